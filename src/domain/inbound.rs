@@ -1,0 +1,131 @@
+//! What a channel hands to the router.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ids::SessionKey;
+
+/// The kinds of channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(rename_all = "snake_case")]
+pub enum ChannelKind {
+    /// The terminal of `hob chat`.
+    Terminal,
+    /// Telegram's Bot API.
+    Telegram,
+}
+
+impl ChannelKind {
+    /// The name used in the database, logs and session keys.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Telegram => "telegram",
+        }
+    }
+}
+
+impl fmt::Display for ChannelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A channel's name is not one of the known ones.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is not a channel")]
+pub struct UnknownChannel(String);
+
+impl FromStr for ChannelKind {
+    type Err = UnknownChannel;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "terminal" => Ok(Self::Terminal),
+            "telegram" => Ok(Self::Telegram),
+            other => Err(UnknownChannel(other.to_owned())),
+        }
+    }
+}
+
+/// A place on a platform where people talk.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Conversation {
+    /// The platform.
+    pub channel: ChannelKind,
+    /// Which of Hob's accounts there; `default` where there is one.
+    pub account: String,
+    /// The platform's id of the chat.
+    pub chat: String,
+    /// The platform's id of the thread in it, if any.
+    pub thread: Option<String>,
+}
+
+impl Conversation {
+    /// The session that holds this conversation (row A12).
+    #[must_use]
+    pub fn session_key(&self) -> SessionKey {
+        let thread = self.thread.as_deref().map(|thread| format!(":{thread}")).unwrap_or_default();
+        let account = if self.account == DEFAULT_ACCOUNT { String::new() } else { format!("@{}", self.account) };
+        SessionKey(match self.channel {
+            ChannelKind::Terminal => format!("terminal{account}:{}", self.chat),
+            ChannelKind::Telegram if account.is_empty() => format!("{}{thread}", self.chat),
+            ChannelKind::Telegram => format!("telegram{account}:{}{thread}", self.chat),
+        })
+    }
+}
+
+/// The account's name where a platform has only one.
+pub const DEFAULT_ACCOUNT: &str = "default";
+
+/// Who wrote, as the platform names them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sender {
+    /// The platform's id of the person; never a display name.
+    pub external_id: String,
+    /// How the person is called there.
+    pub name: String,
+}
+
+/// What happened on the platform.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Happening {
+    /// A new message.
+    Posted {
+        /// Its text.
+        text: String,
+    },
+    /// The message with this external id now reads otherwise.
+    Edited {
+        /// Its new text.
+        text: String,
+    },
+    /// The message with this external id is gone.
+    Deleted,
+    /// A button under one of Hob's questions was pressed; its external id is the press's own.
+    Pressed {
+        /// The token that [`crate::domain::outgoing::Choice`] carried.
+        token: String,
+    },
+}
+
+/// One update of a platform, in Hob's words. (conversation's channel, account and chat, external id) is unique.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inbound {
+    /// Where.
+    pub conversation: Conversation,
+    /// The platform's id of the message (or press) within the chat.
+    pub external_id: String,
+    /// Who.
+    pub sender: Sender,
+    /// What.
+    pub happening: Happening,
+    /// When, by the platform's clock where it tells.
+    pub sent_at: Timestamp,
+}

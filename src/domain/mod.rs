@@ -1,0 +1,13 @@
+//! The vocabulary every other room speaks: ids, people, messages in and out, and the ports.
+//!
+//! Never: I/O, SQL, a clock read in place, or an import of another room.
+//! Start at [`inbound`] (what comes in), [`outgoing`] (what goes out) and [`channel`] (the port between them).
+
+pub mod channel;
+pub mod clock;
+pub mod ids;
+pub mod inbound;
+pub mod outgoing;
+pub mod principal;
+pub mod rng;
+pub mod secret;

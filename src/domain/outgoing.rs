@@ -1,0 +1,75 @@
+//! What the outbox hands to a channel, and what the channel answers.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ids::{OutboxId, RunId};
+use crate::domain::inbound::Conversation;
+
+/// Exactly where a message goes; stored with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Destination {
+    /// The place.
+    pub conversation: Conversation,
+    /// The platform's id of the message that is answered, where the platform can show that.
+    pub reply_to: Option<String>,
+}
+
+/// A button under a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What the button says.
+    pub label: String,
+    /// What comes back as [`crate::domain::inbound::Happening::Pressed`]; at most 64 bytes (Telegram's limit).
+    pub token: String,
+}
+
+/// One chunk to deliver: already within its platform's limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    /// The row.
+    pub id: OutboxId,
+    /// Where to.
+    pub destination: Destination,
+    /// The run it belongs to, if any.
+    pub run: Option<RunId>,
+    /// What to say.
+    pub text: String,
+    /// Buttons under it.
+    pub choices: Vec<Choice>,
+    /// An earlier attempt may have reached the platform: the channel verifies where it can, else marks this one.
+    pub may_repeat: bool,
+}
+
+/// The platform took the message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The platform's id of it, where it gives one.
+    pub external_id: Option<String>,
+}
+
+/// Why a delivery did not succeed; the variants are what the outbox does next.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// The platform did not take it and said so: try again, not before `after` where it named a time.
+    #[error("not taken for now: {why}")]
+    Retry {
+        /// The platform's `retry_after`.
+        after: Option<Duration>,
+        /// What it said.
+        why: String,
+    },
+    /// The platform will never take it (400, 403).
+    #[error("refused: {why}")]
+    Refused {
+        /// What it said.
+        why: String,
+    },
+    /// It was on its way when the connection was lost: nobody knows.
+    #[error("outcome unknown: {why}")]
+    Unknown {
+        /// What happened.
+        why: String,
+    },
+}

@@ -1,0 +1,4 @@
+//! Hob: a household daemon. `docs/architecture.md` is the map.
+
+pub mod domain;
+pub mod model;

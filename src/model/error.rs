@@ -1,0 +1,55 @@
+//! What can go wrong with a model, by what one does about it (row A7).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// The class of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    /// The key is wrong or missing: the operator must act.
+    Auth,
+    /// The account has no money: the operator must act.
+    Billing,
+    /// Too many calls: wait.
+    RateLimit,
+    /// The provider has too much to do: wait.
+    Overloaded,
+    /// The provider does not know the model: another one.
+    UnknownModel,
+    /// The request does not fit the context window.
+    ContextTooLong,
+    /// The provider refuses the content.
+    Refused,
+    /// The provider finds the request malformed.
+    BadRequest,
+    /// No answer in time.
+    Timeout,
+    /// The connection failed or broke.
+    Network,
+    /// The provider failed (5xx).
+    Server,
+    /// The reply cannot be understood, or is empty.
+    Malformed,
+}
+
+/// A failed call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    /// What to do about it.
+    pub class: ErrorClass,
+    /// What the provider said, short and without secrets: a person reads it.
+    pub message: String,
+    /// How long the provider asked to wait.
+    pub retry_after: Option<Duration>,
+}
+
+impl ModelError {
+    /// A failure of `class` without a named wait.
+    #[must_use]
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), retry_after: None }
+    }
+}

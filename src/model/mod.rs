@@ -1,0 +1,8 @@
+//! The port to language models: one internal message type, one trait, a file per dialect.
+//!
+//! Never: conversation logic, retries across calls, or the store.
+//! Start at [`provider`] (the trait) and [`message`] (what is said).
+
+pub mod error;
+pub mod message;
+pub mod provider;

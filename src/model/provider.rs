@@ -1,0 +1,53 @@
+//! The trait behind which every model stands.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::model::error::ModelError;
+use crate::model::message::{Completion, Message};
+
+/// What the model is told about a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSchema {
+    /// Its name: `[a-zA-Z0-9_-]{1,64}`.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments: an object.
+    pub parameters: Value,
+}
+
+/// Everything one call sends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The system prompt's stable core.
+    pub system: String,
+    /// The history, oldest first, ending in a user message or tool results.
+    pub messages: Vec<Message>,
+    /// The tools on offer, sorted by name; none means none may be called.
+    pub tools: Vec<ToolSchema>,
+}
+
+/// Takes the reply's text while it is written.
+pub trait Sink: Send + Sync {
+    /// More text.
+    fn delta(&self, text: &str);
+}
+
+/// A sink for those who only want the end.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoSink;
+
+impl Sink for NoSink {
+    fn delta(&self, _text: &str) {}
+}
+
+/// A model that can be asked. Dropping the future of [`Provider::complete`] drops the connection.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// `provider/model`, for people, logs and the bill.
+    fn label(&self) -> &str;
+
+    /// Asks, streams text into `sink`, answers with the whole reply.
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError>;
+}
