@@ -1,0 +1,45 @@
+//! Words from outside the lane: steering, cancelling, limits, a panic (rows B6, B7).
+
+use crate::agent::machine::effect::Effect;
+use crate::agent::machine::ending;
+use crate::agent::machine::event::{CancelReason, End, Reply, Steered};
+use crate::agent::machine::state::{Active, Phase};
+use crate::agent::machine::texts;
+
+/// A message joins at the next boundary.
+pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
+    run.steering.push(steered.clone());
+    Vec::new()
+}
+
+/// The run must end: a model call is dropped at once, running tools are stopped and awaited, a question is void.
+pub(super) fn on_cancel(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
+    if run.cancel.is_some() {
+        return vec![Effect::Ignored { why: "the run is being cancelled already" }];
+    }
+    match &run.phase {
+        Phase::Calling(_) | Phase::Waiting { .. } => ending::cancelled(run, reason),
+        Phase::Acting(batch) => {
+            let running: Vec<_> = batch.started().map(|(call, _)| call.id.clone()).collect();
+            run.cancel = Some(reason);
+            if running.is_empty() { ending::cancelled(run, reason) } else { vec![Effect::AbortTools(running)] }
+        }
+        Phase::Replied | Phase::Done(_) => vec![Effect::Ignored { why: "the run has said its last word" }],
+    }
+}
+
+/// The next model call is the last one: it sums up.
+pub(super) fn on_soft_limit(run: &mut Active) -> Vec<Effect> {
+    run.soft_limit = true;
+    Vec::new()
+}
+
+/// The code that drove this run panicked: it is told and over, and no other run is touched.
+pub(super) fn on_panic(run: &mut Active, message: &str) -> Vec<Effect> {
+    crate::agent::machine::tools::close_batch(run, texts::INTERRUPTED);
+    run.phase = Phase::Replied;
+    vec![
+        Effect::Reply(Reply::Notice { text: texts::panicked(message) }),
+        Effect::End(End::Failed { why: "panic".to_owned() }),
+    ]
+}

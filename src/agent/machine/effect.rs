@@ -1,0 +1,120 @@
+//! What a run wants done. Every effect is recorded as started before anyone performs it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::agent::machine::event::{End, Event, Question, Reply};
+use crate::domain::ids::CallId;
+use crate::model::message::ToolCall;
+
+/// A SHA-256 in hexadecimal, after the name of the scheme that says what went into it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(pub String);
+
+impl Digest {
+    /// The digest of `parts` under `scheme`; lengths go in as well, so that moving a boundary changes it.
+    #[must_use]
+    pub fn of(scheme: &str, parts: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        let hex = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        Self(format!("{scheme}:{hex}"))
+    }
+
+    /// The part before the colon.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        self.0.split(':').next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why the model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// To go on with the task, with tools.
+    Work,
+    /// To tell what was done: the time is up (row B6). No tools.
+    WrapUpTime,
+    /// To tell what was done: the iterations are used up (row A11). No tools.
+    WrapUpIterations,
+}
+
+/// One call of a model, as far as the run decides it; its content is the context and the transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelCall {
+    /// Why.
+    pub purpose: Purpose,
+    /// Whom: an index into the run's models.
+    pub model: usize,
+    /// Its name.
+    pub label: String,
+    /// How long to wait before.
+    pub delay_ms: u64,
+    /// Failures of this same request so far, by the model asked now.
+    pub failures: u32,
+    /// Everything that determines the request, by hash.
+    pub digest: Digest,
+    /// The tokens it will read, estimated.
+    pub input_estimate: u64,
+}
+
+/// Something to be done by the driver.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Ask the model.
+    CallModel(ModelCall),
+    /// Run a tool.
+    RunTool {
+        /// The call.
+        call: ToolCall,
+        /// 1 for the first time.
+        attempt: u32,
+    },
+    /// Stop the running tools: their end is awaited.
+    AbortTools(Vec<CallId>),
+    /// Wait for a person.
+    AskHuman(Question),
+    /// Tell the person.
+    Reply(Reply),
+    /// Be over.
+    End(End),
+    /// The event came when it could mean nothing; it changed nothing.
+    Ignored {
+        /// Why.
+        why: &'static str,
+    },
+}
+
+impl Effect {
+    /// The event that records its start, in the transaction of the event that caused it.
+    #[must_use]
+    pub fn start_record(&self) -> Option<Event> {
+        match self {
+            Self::CallModel(call) => Some(Event::ModelAsked {
+                digest: call.digest.clone(),
+                model: call.label.clone(),
+                input_estimate: call.input_estimate,
+            }),
+            Self::RunTool { call, attempt } => {
+                Some(Event::ToolStarted { call: call.id.clone(), name: call.name.clone(), attempt: *attempt })
+            }
+            Self::AskHuman(question) => Some(Event::HumanAsked(question.clone())),
+            Self::Reply(reply) => Some(Event::Replied(reply.clone())),
+            Self::End(end) => Some(Event::Ended(end.clone())),
+            Self::AbortTools(_) | Self::Ignored { .. } => None,
+        }
+    }
+}

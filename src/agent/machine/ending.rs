@@ -1,0 +1,49 @@
+//! Starting the next model call, replying and ending.
+
+use crate::agent::machine::effect::Effect;
+use crate::agent::machine::event::{CancelReason, End, Event, Reply};
+use crate::agent::machine::state::{Active, Phase};
+use crate::agent::machine::{texts, tools};
+use crate::model::message::Message;
+
+/// A safe boundary: what came meanwhile joins, then the model is asked.
+pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
+    for steered in std::mem::take(&mut run.steering) {
+        run.transcript.push(Message::User { text: texts::steered(&steered, run.input.principal.user) });
+    }
+    let call = run.call_model();
+    run.phase = Phase::Calling(call.clone());
+    vec![Effect::CallModel(call)]
+}
+
+/// Ends a run whose end somebody, or a limit, wants. What was done stays in the history, in whole pairs.
+pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
+    tools::close_batch(run, texts::STOPPED);
+    run.phase = Phase::Replied;
+    match reason {
+        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => vec![Effect::End(End::Cancelled)],
+        CancelReason::HardLimit => vec![
+            Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }),
+            Effect::End(End::Failed { why: "hard_limit".to_owned() }),
+        ],
+    }
+}
+
+/// An effect was recorded as started: only replies leave a trace in the state.
+pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
+    if let Event::Replied(reply) = event {
+        let text = match reply {
+            Reply::Answer { text } | Reply::Notice { text } => text.clone(),
+            Reply::Silence => texts::SILENCE.to_owned(),
+        };
+        run.transcript.push(Message::Assistant { text, calls: Vec::new() });
+        run.phase = Phase::Replied;
+    }
+    Vec::new()
+}
+
+/// The run is over.
+pub(super) fn on_ended(run: &mut Active, end: &End) -> Vec<Effect> {
+    run.phase = Phase::Done(end.clone());
+    Vec::new()
+}

@@ -1,0 +1,147 @@
+//! Waiting for a person, and what their answer does (rows B10, B11, B15).
+
+use crate::agent::machine::effect::Effect;
+use crate::agent::machine::event::{Answer, End, Question, Reply};
+use crate::agent::machine::state::{Active, Paused, Phase, Progress};
+use crate::agent::machine::{resume, texts, tools};
+use crate::domain::ids::CallId;
+
+/// The run waits from here on.
+pub(super) fn on_asked(run: &mut Active, question: &Question) -> Vec<Effect> {
+    let again = matches!(&run.phase, Phase::Waiting { question: open, .. } if open == question);
+    if !again {
+        run.questions += 1;
+    }
+    let paused = match std::mem::replace(&mut run.phase, Phase::Replied) {
+        Phase::Calling(call) => Paused::Call(call),
+        Phase::Acting(batch) => Paused::Batch(batch),
+        Phase::Waiting { paused, .. } => paused,
+        Phase::Replied | Phase::Done(_) => Paused::Nothing,
+    };
+    run.phase = Phase::Waiting { question: question.clone(), paused };
+    Vec::new()
+}
+
+/// A person answered the open question.
+pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
+    let Phase::Waiting { question, .. } = &run.phase else {
+        return vec![Effect::Ignored { why: "nothing was asked" }];
+    };
+    if answer.question.is_some_and(|number| number != run.questions) {
+        return vec![Effect::Ignored { why: "that question is no longer open" }];
+    }
+    run.crashes = 0;
+    let question = question.clone();
+    match &question {
+        Question::Asked { call, .. } => {
+            unpause(run);
+            settle_call(run, call, answer.text.clone(), false)
+        }
+        Question::UnsafeCall { call, .. } => match Decision::parse(&answer.text, &question) {
+            Some(Decision::Happened) => {
+                unpause(run);
+                settle_call(run, call, texts::HAPPENED.to_owned(), false)
+            }
+            Some(Decision::RunAgain) => run_again(run, call),
+            Some(Decision::GiveUp) => give_up(run),
+            Some(Decision::CarryOn) | None => vec![Effect::AskHuman(question)],
+        },
+        Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
+            match Decision::parse(&answer.text, &question) {
+                Some(Decision::CarryOn) => {
+                    if let Question::PromptChanged { system } = question {
+                        run.system_seen = system;
+                    }
+                    unpause(run);
+                    resume::reopen(run)
+                }
+                Some(Decision::GiveUp) => give_up(run),
+                Some(Decision::Happened | Decision::RunAgain) | None => vec![Effect::AskHuman(question)],
+            }
+        }
+    }
+}
+
+/// What a person can decide about a run that stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The call took effect.
+    Happened,
+    /// Make the call again.
+    RunAgain,
+    /// Go on.
+    CarryOn,
+    /// End the run.
+    GiveUp,
+}
+
+impl Decision {
+    /// The decisions a question offers, in the order of their numbers.
+    #[must_use]
+    pub fn offered(question: &Question) -> &'static [Self] {
+        match question {
+            Question::Asked { .. } => &[],
+            Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
+            Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
+                &[Self::CarryOn, Self::GiveUp]
+            }
+        }
+    }
+
+    /// Its label.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Happened => "it happened",
+            Self::RunAgain => "run it again",
+            Self::CarryOn => "carry on",
+            Self::GiveUp => "give up",
+        }
+    }
+
+    /// The decision that `text` names, by label or by number.
+    #[must_use]
+    pub fn parse(text: &str, question: &Question) -> Option<Self> {
+        let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+        let offered = Self::offered(question);
+        let by_number = said.parse::<usize>().ok().and_then(|number| offered.get(number.checked_sub(1)?));
+        by_number.or_else(|| offered.iter().find(|decision| decision.label() == said)).copied()
+    }
+}
+
+/// Back to what was open when the question came up.
+pub(super) fn unpause(run: &mut Active) {
+    run.phase = match std::mem::replace(&mut run.phase, Phase::Replied) {
+        Phase::Waiting { paused: Paused::Call(call), .. } => Phase::Calling(call),
+        Phase::Waiting { paused: Paused::Batch(batch), .. } => Phase::Acting(batch),
+        Phase::Waiting { paused: Paused::Nothing, .. } => Phase::Replied,
+        other @ (Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_)) => other,
+    };
+}
+
+fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {
+    if let Phase::Acting(batch) = &mut run.phase {
+        batch.finish(call, text, is_error);
+    }
+    tools::settle(run)
+}
+
+/// The person wants the call made again.
+fn run_again(run: &mut Active, id: &CallId) -> Vec<Effect> {
+    unpause(run);
+    if let Phase::Acting(batch) = &mut run.phase
+        && let Some(open) = batch.find(id)
+        && let Progress::Doubtful { attempt } = open.progress
+    {
+        let attempt = attempt + 1;
+        open.progress = Progress::Started { attempt };
+        return vec![Effect::RunTool { call: open.call.clone(), attempt }];
+    }
+    tools::settle(run)
+}
+
+fn give_up(run: &mut Active) -> Vec<Effect> {
+    tools::close_batch(run, texts::GIVEN_UP_CALL);
+    run.phase = Phase::Replied;
+    vec![Effect::Reply(Reply::Notice { text: texts::GIVEN_UP.to_owned() }), Effect::End(End::GivenUp)]
+}

@@ -1,0 +1,38 @@
+//! Before the lane: accepted, edited, taken back, joined, begun.
+
+use crate::agent::machine::effect::Effect;
+use crate::agent::machine::event::{End, Event};
+use crate::agent::machine::state::{Active, Phase, State};
+
+/// An event of a run that has not begun.
+pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
+    match (&mut *state, event) {
+        (State::Empty, Event::Accepted(accepted)) => {
+            *state = State::Queued(accepted.clone());
+            Vec::new()
+        }
+        (State::Queued(accepted), Event::Edited { text }) => {
+            accepted.text.clone_from(text);
+            Vec::new()
+        }
+        (State::Queued(accepted), Event::Begun(begun)) => {
+            let active = Active::begin(accepted.clone(), begun.clone());
+            let effects = match &active.phase {
+                Phase::Calling(call) => vec![Effect::CallModel(call.clone())],
+                Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Vec::new(),
+            };
+            *state = State::Active(Box::new(active));
+            effects
+        }
+        (State::Queued(_), Event::Withdrawn) => vec![Effect::End(End::Withdrawn)],
+        (State::Queued(_), Event::Joined { .. }) => vec![Effect::End(End::Joined)],
+        (State::Queued(_), Event::Panicked { .. }) => vec![Effect::End(End::Failed { why: "panic".to_owned() })],
+        (State::Queued(_), Event::Ended(end)) => {
+            *state = State::Closed(end.clone());
+            Vec::new()
+        }
+        (State::Empty | State::Queued(_) | State::Active(_) | State::Closed(_), _) => {
+            vec![Effect::Ignored { why: "the run has not begun" }]
+        }
+    }
+}

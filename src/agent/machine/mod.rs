@@ -1,0 +1,187 @@
+//! A run as a fold over its journal: `apply(&mut State, &Event) -> Vec<Effect>`.
+//!
+//! Never: a clock, randomness, I/O, a channel, `async`. What the world knows comes in as an event.
+//! Start here, then [`state`]; what happens after a crash is [`resume`], all of it.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+
+pub mod effect;
+pub mod event;
+pub mod state;
+
+mod control;
+mod ending;
+pub mod human;
+mod input;
+mod model;
+mod resume;
+pub mod texts;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use crate::agent::machine::effect::Effect;
+use crate::agent::machine::event::{Event, JournalMismatch};
+use crate::agent::machine::state::{Active, State};
+
+/// Takes one event in and says what is to be done now. Dispatch only: the files decide.
+pub fn apply(state: &mut State, event: &Event) -> Vec<Effect> {
+    match state {
+        State::Empty | State::Queued(_) => input::on_waiting(state, event),
+        State::Closed(_) => vec![Effect::Ignored { why: "the run was over before it began" }],
+        State::Active(active) if active.end().is_some() => vec![Effect::Ignored { why: "the run is over" }],
+        State::Active(active) => on_active(active, event),
+    }
+}
+
+fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
+    let was_suspended = std::mem::replace(&mut run.suspended, matches!(event, Event::Suspended));
+    match event {
+        Event::ModelAsked { .. } | Event::ToolStarted { .. } | Event::Replied(_) => ending::on_started(run, event),
+        Event::HumanAsked(question) => human::on_asked(run, question),
+        Event::Ended(end) => ending::on_ended(run, end),
+        Event::ModelAnswered(completion) => model::on_answered(run, completion),
+        Event::ModelFailed { class, message, retry_after_ms } => {
+            model::on_failed(run, *class, message, *retry_after_ms)
+        }
+        Event::ToolFinished { call, outcome } => tools::on_finished(run, call, outcome),
+        Event::HumanAnswered(answer) => human::on_answered(run, answer),
+        Event::Steered(steered) => control::on_steered(run, steered),
+        Event::CancelRequested(reason) => control::on_cancel(run, *reason),
+        Event::SoftLimit => control::on_soft_limit(run),
+        Event::Suspended => Vec::new(),
+        Event::Resumed { system } => resume::on_resumed(run, system, was_suspended),
+        Event::Mismatched(mismatch) => resume::on_mismatch(run, mismatch),
+        Event::Panicked { message } => control::on_panic(run, message),
+        Event::Accepted(_) | Event::Edited { .. } | Event::Withdrawn | Event::Joined { .. } | Event::Begun(_) => {
+            vec![Effect::Ignored { why: "the run has begun already" }]
+        }
+    }
+}
+
+/// What follows from one event: everything to be recorded in one transaction, and what may be performed after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// The event and the start records of its effects, in order.
+    pub events: Vec<Event>,
+    /// The effects, in order.
+    pub effects: Vec<Effect>,
+}
+
+/// Applies `event` and the start record of everything it causes.
+pub fn step(state: &mut State, event: Event) -> Step {
+    let mut events = Vec::new();
+    let mut effects = Vec::new();
+    let mut next = VecDeque::from([event]);
+    while let Some(event) = next.pop_front() {
+        for effect in apply(state, &event) {
+            next.extend(effect.start_record());
+            effects.push(effect);
+        }
+        events.push(event);
+    }
+    Step { events, effects }
+}
+
+/// Folds a recorded journal and checks that it replays to the same effects (row B11).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replay {
+    /// The state so far.
+    pub state: State,
+    /// The last event's number; 0 before the first.
+    pub seq: i64,
+    expected: VecDeque<Event>,
+    mismatch: Option<JournalMismatch>,
+}
+
+impl Default for Replay {
+    fn default() -> Self {
+        Self { state: State::Empty, seq: 0, expected: VecDeque::new(), mismatch: None }
+    }
+}
+
+impl Replay {
+    /// Takes the next recorded event.
+    pub fn feed(&mut self, event: &Event) {
+        self.seq += 1;
+        self.compare(event);
+        if let Event::Mismatched(known) = event
+            && self.mismatch.as_ref().is_some_and(|found| found.seq == known.seq)
+        {
+            // A person has been told of this one: it no longer stands in the way.
+            self.mismatch = None;
+        }
+        let effects = apply(&mut self.state, event);
+        self.expected.extend(effects.iter().filter_map(Effect::start_record));
+    }
+
+    /// The state, or where the journal and the machine part ways. A journal may end with nothing open.
+    #[must_use]
+    pub fn mismatch(&self) -> Option<JournalMismatch> {
+        self.mismatch.clone().or_else(|| {
+            self.expected.front().map(|expected| JournalMismatch {
+                seq: self.seq + 1,
+                expected: expected.kind().to_owned(),
+                actual: "missing".to_owned(),
+            })
+        })
+    }
+
+    fn compare(&mut self, event: &Event) {
+        let expected = self.expected.pop_front();
+        let same = match (&expected, event.is_start_record()) {
+            (Some(expected), _) => same_start(expected, event),
+            (None, true) => false,
+            (None, false) => true,
+        };
+        if same || self.mismatch.is_some() {
+            return;
+        }
+        // From here on the recorded journal is what happened; what the machine would have done is void.
+        self.expected.clear();
+        self.mismatch = Some(JournalMismatch {
+            seq: self.seq,
+            expected: expected.map_or_else(|| "no start of an effect".to_owned(), |event| describe(&event)),
+            actual: describe(event),
+        });
+    }
+}
+
+/// Digests made by another recipe can't be compared: then only whom is asked counts.
+fn same_start(expected: &Event, actual: &Event) -> bool {
+    if let (Event::ModelAsked { digest: a, model: m, .. }, Event::ModelAsked { digest: b, model: n, .. }) =
+        (expected, actual)
+    {
+        return m == n && (a == b || a.scheme() != b.scheme());
+    }
+    expected == actual
+}
+
+fn describe(event: &Event) -> String {
+    match event {
+        Event::ModelAsked { digest, model, .. } => format!("model.asked {model} {digest}"),
+        Event::ToolStarted { call, name, attempt } => format!("tool.started {call} {name} attempt {attempt}"),
+        Event::Accepted(_)
+        | Event::Edited { .. }
+        | Event::Withdrawn
+        | Event::Joined { .. }
+        | Event::Begun(_)
+        | Event::Steered(_)
+        | Event::ModelAnswered(_)
+        | Event::ModelFailed { .. }
+        | Event::ToolFinished { .. }
+        | Event::HumanAsked(_)
+        | Event::HumanAnswered(_)
+        | Event::CancelRequested(_)
+        | Event::SoftLimit
+        | Event::Suspended
+        | Event::Resumed { .. }
+        | Event::Mismatched(_)
+        | Event::Panicked { .. }
+        | Event::Replied(_)
+        | Event::Ended(_) => event.kind().to_owned(),
+    }
+}

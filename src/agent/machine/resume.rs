@@ -1,0 +1,78 @@
+//! What happens after a crash. This file is the whole rule; there is no other code path for it.
+//!
+//! A process that takes a run up folds its journal, appends `run.resumed` and performs what this file answers:
+//!
+//! | it stood at | then |
+//! |---|---|
+//! | a model call in flight | it is made again; the lost one is accounted for |
+//! | tool calls with a recorded result | the record is used; they are not run |
+//! | a started call of an idempotent tool | it is run again |
+//! | any other started call | a person says: it happened · run it again · give up |
+//! | a question to a person | it stays open |
+//! | a cancel that was not carried out | it is carried out: nothing is run again |
+//! | the same step for the third time in a row | a person says: carry on · give up |
+//! | a changed system prompt, or a journal that replays otherwise | a person says: carry on · give up |
+
+use crate::agent::machine::effect::{Digest, Effect};
+use crate::agent::machine::event::{JournalMismatch, Question};
+use crate::agent::machine::state::{Active, Phase, Progress};
+use crate::agent::machine::{ending, tools};
+
+/// So many crashes at one step, and the run is parked (issue: crash loops brake).
+const CRASHES_MAX: u32 = 3;
+
+/// A process took the run up.
+pub(super) fn on_resumed(run: &mut Active, system: &Digest, was_suspended: bool) -> Vec<Effect> {
+    match &run.phase {
+        // The person's own word sets these going again.
+        Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => return Vec::new(),
+        Phase::Calling(_) | Phase::Acting(_) => {}
+    }
+    if let Phase::Calling(call) = &run.phase {
+        run.usage.input_tokens += call.input_estimate;
+    }
+    if let Some(reason) = run.cancel {
+        return ending::cancelled(run, reason);
+    }
+    if !was_suspended {
+        run.crashes += 1;
+    }
+    if run.crashes >= CRASHES_MAX {
+        return vec![Effect::AskHuman(Question::CrashLoop)];
+    }
+    if run.system_seen != *system {
+        return vec![Effect::AskHuman(Question::PromptChanged { system: system.clone() })];
+    }
+    reopen(run)
+}
+
+/// The journal does not replay to the same effects: nothing is guessed.
+pub(super) fn on_mismatch(run: &mut Active, mismatch: &JournalMismatch) -> Vec<Effect> {
+    match &run.phase {
+        Phase::Done(_) => vec![Effect::Ignored { why: "the run is over" }],
+        Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied => {
+            vec![Effect::AskHuman(Question::Mismatch(mismatch.clone()))]
+        }
+    }
+}
+
+/// The effects that are still open: idempotent calls run again, others become doubtful, the model is asked again.
+pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
+    let Phase::Acting(batch) = &mut run.phase else {
+        return ending::go_on(run);
+    };
+    let mut effects = Vec::new();
+    for open in &mut batch.calls {
+        let Progress::Started { attempt } = open.progress else {
+            continue;
+        };
+        if run.idempotent.contains(&open.call.name) {
+            let attempt = attempt + 1;
+            open.progress = Progress::Started { attempt };
+            effects.push(Effect::RunTool { call: open.call.clone(), attempt });
+        } else {
+            open.progress = Progress::Doubtful { attempt };
+        }
+    }
+    if effects.is_empty() { tools::settle(run) } else { effects }
+}

@@ -1,0 +1,391 @@
+//! What is true of a run now: nothing but the fold of its events.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::agent::machine::effect::{Digest, ModelCall, Purpose};
+use crate::agent::machine::event::{Accepted, Begun, CancelReason, Context, End, Limits, Question, Steered};
+use crate::domain::ids::CallId;
+use crate::model::message::{Message, ToolCall, ToolResult, Usage};
+
+/// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
+pub const REQUEST_SCHEME: &str = "request1";
+
+/// A rough rule for English text, used only where no provider has counted.
+const CHARS_PER_TOKEN: u64 = 4;
+
+/// A run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum State {
+    /// Nothing has happened yet.
+    Empty,
+    /// Accepted, and waiting for the lane.
+    Queued(Accepted),
+    /// It has, or had, the lane.
+    Active(Box<Active>),
+    /// Over before it got the lane.
+    Closed(End),
+}
+
+/// A run that has begun.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Active {
+    /// What it answers.
+    pub input: Accepted,
+    /// The fixed part of its requests.
+    pub context: Context,
+    /// Its numbers; `iterations` grows by request.
+    pub limits: Limits,
+    /// Whom to ask.
+    pub models: Vec<String>,
+    /// The one asked now.
+    pub model: usize,
+    /// What may be run twice.
+    pub idempotent: BTreeSet<String>,
+    /// What was said in it.
+    pub transcript: Transcript,
+    /// Replies of the model so far.
+    pub cycles: u32,
+    /// Of those, how many wanted tools.
+    pub iterations: u32,
+    /// Tokens of all its model calls.
+    pub usage: Usage,
+    /// Messages that join at the next boundary.
+    pub steering: Vec<Steered>,
+    /// The soft limit has passed.
+    pub soft_limit: bool,
+    /// Somebody wants it to end.
+    pub cancel: Option<CancelReason>,
+    /// The system prompt's hash that the run is known to go on with.
+    pub system_seen: Digest,
+    /// How often the process died since something new was learnt.
+    pub crashes: u32,
+    /// The daemon stopped in good order after the last event: the next resumption follows no crash.
+    pub suspended: bool,
+    /// How many questions were asked; the last one's number.
+    pub questions: u32,
+    /// Where it stands.
+    pub phase: Phase,
+}
+
+/// Where an active run stands, with what is true only there.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Phase {
+    /// The model is asked.
+    Calling(ModelCall),
+    /// Tools are running.
+    Acting(Batch),
+    /// A person is asked.
+    Waiting {
+        /// What.
+        question: Question,
+        /// What was open when the question came up.
+        paused: Paused,
+    },
+    /// Told, about to end.
+    Replied,
+    /// Over.
+    Done(End),
+}
+
+/// What a waiting run goes back to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Paused {
+    /// A model call.
+    Call(ModelCall),
+    /// A batch of tool calls.
+    Batch(Batch),
+    /// Nothing: it was about to end.
+    Nothing,
+}
+
+/// The tool calls of one reply (row D4: the model sees the results when all are settled).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// What the model said with them.
+    pub text: String,
+    /// The calls, in its order; never empty.
+    pub calls: Vec<OpenCall>,
+}
+
+/// One call of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenCall {
+    /// What was asked for.
+    pub call: ToolCall,
+    /// How far it is.
+    pub progress: Progress,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress {
+    /// Started for the `attempt`th time.
+    Started {
+        /// 1 for the first time.
+        attempt: u32,
+    },
+    /// Under way when the process died, and not safe to run twice: a person must say.
+    Doubtful {
+        /// The attempt that was under way.
+        attempt: u32,
+    },
+    /// It asks a person.
+    Asks {
+        /// What.
+        question: String,
+    },
+    /// Settled.
+    Finished(ToolResult),
+}
+
+impl Batch {
+    /// The batch of a fresh reply: everything started.
+    #[must_use]
+    pub fn new(text: String, calls: Vec<ToolCall>) -> Self {
+        let calls =
+            calls.into_iter().map(|call| OpenCall { call, progress: Progress::Started { attempt: 1 } }).collect();
+        Self { text, calls }
+    }
+
+    /// The calls that run.
+    pub fn started(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
+        self.calls.iter().filter_map(|open| match &open.progress {
+            Progress::Started { attempt } => Some((&open.call, *attempt)),
+            Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Finished(_) => None,
+        })
+    }
+
+    /// The first call of which nobody knows whether it took effect.
+    #[must_use]
+    pub fn doubtful(&self) -> Option<&ToolCall> {
+        self.calls.iter().find(|open| matches!(open.progress, Progress::Doubtful { .. })).map(|open| &open.call)
+    }
+
+    /// The first call that asks a person.
+    #[must_use]
+    pub fn asking(&self) -> Option<(&ToolCall, &str)> {
+        self.calls.iter().find_map(|open| match &open.progress {
+            Progress::Asks { question } => Some((&open.call, question.as_str())),
+            Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Finished(_) => None,
+        })
+    }
+
+    /// The call with this id.
+    pub fn find(&mut self, id: &CallId) -> Option<&mut OpenCall> {
+        self.calls.iter_mut().find(|open| open.call.id == *id)
+    }
+
+    /// Settles a call.
+    pub fn finish(&mut self, id: &CallId, text: String, is_error: bool) {
+        if let Some(open) = self.find(id) {
+            let (call, name) = (open.call.id.clone(), open.call.name.clone());
+            open.progress = Progress::Finished(ToolResult { call, name, text, is_error });
+        }
+    }
+
+    /// The messages it becomes; what is not settled gets `unsettled` as its result, so that pairs are never halved.
+    #[must_use]
+    pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
+        let calls = self.calls.iter().map(|open| open.call.clone()).collect();
+        let mut messages = vec![Message::Assistant { text: self.text, calls }];
+        messages.extend(self.calls.into_iter().map(|open| match open.progress {
+            Progress::Finished(result) => Message::Tool(result),
+            Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => Message::Tool(ToolResult {
+                call: open.call.id,
+                name: open.call.name,
+                text: unsettled.to_owned(),
+                is_error: true,
+            }),
+        }));
+        messages
+    }
+}
+
+/// The run's own messages, with a hash that grows along.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transcript {
+    messages: Vec<Message>,
+    digest: Digest,
+    bytes: u64,
+}
+
+impl Default for Transcript {
+    fn default() -> Self {
+        Self { messages: Vec::new(), digest: Digest::of(REQUEST_SCHEME, &[]), bytes: 0 }
+    }
+}
+
+impl Transcript {
+    /// The messages, oldest first.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, message: Message) {
+        let body = canonical(&message);
+        self.digest = Digest::of(REQUEST_SCHEME, &[self.digest.0.as_bytes(), &body]);
+        self.bytes += body.len() as u64;
+        self.messages.push(message);
+    }
+}
+
+/// The bytes that stand for a value in a digest.
+#[expect(clippy::expect_used, reason = "maps have string keys and nothing else in these types can fail to encode")]
+fn canonical<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).expect("plain data encodes")
+}
+
+impl Active {
+    /// A run that just got the lane, with its first message said.
+    #[must_use]
+    pub fn begin(input: Accepted, begun: Begun) -> Self {
+        let mut transcript = Transcript::default();
+        transcript.push(Message::User { text: input.text.clone() });
+        let mut active = Self {
+            input,
+            system_seen: begun.context.system.clone(),
+            context: begun.context,
+            limits: begun.limits,
+            models: begun.models,
+            model: 0,
+            idempotent: begun.idempotent_tools.into_iter().collect(),
+            transcript,
+            cycles: 0,
+            iterations: 0,
+            usage: Usage::default(),
+            steering: Vec::new(),
+            soft_limit: false,
+            cancel: None,
+            crashes: 0,
+            suspended: false,
+            questions: 0,
+            phase: Phase::Replied,
+        };
+        active.phase = Phase::Calling(active.call_model());
+        active
+    }
+
+    /// The model call that is due now: for work, or to wrap up when a limit is reached.
+    #[must_use]
+    pub fn call_model(&self) -> ModelCall {
+        let purpose = if self.soft_limit {
+            Purpose::WrapUpTime
+        } else if self.iterations >= self.limits.iterations {
+            Purpose::WrapUpIterations
+        } else {
+            Purpose::Work
+        };
+        self.call_for(purpose)
+    }
+
+    /// A model call for `purpose`.
+    #[must_use]
+    pub fn call_for(&self, purpose: Purpose) -> ModelCall {
+        let label = self.models.get(self.model).cloned().unwrap_or_default();
+        let purpose_name = format!("{purpose:?}");
+        let context = canonical(&self.context);
+        let digest = Digest::of(
+            REQUEST_SCHEME,
+            &[&context, self.transcript.digest.0.as_bytes(), purpose_name.as_bytes(), label.as_bytes()],
+        );
+        let input_estimate = (self.context.chars + self.transcript.bytes) / CHARS_PER_TOKEN;
+        ModelCall { purpose, model: self.model, label, delay_ms: 0, failures: 0, digest, input_estimate }
+    }
+
+    /// Is it over?
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        match &self.phase {
+            Phase::Done(end) => Some(end),
+            Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied => None,
+        }
+    }
+}
+
+/// A run's state as the `runs` table shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Waits for the lane.
+    Queued,
+    /// Has the lane.
+    Running,
+    /// Has the lane and waits for a person.
+    Waiting,
+    /// Over, answered.
+    Completed,
+    /// Over, by somebody's wish.
+    Cancelled,
+    /// Over, not done.
+    Failed,
+    /// Over before its turn.
+    Withdrawn,
+    /// Over: another run took its message.
+    Joined,
+}
+
+impl Status {
+    /// The stored name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Withdrawn => "withdrawn",
+            Self::Joined => "joined",
+        }
+    }
+
+    /// The state that an end leaves.
+    #[must_use]
+    pub fn of(end: &End) -> Self {
+        match end {
+            End::Completed => Self::Completed,
+            End::Cancelled | End::GivenUp => Self::Cancelled,
+            End::Failed { .. } => Self::Failed,
+            End::Withdrawn => Self::Withdrawn,
+            End::Joined => Self::Joined,
+        }
+    }
+
+    /// Is it over?
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Queued | Self::Running | Self::Waiting => false,
+            Self::Completed | Self::Cancelled | Self::Failed | Self::Withdrawn | Self::Joined => true,
+        }
+    }
+}
+
+impl State {
+    /// The state as the `runs` table shows it.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Empty | Self::Queued(_) => Status::Queued,
+            Self::Active(active) => match &active.phase {
+                Phase::Calling(_) | Phase::Acting(_) | Phase::Replied => Status::Running,
+                Phase::Waiting { .. } => Status::Waiting,
+                Phase::Done(end) => Status::of(end),
+            },
+            Self::Closed(end) => Status::of(end),
+        }
+    }
+
+    /// The messages said in it.
+    #[must_use]
+    pub fn messages(&self) -> &[Message] {
+        match self {
+            Self::Empty | Self::Queued(_) | Self::Closed(_) => &[],
+            Self::Active(active) => active.transcript.messages(),
+        }
+    }
+}

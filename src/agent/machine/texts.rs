@@ -1,0 +1,129 @@
+//! Every sentence that a run itself says, to people and to the model, in one place.
+
+use crate::agent::machine::event::{Limits, Question, Steered};
+use crate::domain::ids::UserId;
+use crate::model::error::ErrorClass;
+
+/// For the model: a call that the run's end cut off.
+pub const STOPPED: &str = "Stopped by the user before it finished; it may have had a part of its effect.";
+/// For the model: a call that was cut off otherwise.
+pub const INTERRUPTED: &str = "Interrupted before it finished; it may have had a part of its effect.";
+/// For the model: a person vouches for a call whose record was lost.
+pub const HAPPENED: &str = "This call took effect; a person confirmed it. Its output was lost.";
+/// For the model: a call of a run that was given up.
+pub const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known.";
+/// For the model: a second question in one reply.
+pub const ONE_QUESTION: &str = "Only one question can be asked at a time. Ask again after the first is answered.";
+/// In the history: the model chose to say nothing (row E13).
+pub const SILENCE: &str = "[no reply needed]";
+/// The model sent neither words nor calls.
+pub const EMPTY_REPLY: &str = "the model answered nothing";
+/// For the person: the hard limit.
+pub const HARD_LIMIT: &str = "I ran out of time on this and stopped. What was done so far is in our conversation; \
+     send a message to go on from there.";
+/// For the person: they gave a run up.
+pub const GIVEN_UP: &str = "Given up. Nothing more happens for that message.";
+/// For the model: the last turn, because of time.
+pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longer available. Tell the user plainly what \
+     has been done, what has not, and what should happen next.";
+/// For the model: the last turn, because of iterations.
+pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
+     plainly what has been done, what has not, and what should happen next.";
+
+/// The answer, with a word about it if it was cut off.
+pub(super) fn answer(text: &str, cut_off: bool) -> String {
+    if cut_off { format!("{text}\n\n(The model's output limit cut this answer off here.)") } else { text.to_owned() }
+}
+
+/// Row A6: the words and the new limit.
+pub(super) fn more_iterations(limits: &Limits) -> (String, u32) {
+    let granted = limits.iterations.saturating_add(limits.iterations_step).min(limits.iterations_cap);
+    let text = if granted > limits.iterations {
+        format!("Granted: up to {granted} steps in all.")
+    } else {
+        format!("Not granted: {granted} steps are the most. Finish with what you have.")
+    };
+    (text, granted.max(limits.iterations))
+}
+
+/// A message that joined on the way; another person's carries their name.
+pub(super) fn steered(steered: &Steered, requester: UserId) -> String {
+    if steered.principal.user == requester {
+        steered.text.clone()
+    } else {
+        format!("[{}] {}", steered.principal.name, steered.text)
+    }
+}
+
+/// The stored name of an error class.
+pub(super) fn class_name(class: ErrorClass) -> String {
+    let name = match class {
+        ErrorClass::Auth => "auth",
+        ErrorClass::Billing => "billing",
+        ErrorClass::RateLimit => "rate_limit",
+        ErrorClass::Overloaded => "overloaded",
+        ErrorClass::UnknownModel => "unknown_model",
+        ErrorClass::ContextTooLong => "context_too_long",
+        ErrorClass::Refused => "refused",
+        ErrorClass::BadRequest => "bad_request",
+        ErrorClass::Timeout => "timeout",
+        ErrorClass::Network => "network",
+        ErrorClass::Server => "server",
+        ErrorClass::Malformed => "malformed",
+    };
+    name.to_owned()
+}
+
+/// What the person is told when no model could answer: what happened, and who can do what.
+pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
+    let advice = match class {
+        ErrorClass::Auth => "Whoever runs me has to mend the key in config.toml or in the environment.",
+        ErrorClass::Billing => "Whoever runs me has to look at the account's balance.",
+        ErrorClass::RateLimit | ErrorClass::Overloaded => "Please send it again in a while.",
+        ErrorClass::UnknownModel => {
+            "Whoever runs me has to name another model in config.toml; /model shows the one in use."
+        }
+        ErrorClass::ContextTooLong => "Our conversation has grown too long for it: /new starts afresh.",
+        ErrorClass::Refused => "Put in other words, it may go through.",
+        ErrorClass::BadRequest => "This looks like a fault of mine or of the provider; the log has the details.",
+        ErrorClass::Timeout | ErrorClass::Network | ErrorClass::Server | ErrorClass::Malformed => {
+            "I tried again without luck. Please send it again in a while."
+        }
+    };
+    let message = message.trim().trim_end_matches('.');
+    format!("I could not get an answer from the model: {message}. {advice}")
+}
+
+/// What the person is told after a panic.
+pub(super) fn panicked(message: &str) -> String {
+    let first: String = message.lines().next().unwrap_or_default().chars().take(200).collect();
+    format!("Something broke inside me while I worked on this, and I stopped: {first}. The log has the details.")
+}
+
+/// The words of a question; the decisions it offers are listed by number beneath.
+#[must_use]
+pub fn question(question: &Question) -> String {
+    match question {
+        Question::Asked { text, .. } => text.clone(),
+        Question::UnsafeCall { name, arguments, .. } => {
+            let shown: String = arguments.chars().take(300).collect();
+            let dots = if shown.len() < arguments.len() { "…" } else { "" };
+            format!(
+                "I was interrupted while this call was under way, and I can't tell whether it took effect:\n\
+                 {name} {shown}{dots}\nWhat shall I do?"
+            )
+        }
+        Question::PromptChanged { .. } => "I was interrupted on this, and my instructions have been changed since. \
+             Shall I carry on with those I began with?"
+            .to_owned(),
+        Question::Mismatch(mismatch) => format!(
+            "I was interrupted on this, and my record of it does not add up ({mismatch}). \
+             Shall I carry on from what is recorded?"
+        ),
+        Question::CrashLoop => {
+            "I was cut off three times in a row at the same step of this, so I have stopped trying by myself. \
+             Shall I carry on?"
+                .to_owned()
+        }
+    }
+}
