@@ -2,4 +2,7 @@
 
 pub mod agent;
 pub mod domain;
+pub mod memory;
 pub mod model;
+pub mod store;
+pub mod tool;

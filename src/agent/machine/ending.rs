@@ -9,7 +9,8 @@ use crate::model::message::Message;
 /// A safe boundary: what came meanwhile joins, then the model is asked.
 pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
     for steered in std::mem::take(&mut run.steering) {
-        run.transcript.push(Message::User { text: texts::steered(&steered, run.input.principal.user) });
+        let text = texts::steered(&steered, run.input.principal.user);
+        run.transcript.push_from(steered.principal.user, text);
     }
     let call = run.call_model();
     run.phase = Phase::Calling(call.clone());

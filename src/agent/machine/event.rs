@@ -191,8 +191,10 @@ pub struct Begun {
 /// The fixed part of every request of the run, by reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// The system prompt's stable core and the tools on offer: a blob.
+    /// The system prompt's stable core: a blob.
     pub system: Digest,
+    /// The tools on offer: a blob.
+    pub tools: Digest,
     /// Time, facts and memories that go before the current message: a blob.
     pub tail: Digest,
     /// The first ordinal of the conversation's history that is in the context.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::agent::machine::effect::{Digest, ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, Begun, CancelReason, Context, End, Limits, Question, Steered};
-use crate::domain::ids::CallId;
+use crate::domain::ids::{CallId, UserId};
 use crate::model::message::{Message, ToolCall, ToolResult, Usage};
 
 /// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
@@ -207,13 +207,14 @@ impl Batch {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
     messages: Vec<Message>,
+    authors: Vec<Option<UserId>>,
     digest: Digest,
     bytes: u64,
 }
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self { messages: Vec::new(), digest: Digest::of(REQUEST_SCHEME, &[]), bytes: 0 }
+        Self { messages: Vec::new(), authors: Vec::new(), digest: Digest::of(REQUEST_SCHEME, &[]), bytes: 0 }
     }
 }
 
@@ -224,12 +225,28 @@ impl Transcript {
         &self.messages
     }
 
-    /// Adds one.
+    /// Who said each of them, where a person did.
+    #[must_use]
+    pub fn authors(&self) -> &[Option<UserId>] {
+        &self.authors
+    }
+
+    /// Adds one that no person said.
     pub fn push(&mut self, message: Message) {
+        self.add(message, None);
+    }
+
+    /// Adds a person's words.
+    pub fn push_from(&mut self, user: UserId, text: String) {
+        self.add(Message::User { text }, Some(user));
+    }
+
+    fn add(&mut self, message: Message, author: Option<UserId>) {
         let body = canonical(&message);
         self.digest = Digest::of(REQUEST_SCHEME, &[self.digest.0.as_bytes(), &body]);
         self.bytes += body.len() as u64;
         self.messages.push(message);
+        self.authors.push(author);
     }
 }
 
@@ -244,7 +261,7 @@ impl Active {
     #[must_use]
     pub fn begin(input: Accepted, begun: Begun) -> Self {
         let mut transcript = Transcript::default();
-        transcript.push(Message::User { text: input.text.clone() });
+        transcript.push_from(input.principal.user, input.text.clone());
         let mut active = Self {
             input,
             system_seen: begun.context.system.clone(),
@@ -380,12 +397,12 @@ impl State {
         }
     }
 
-    /// The messages said in it.
+    /// The run, once it has begun.
     #[must_use]
-    pub fn messages(&self) -> &[Message] {
+    pub fn active(&self) -> Option<&Active> {
         match self {
-            Self::Empty | Self::Queued(_) | Self::Closed(_) => &[],
-            Self::Active(active) => active.transcript.messages(),
+            Self::Empty | Self::Queued(_) | Self::Closed(_) => None,
+            Self::Active(active) => Some(active),
         }
     }
 }

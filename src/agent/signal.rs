@@ -1,0 +1,27 @@
+//! Words to a run from outside its lane, as they are stored.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::machine::event::{Answer, CancelReason, Event};
+
+/// A durable word to a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "signal", rename_all = "snake_case")]
+pub enum Signal {
+    /// It must end.
+    Cancel {
+        /// Why.
+        reason: CancelReason,
+    },
+    /// A person answers its question.
+    Answer(Answer),
+}
+
+impl From<Signal> for Event {
+    fn from(signal: Signal) -> Self {
+        match signal {
+            Signal::Cancel { reason } => Self::CancelRequested(reason),
+            Signal::Answer(answer) => Self::HumanAnswered(answer),
+        }
+    }
+}

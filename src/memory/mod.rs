@@ -1,0 +1,7 @@
+//! What Hob remembers: facts, and what was said, found again by text.
+//!
+//! Never: what the model said is recalled as a memory, or one person's memories for another.
+//! Start at [`recall`].
+
+pub mod facts;
+pub mod recall;

@@ -1,0 +1,106 @@
+//! What can go wrong with the database, by what one does about it.
+
+/// A failed statement, commit or start.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The disk is full: nothing was stored; it goes on when there is room.
+    #[error("the disk is full: free some space, Hob goes on by itself")]
+    Full,
+    /// Somebody else holds a lock on the file: try again.
+    #[error("another program holds a lock on the database: {0}")]
+    Busy(String),
+    /// The file or its folder cannot be written.
+    #[error("the database cannot be written: {0}; check the owner and the permissions of the data directory")]
+    ReadOnly(String),
+    /// A newer Hob made the file.
+    #[error(
+        "the database was made by a newer Hob (schema {found}, this one knows {known}): start that one, or restore a backup"
+    )]
+    Newer {
+        /// The newest migration in the file.
+        found: i64,
+        /// The newest that this Hob knows.
+        known: i64,
+    },
+    /// A row holds what no Hob writes.
+    #[error("the database is inconsistent: {table} {id}: {what}")]
+    Inconsistent {
+        /// Where.
+        table: &'static str,
+        /// Which row.
+        id: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The writer has stopped.
+    #[error("the database is closed")]
+    Closed,
+    /// A migration failed.
+    #[error("the database could not be brought to this Hob's schema: {0}")]
+    Migration(String),
+    /// Anything else.
+    #[error("the database failed: {0}")]
+    Database(String),
+}
+
+impl StoreError {
+    /// May the same work succeed later, by itself?
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Full | Self::Busy(_) => true,
+            // An I/O error (SQLITE_IOERR) may be a disk that comes back; giving up would lose work.
+            Self::Database(_) => true,
+            Self::ReadOnly(_) | Self::Newer { .. } | Self::Inconsistent { .. } | Self::Closed | Self::Migration(_) => {
+                false
+            }
+        }
+    }
+
+    pub(crate) fn from_migrate(error: sqlx::migrate::MigrateError) -> Self {
+        match error {
+            sqlx::migrate::MigrateError::Execute(error) => Self::from(error),
+            other => Self::Migration(other.to_string()),
+        }
+    }
+
+    /// The same error for another of those who waited for one commit.
+    #[must_use]
+    pub fn share(&self) -> Self {
+        match self {
+            Self::Full => Self::Full,
+            Self::Busy(what) => Self::Busy(what.clone()),
+            Self::ReadOnly(what) => Self::ReadOnly(what.clone()),
+            Self::Newer { found, known } => Self::Newer { found: *found, known: *known },
+            Self::Inconsistent { table, id, what } => Self::Inconsistent { table, id: id.clone(), what: what.clone() },
+            Self::Closed => Self::Closed,
+            Self::Migration(what) => Self::Migration(what.clone()),
+            Self::Database(what) => Self::Database(what.clone()),
+        }
+    }
+}
+
+/// SQLite's primary result codes.
+mod code {
+    pub(super) const BUSY: i32 = 5;
+    pub(super) const LOCKED: i32 = 6;
+    pub(super) const READONLY: i32 = 8;
+    pub(super) const FULL: i32 = 13;
+    pub(super) const CANTOPEN: i32 = 14;
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        let primary = error
+            .as_database_error()
+            .and_then(|error| error.code())
+            .and_then(|code| code.parse::<i32>().ok())
+            .map(|code| code & 0xff);
+        match primary {
+            Some(code::BUSY | code::LOCKED) => Self::Busy(error.to_string()),
+            Some(code::FULL) => Self::Full,
+            Some(code::READONLY | code::CANTOPEN) => Self::ReadOnly(error.to_string()),
+            _ => Self::Database(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! One daemon per data directory.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// Held while this process owns the data directory; the kernel lets go of it however the process ends.
+#[derive(Debug)]
+pub struct DataLock {
+    _file: File,
+}
+
+/// The data directory could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process has it.
+    #[error(
+        "another Hob (pid {pid}) is using {directory}: stop it, or give this one a data directory of its own by HOB_HOME"
+    )]
+    Taken {
+        /// The other's process id, as it wrote it down.
+        pid: String,
+        /// Which directory.
+        directory: String,
+    },
+    /// The lock file cannot be made.
+    #[error("{path} cannot be written: {source}; check the owner and the permissions of the data directory")]
+    Io {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl DataLock {
+    /// Takes the directory.
+    ///
+    /// # Errors
+    /// When another process has it, or the lock file cannot be written.
+    pub fn take(directory: &Path) -> Result<Self, LockError> {
+        let path = directory.join("hob.lock");
+        let io = |source| LockError::Io { path: path.display().to_string(), source };
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                file.read_to_string(&mut pid).map_err(io)?;
+                let directory = directory.display().to_string();
+                return Err(LockError::Taken { pid: pid.trim().to_owned(), directory });
+            }
+            Err(TryLockError::Error(source)) => return Err(io(source)),
+        }
+        file.set_len(0).map_err(io)?;
+        writeln!(file, "{}", std::process::id()).map_err(io)?;
+        Ok(Self { _file: file })
+    }
+}

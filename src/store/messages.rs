@@ -1,0 +1,113 @@
+//! A conversation's history.
+
+use crate::domain::ids::{MessageId, RunId, SessionId, UserId};
+use crate::store::Tx;
+use crate::store::error::StoreError;
+
+/// A message about to be added.
+#[derive(Debug, Clone)]
+pub struct NewMessage<'a> {
+    /// Its session.
+    pub session: SessionId,
+    /// The run it was said in.
+    pub run: RunId,
+    /// `user`, `assistant` or `tool`.
+    pub role: &'static str,
+    /// Who said it, where a person did.
+    pub user: Option<UserId>,
+    /// The message, encoded.
+    pub body: &'a str,
+    /// The words in it.
+    pub text: &'a str,
+    /// When.
+    pub at: i64,
+}
+
+/// Adds a message at the end and to the full-text index.
+///
+/// # Errors
+/// When the database fails.
+pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<(), StoreError> {
+    let ordinal = sqlx::query_scalar!(
+        r#"UPDATE sessions SET last_ordinal = last_ordinal + 1 WHERE id = $1 RETURNING last_ordinal AS "ordinal!: i64""#,
+        new.session
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id AS "id!: MessageId""#,
+        new.session,
+        ordinal,
+        new.run,
+        new.role,
+        new.user,
+        new.body,
+        new.text,
+        new.at
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    sqlx::query!("INSERT INTO messages_fts (rowid, text) VALUES ($1, $2)", id, new.text).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// A stored message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    /// Its row.
+    pub id: MessageId,
+    /// The message, encoded.
+    pub body: String,
+}
+
+/// The messages from one ordinal through another, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> Result<Vec<MessageRow>, StoreError> {
+    let rows = sqlx::query_as!(
+        MessageRow,
+        r#"SELECT id AS "id!: MessageId", body FROM messages
+           WHERE session_id = $1 AND ordinal BETWEEN $2 AND $3 ORDER BY ordinal"#,
+        session,
+        from,
+        through
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows)
+}
+
+/// A message that a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Its row.
+    pub id: MessageId,
+    /// The run it was said in.
+    pub run: RunId,
+    /// The words.
+    pub text: String,
+    /// When it was said.
+    pub at: i64,
+}
+
+/// What one person said, anywhere, that matches; the best first.
+///
+/// # Errors
+/// When `query` is not FTS5's syntax, or the database fails.
+pub async fn search(tx: &mut Tx, user: UserId, query: &str, limit: i64) -> Result<Vec<Found>, StoreError> {
+    let rows = sqlx::query_as!(
+        Found,
+        r#"SELECT m.id AS "id!: MessageId", m.run_id AS "run!: RunId", m.text, m.at
+           FROM messages_fts f JOIN messages m ON m.id = f.rowid
+           WHERE messages_fts MATCH $1 AND m.role = 'user' AND m.user_id = $2
+           ORDER BY bm25(messages_fts), m.id DESC LIMIT $3"#,
+        query,
+        user,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows)
+}

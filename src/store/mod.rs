@@ -1,0 +1,182 @@
+//! SQLite: a file per aggregate, one writer. Journal rows are opaque here: kind, version, bytes.
+//!
+//! Never: a decision about a run. What a row means is said in `agent`.
+//! Start at [`Store`], then [`writer`].
+
+pub mod blobs;
+pub mod error;
+pub mod facts;
+pub mod inbound;
+pub mod journal;
+pub mod lock;
+pub mod messages;
+pub mod model_calls;
+pub mod outbox;
+pub mod runs;
+pub mod sessions;
+pub mod signals;
+pub mod tool_calls;
+pub mod users;
+pub mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use sqlx::migrate::{Migrate, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+
+use crate::store::error::StoreError;
+use crate::store::writer::{Boundary, Writer};
+
+/// Connections that read while the writer writes.
+const READERS: u32 = 4;
+/// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The page cache of one connection, in KiB (negative: SQLite's own convention).
+const CACHE_KIB: &str = "-2048";
+
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+
+/// A connection within a transaction.
+pub type Tx = SqliteConnection;
+
+/// A named piece of work on the database: a struct with its arguments, so that it can be run again.
+#[async_trait]
+pub trait Statement: Send + Sync + 'static {
+    /// What it gives back.
+    type Output: Send + 'static;
+
+    /// Does it. May be called more than once, each time on a database that has seen nothing of it.
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError>;
+}
+
+/// How statements and the rest of the program share time.
+#[derive(Clone, Default)]
+pub enum Pace {
+    /// SQLite works on its own threads.
+    #[default]
+    Threaded,
+    /// The caller's thread stands still until a statement is done, and `Boundary` sees every commit: for simulations.
+    Lockstep(Arc<dyn Boundary>),
+}
+
+/// The database.
+#[derive(Clone)]
+pub struct Store {
+    writer: Writer,
+    readers: SqlitePool,
+    pace: Pace,
+}
+
+impl Store {
+    /// Opens the database file, makes it if there is none, and brings it to this Hob's schema.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written, is damaged, or was made by a newer Hob.
+    pub async fn open(path: &Path, pace: Pace) -> Result<Self, StoreError> {
+        let options = options(path);
+        let mut writing = options.connect().await.map_err(StoreError::from)?;
+        migrate(&mut writing).await?;
+        // Readers are opened as they are needed: an idle Hob holds one.
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .min_connections(0)
+            .test_before_acquire(false)
+            .connect_lazy_with(options.read_only(true));
+        Ok(Self { writer: Writer::start(writing, pace.clone()), readers, pace })
+    }
+
+    /// Commits `statement`, perhaps together with others that are waiting, and gives its output once it is durable.
+    ///
+    /// # Errors
+    /// When it fails or cannot be committed: then nothing of it is in the database.
+    pub async fn write<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        self.writer.submit(statement).await
+    }
+
+    /// Runs `statement` on a reading connection.
+    ///
+    /// # Errors
+    /// When it fails, or tries to write.
+    pub async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        let work = async {
+            let mut connection = self.readers.acquire().await?;
+            statement.run(&mut connection).await
+        };
+        match &self.pace {
+            Pace::Threaded => work.await,
+            Pace::Lockstep(_) => futures::executor::block_on(work),
+        }
+    }
+
+    /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.
+    pub async fn close(&self) {
+        self.writer.close().await;
+        self.readers.close().await;
+    }
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .pragma("cache_size", CACHE_KIB)
+        .statement_cache_capacity(128)
+        .disable_statement_logging()
+}
+
+/// Applies the migrations that this file has not seen, after making sure that it is not from a newer Hob.
+async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let table = "_sqlx_migrations";
+    connection.ensure_migrations_table(table).await.map_err(StoreError::from_migrate)?;
+    let applied = connection.list_applied_migrations(table).await.map_err(StoreError::from_migrate)?;
+    let known = MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let found = applied.iter().map(|migration| migration.version).max().unwrap_or(0);
+    if found > known {
+        return Err(StoreError::Newer { found, known });
+    }
+    MIGRATIONS.run(connection).await.map_err(StoreError::from_migrate)
+}
+
+/// The stored form of a time.
+#[must_use]
+pub fn millis(at: Timestamp) -> i64 {
+    at.as_millisecond()
+}
+
+/// A statement that checks the whole file.
+#[derive(Debug)]
+pub struct IntegrityCheck;
+
+#[async_trait]
+impl Statement for IntegrityCheck {
+    type Output = String;
+
+    async fn run(&self, tx: &mut Tx) -> Result<String, StoreError> {
+        Ok(sqlx::query_scalar::<_, String>("PRAGMA quick_check").fetch_one(&mut *tx).await?)
+    }
+}
+
+impl Store {
+    /// Closes a connection that only a test opened.
+    #[doc(hidden)]
+    pub async fn raw(path: &Path) -> Result<SqliteConnection, StoreError> {
+        let connection = options(path).connect().await?;
+        Ok(connection)
+    }
+}
+
+/// Closes `connection` in good order.
+pub(crate) async fn close(connection: SqliteConnection) {
+    if let Err(error) = connection.close().await {
+        tracing::debug!(%error, "the database did not close in good order; its log is replayed at the next start");
+    }
+}

@@ -1,0 +1,285 @@
+//! What is to be said, until it is said. States: pending · sending · unknown · delivered · failed · abandoned.
+
+use jiff::Timestamp;
+
+use crate::domain::ids::{OutboxId, RunId, SessionId};
+use crate::domain::inbound::{ChannelKind, Conversation};
+use crate::domain::outgoing::{Choice, Destination, Outgoing};
+use crate::store::error::StoreError;
+use crate::store::{Tx, millis};
+
+/// A chunk about to be queued.
+#[derive(Debug, Clone)]
+pub struct NewChunk<'a> {
+    /// What it is the delivery of.
+    pub key: &'a str,
+    /// Its session.
+    pub session: SessionId,
+    /// Its run, if any.
+    pub run: Option<RunId>,
+    /// Where to.
+    pub destination: &'a Destination,
+    /// The words, within the platform's limit.
+    pub text: &'a str,
+    /// Buttons under it.
+    pub choices: &'a [Choice],
+}
+
+/// Queues a chunk; the same thing said is queued once.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let place = &new.destination.conversation;
+    let channel = place.channel.as_str();
+    let choices = serde_json::to_string(new.choices).map_err(|error| StoreError::Database(error.to_string()))?;
+    let now = millis(now);
+    sqlx::query!(
+        "INSERT INTO outbox
+           (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, state, next_attempt_at, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11)
+         ON CONFLICT (key) DO NOTHING",
+        new.key,
+        new.session,
+        new.run,
+        channel,
+        place.account,
+        place.chat,
+        place.thread,
+        new.destination.reply_to,
+        new.text,
+        choices,
+        now
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// A chunk that waits, with what the delivery needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The message.
+    pub message: Outgoing,
+    /// Its session.
+    pub session: SessionId,
+    /// Attempts so far.
+    pub attempts: i64,
+    /// Not before.
+    pub next_attempt_at: i64,
+    /// When it was queued.
+    pub created_at: i64,
+}
+
+struct Row {
+    id: OutboxId,
+    session_id: SessionId,
+    run_id: Option<RunId>,
+    channel: String,
+    account: String,
+    chat: String,
+    thread: Option<String>,
+    reply_to: Option<String>,
+    text: String,
+    choices: String,
+    attempts: i64,
+    may_repeat: bool,
+    next_attempt_at: i64,
+    created_at: i64,
+}
+
+impl Row {
+    fn decode(self) -> Result<Waiting, StoreError> {
+        let id = self.id;
+        let bad = |what: String| StoreError::Inconsistent { table: "outbox", id: id.to_string(), what };
+        let channel: ChannelKind = self.channel.parse().map_err(|error| bad(format!("{error}")))?;
+        let choices: Vec<Choice> = serde_json::from_str(&self.choices).map_err(|error| bad(error.to_string()))?;
+        let conversation = Conversation { channel, account: self.account, chat: self.chat, thread: self.thread };
+        let message = Outgoing {
+            id,
+            destination: Destination { conversation, reply_to: self.reply_to },
+            run: self.run_id,
+            text: self.text,
+            choices,
+            may_repeat: self.may_repeat,
+        };
+        Ok(Waiting {
+            message,
+            session: self.session_id,
+            attempts: self.attempts,
+            next_attempt_at: self.next_attempt_at,
+            created_at: self.created_at,
+        })
+    }
+}
+
+/// The first open chunk of a session: the only one that may be sent, so that order is kept.
+///
+/// # Errors
+/// When the database fails.
+pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, StoreError> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"SELECT id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
+                  channel, account, chat, thread, reply_to, text, choices, attempts, may_repeat AS "may_repeat!: bool",
+                  next_attempt_at, created_at
+           FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown') ORDER BY id LIMIT 1"#,
+        session
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    row.map(Row::decode).transpose()
+}
+
+/// The sessions with open chunks.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_open_sessions(tx: &mut Tx) -> Result<Vec<(SessionId, String)>, StoreError> {
+    let rows = sqlx::query!(
+        r#"SELECT DISTINCT session_id AS "session!: SessionId", channel FROM outbox
+           WHERE state IN ('pending', 'sending', 'unknown')"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.session, row.channel)).collect())
+}
+
+/// The chunk goes out now: from here on its outcome may be lost.
+///
+/// # Errors
+/// When the database fails.
+pub async fn mark_sending(tx: &mut Tx, id: OutboxId) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE id = $1 AND state IN ('pending', 'unknown')",
+        id
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attempt {
+    /// The platform has it.
+    Delivered {
+        /// Its id there.
+        external_id: Option<String>,
+    },
+    /// Again, not before.
+    Again {
+        /// When.
+        at: Timestamp,
+        /// Nobody knows whether this attempt arrived.
+        unknown: bool,
+        /// Why.
+        why: String,
+    },
+    /// The platform will never take it.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// Hob gives up.
+    Abandoned {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Records what came of an attempt.
+///
+/// # Errors
+/// When the database fails.
+pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp) -> Result<(), StoreError> {
+    let now = millis(now);
+    match attempt {
+        Attempt::Delivered { external_id } => {
+            sqlx::query!(
+                "UPDATE outbox SET state = 'delivered', external_id = $1, error = NULL, ended_at = $2 WHERE id = $3",
+                external_id,
+                now,
+                id
+            )
+            .execute(&mut *tx)
+            .await?;
+        }
+        Attempt::Again { at, unknown, why } => {
+            let (state, at) = (if *unknown { "unknown" } else { "pending" }, millis(*at));
+            sqlx::query!(
+                "UPDATE outbox SET state = $1, may_repeat = max(may_repeat, CAST($2 AS INTEGER)), next_attempt_at = $3, error = $4
+                 WHERE id = $5",
+                state,
+                unknown,
+                at,
+                why,
+                id
+            )
+            .execute(&mut *tx)
+            .await?;
+        }
+        Attempt::Failed { why } | Attempt::Abandoned { why } => {
+            let state = if matches!(attempt, Attempt::Failed { .. }) { "failed" } else { "abandoned" };
+            sqlx::query!("UPDATE outbox SET state = $1, error = $2, ended_at = $3 WHERE id = $4", state, why, now, id)
+                .execute(&mut *tx)
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// At the start: what an earlier process was sending when it died has an unknown outcome.
+///
+/// # Errors
+/// When the database fails.
+pub async fn sweep(tx: &mut Tx) -> Result<u64, StoreError> {
+    let done = sqlx::query!("UPDATE outbox SET state = 'unknown', may_repeat = 1 WHERE state = 'sending'")
+        .execute(&mut *tx)
+        .await?;
+    Ok(done.rows_affected())
+}
+
+/// A line of `/status` about the outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateCount {
+    /// The state.
+    pub state: String,
+    /// How many.
+    pub count: i64,
+    /// When the oldest was queued.
+    pub oldest: i64,
+}
+
+/// Counts what is not delivered: open chunks, and those given up since `since`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count(tx: &mut Tx, since: Timestamp) -> Result<Vec<StateCount>, StoreError> {
+    let since = millis(since);
+    let counts = sqlx::query_as!(
+        StateCount,
+        r#"SELECT state AS "state!", count(*) AS "count!: i64", min(created_at) AS "oldest!: i64" FROM outbox
+           WHERE state IN ('pending', 'sending', 'unknown') OR (state IN ('failed', 'abandoned') AND ended_at >= $1)
+           GROUP BY 1 ORDER BY 1"#,
+        since
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(counts)
+}
+
+/// Has the session anything open to be said?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_open(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    let open = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown'))
+           AS "open!: bool""#,
+        session
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(open)
+}

@@ -1,0 +1,334 @@
+//! Runs: lanes, leases and states. The events that a state is the fold of are in [`crate::store::journal`].
+
+use jiff::Timestamp;
+
+use crate::domain::ids::{InboundId, RunId, SessionId, UserId};
+use crate::store::error::StoreError;
+use crate::store::{Tx, millis};
+
+/// A run that waits in its lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueuedRun {
+    /// The run.
+    pub id: RunId,
+    /// Its sender.
+    pub user: UserId,
+    /// Its message's words.
+    pub text: String,
+    /// Its sender's name.
+    pub name: String,
+}
+
+/// The run that has a session's lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveRun {
+    /// The run.
+    pub id: RunId,
+    /// Whose message it answers.
+    pub user: UserId,
+    /// `running` or `waiting`.
+    pub state: String,
+}
+
+/// Puts a message's run at the end of its lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn enqueue(
+    tx: &mut Tx,
+    session: SessionId,
+    inbound: InboundId,
+    user: UserId,
+    now: Timestamp,
+) -> Result<RunId, StoreError> {
+    let now = millis(now);
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO runs (session_id, inbound_id, user_id, state, created_at)
+           VALUES ($1, $2, $3, 'queued', $4) RETURNING id AS "id!: RunId""#,
+        session,
+        inbound,
+        user,
+        now
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// Allows a queued run's message to join the running run at a safe boundary.
+///
+/// # Errors
+/// When the database fails.
+pub async fn allow_joining(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE runs SET may_join = 1 WHERE id = $1 AND state = 'queued'", run).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// The session's queue, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRun>, StoreError> {
+    let runs = sqlx::query_as!(
+        QueuedRun,
+        r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", i.text, u.name
+           FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN users u ON u.id = r.user_id
+           WHERE r.session_id = $1 AND r.state = 'queued' ORDER BY r.id"#,
+        session
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// How many runs wait in the session's lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_queued(tx: &mut Tx, session: SessionId) -> Result<i64, StoreError> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM runs WHERE session_id = $1 AND state = 'queued'"#,
+        session
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(count)
+}
+
+/// The queued runs whose messages may join a running one, of one user, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: RunId" FROM runs
+           WHERE session_id = $1 AND state = 'queued' AND may_join = 1 AND user_id = $2 ORDER BY id"#,
+        session,
+        user
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// The run that has the session's lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_active(tx: &mut Tx, session: SessionId) -> Result<Option<ActiveRun>, StoreError> {
+    let run = sqlx::query_as!(
+        ActiveRun,
+        r#"SELECT id AS "id!: RunId", user_id AS "user!: UserId", state
+           FROM runs WHERE session_id = $1 AND state IN ('running', 'waiting')"#,
+        session
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(run)
+}
+
+/// A claim on a lane: who, and until when if nothing is heard of them.
+#[derive(Debug, Clone)]
+pub struct Lease {
+    /// The process.
+    pub owner: String,
+    /// Now.
+    pub now: Timestamp,
+    /// When it runs out.
+    pub until: Timestamp,
+}
+
+/// Takes the lane of `session`; none if there is nothing to do, or somebody else does it.
+///
+/// A running run without a living owner comes first, then a waiting one that was signalled, then the next in the queue.
+///
+/// # Errors
+/// When the database fails.
+pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Option<RunId>, StoreError> {
+    let (now, until) = (millis(lease.now), millis(lease.until));
+    let claimed = sqlx::query_scalar!(
+        r#"UPDATE runs SET state = 'running', lease_owner = $2, lease_until = $3
+           WHERE id = (
+             SELECT r.id FROM runs r
+             WHERE r.session_id = $1 AND (
+               (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_until <= $4))
+               OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0))
+               OR (r.state = 'queued' AND NOT EXISTS (
+                     SELECT 1 FROM runs a WHERE a.session_id = $1 AND a.state IN ('running', 'waiting')))
+             )
+             ORDER BY r.id LIMIT 1)
+           RETURNING id AS "id!: RunId""#,
+        session,
+        lease.owner,
+        until,
+        now
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(claimed)
+}
+
+/// Lets go of a run that this process no longer drives; its state stays.
+///
+/// # Errors
+/// When the database fails.
+pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE id = $1 AND lease_owner = $2",
+        run,
+        owner
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Is `owner` still the one who drives the run? Checked in every transaction of a driver.
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_owned(tx: &mut Tx, run: RunId, owner: &str) -> Result<bool, StoreError> {
+    let owned = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND lease_owner = $2) AS "owned!: bool""#,
+        run,
+        owner
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(owned)
+}
+
+/// Writes the state that the fold has reached. Only a running run keeps its lease.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_state(tx: &mut Tx, run: RunId, state: &str, ended_at: Option<i64>) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE runs SET state = $1, ended_at = $2,
+           lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
+           lease_until = CASE WHEN $1 = 'running' THEN lease_until END
+         WHERE id = $3",
+        state,
+        ended_at,
+        run
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Prolongs every lease of a process.
+///
+/// # Errors
+/// When the database fails.
+pub async fn heartbeat(tx: &mut Tx, lease: &Lease) -> Result<u64, StoreError> {
+    let until = millis(lease.until);
+    let done = sqlx::query!(
+        "UPDATE runs SET lease_until = $1 WHERE lease_owner = $2 AND state = 'running'",
+        until,
+        lease.owner
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// Voids the leases of every other process. Only for a store that one process owns alone.
+///
+/// # Errors
+/// When the database fails.
+pub async fn void_leases(tx: &mut Tx, owner: &str) -> Result<u64, StoreError> {
+    let done = sqlx::query!(
+        "UPDATE runs SET lease_owner = NULL, lease_until = NULL WHERE lease_owner IS NOT NULL AND lease_owner <> $1",
+        owner
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(done.rows_affected())
+}
+
+/// A session with something to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Due {
+    /// The session.
+    pub session: SessionId,
+    /// Its platform.
+    pub channel: String,
+}
+
+/// The sessions in which a run could be claimed now.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_due(tx: &mut Tx, now: Timestamp) -> Result<Vec<Due>, StoreError> {
+    let now = millis(now);
+    let due = sqlx::query_as!(
+        Due,
+        r#"SELECT DISTINCT r.session_id AS "session!: SessionId", s.channel
+           FROM runs r JOIN sessions s ON s.id = r.session_id
+           WHERE (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_until <= $1))
+              OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals g WHERE g.run_id = r.id AND g.taken = 0))
+              OR (r.state = 'queued' AND NOT EXISTS (
+                    SELECT 1 FROM runs a WHERE a.session_id = r.session_id AND a.state IN ('running', 'waiting')))
+           ORDER BY 1"#,
+        now
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(due)
+}
+
+/// How many runs are in each open state: for `/status`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateCount {
+    /// The state.
+    pub state: String,
+    /// How many.
+    pub count: i64,
+}
+
+/// Counts the open runs by state.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_open(tx: &mut Tx) -> Result<Vec<StateCount>, StoreError> {
+    let counts = sqlx::query_as!(
+        StateCount,
+        r#"SELECT state, count(*) AS "count!: i64" FROM runs
+           WHERE state IN ('queued', 'running', 'waiting') GROUP BY state ORDER BY state"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(counts)
+}
+
+/// A run and the session it belongs to, with its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// The run.
+    pub id: RunId,
+    /// Its session.
+    pub session: SessionId,
+    /// The session's published name.
+    pub key: String,
+    /// Its state.
+    pub state: String,
+    /// When its message came.
+    pub created_at: i64,
+}
+
+/// One run.
+///
+/// # Errors
+/// When the database fails.
+pub async fn lookup(tx: &mut Tx, id: RunId) -> Result<Option<RunRow>, StoreError> {
+    let run = sqlx::query_as!(
+        RunRow,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.key, r.state, r.created_at
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.id = $1"#,
+        id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(run)
+}

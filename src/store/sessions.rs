@@ -1,0 +1,108 @@
+//! Conversations.
+
+use jiff::Timestamp;
+
+use crate::domain::ids::SessionId;
+use crate::domain::inbound::ChannelKind;
+use crate::store::error::StoreError;
+use crate::store::{Tx, millis};
+
+/// A conversation's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// Its published name.
+    pub key: String,
+    /// The platform.
+    pub channel: String,
+    /// What happens to messages during a run; none: as configured.
+    pub queue_mode: Option<String>,
+    /// The model chosen by `/model`; none: as configured.
+    pub model: Option<String>,
+    /// The context begins after this ordinal.
+    pub context_from: i64,
+    /// The newest message's ordinal.
+    pub last_ordinal: i64,
+}
+
+/// The session with this key; a new one is made.
+///
+/// # Errors
+/// When the database fails.
+pub async fn ensure(tx: &mut Tx, key: &str, channel: ChannelKind, now: Timestamp) -> Result<Session, StoreError> {
+    if let Some(session) = find_by_key(tx, key).await? {
+        return Ok(session);
+    }
+    let (channel, now) = (channel.as_str(), millis(now));
+    let session = sqlx::query_as!(
+        Session,
+        r#"INSERT INTO sessions (key, channel, created_at) VALUES ($1, $2, $3)
+           RETURNING id AS "id!: SessionId", key, channel, queue_mode, model, context_from, last_ordinal"#,
+        key,
+        channel,
+        now
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(session)
+}
+
+/// The session with this key.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, StoreError> {
+    let session = sqlx::query_as!(
+        Session,
+        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, context_from, last_ordinal
+           FROM sessions WHERE key = $1"#,
+        key
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(session)
+}
+
+/// The session with this id.
+///
+/// # Errors
+/// When the database fails.
+pub async fn lookup(tx: &mut Tx, id: SessionId) -> Result<Option<Session>, StoreError> {
+    let session = sqlx::query_as!(
+        Session,
+        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, context_from, last_ordinal
+           FROM sessions WHERE id = $1"#,
+        id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(session)
+}
+
+/// Sets or clears the model chosen for a session.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_model(tx: &mut Tx, id: SessionId, model: Option<&str>) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET model = $1 WHERE id = $2", model, id).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Sets what happens to messages during a run.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_queue_mode(tx: &mut Tx, id: SessionId, mode: &str) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET queue_mode = $1 WHERE id = $2", mode, id).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Lets the context begin afresh: what was said stays stored and can be recalled.
+///
+/// # Errors
+/// When the database fails.
+pub async fn start_afresh(tx: &mut Tx, id: SessionId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET context_from = last_ordinal WHERE id = $1", id).execute(&mut *tx).await?;
+    Ok(())
+}

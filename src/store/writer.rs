@@ -1,0 +1,200 @@
+//! One writer: what is waiting goes into one transaction, so that durability costs one fsync for many sessions.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sqlx::{Executor, SqliteConnection};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::store::error::StoreError;
+use crate::store::{Pace, Statement, Tx, close};
+
+/// The most statements in one transaction.
+const GROUP_MAX: usize = 256;
+/// The most statements waiting; a submitter then waits for room.
+const QUEUE_MAX: usize = 4_096;
+
+/// Sees every commit of a store in lockstep. A simulation ends the world here.
+#[async_trait]
+pub trait Boundary: Send + Sync {
+    /// The transaction is complete and about to be committed.
+    async fn before_commit(&self);
+    /// It is durable; nobody has been told yet.
+    async fn after_commit(&self);
+}
+
+/// The handle to the writer's task.
+#[derive(Clone)]
+pub(super) struct Writer {
+    queue: mpsc::Sender<Order>,
+}
+
+enum Order {
+    Work(Box<dyn Job>),
+    Close(oneshot::Sender<()>),
+}
+
+#[async_trait]
+trait Job: Send {
+    async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError>;
+    fn settle(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+struct Pending<S: Statement> {
+    statement: S,
+    output: Option<S::Output>,
+    reply: oneshot::Sender<Result<S::Output, StoreError>>,
+}
+
+#[async_trait]
+impl<S: Statement> Job for Pending<S> {
+    async fn attempt(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
+        self.output = Some(self.statement.run(tx).await?);
+        Ok(())
+    }
+
+    fn settle(self: Box<Self>, committed: Result<(), StoreError>) {
+        let Self { output, reply, .. } = *self;
+        let result = committed.and_then(|()| output.ok_or(StoreError::Closed));
+        if reply.send(result).is_err() {
+            tracing::trace!("whoever asked for this write has gone");
+        }
+    }
+}
+
+impl Writer {
+    /// Its task ends when it is closed, or when nobody is left to submit.
+    pub(super) fn start(connection: SqliteConnection, pace: Pace) -> Self {
+        let (queue, orders) = mpsc::channel(QUEUE_MAX);
+        tokio::spawn(Desk { connection, pace }.work(orders));
+        Self { queue }
+    }
+
+    pub(super) async fn submit<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Pending { statement, output: None, reply });
+        if self.queue.send(Order::Work(job)).await.is_err() {
+            return Err(StoreError::Closed);
+        }
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    pub(super) async fn close(&self) {
+        let (reply, closed) = oneshot::channel();
+        if self.queue.send(Order::Close(reply)).await.is_ok() && closed.await.is_err() {
+            tracing::debug!("the writer was gone before it was closed");
+        }
+    }
+}
+
+struct Desk {
+    connection: SqliteConnection,
+    pace: Pace,
+}
+
+impl Desk {
+    async fn work(mut self, mut orders: mpsc::Receiver<Order>) {
+        let mut jobs: Vec<Box<dyn Job>> = Vec::new();
+        while let Some(order) = orders.recv().await {
+            let mut closing = None;
+            let mut next = Some(order);
+            while let Some(order) = next.take() {
+                match order {
+                    Order::Work(job) => jobs.push(job),
+                    Order::Close(reply) => closing = Some(reply),
+                }
+                if closing.is_none() && jobs.len() < GROUP_MAX {
+                    next = orders.try_recv().ok();
+                }
+            }
+            self.group(std::mem::take(&mut jobs)).await;
+            if let Some(reply) = closing {
+                close(self.connection).await;
+                if reply.send(()).is_err() {
+                    tracing::trace!("nobody waits for the database to close");
+                }
+                return;
+            }
+        }
+        close(self.connection).await;
+    }
+
+    /// All in one transaction; if one fails, each in its own, so that nobody pays for another's error.
+    async fn group(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        if jobs.is_empty() {
+            return;
+        }
+        match self.transact(&mut jobs).await {
+            Ok(()) => jobs.into_iter().for_each(|job| job.settle(Ok(()))),
+            Err(error) if jobs.len() == 1 => jobs.into_iter().for_each(|job| job.settle(Err(error.share()))),
+            Err(error) => {
+                tracing::debug!(%error, jobs = jobs.len(), "a group failed: each statement is tried alone");
+                for job in jobs {
+                    let mut alone = vec![job];
+                    let result = self.transact(&mut alone).await;
+                    alone
+                        .into_iter()
+                        .for_each(|job| job.settle(result.as_ref().copied().map_err(StoreError::share)));
+                }
+            }
+        }
+    }
+
+    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        let boundary = match &self.pace {
+            Pace::Threaded => None,
+            Pace::Lockstep(boundary) => Some(boundary),
+        };
+        transaction(&mut self.connection, jobs, boundary).await
+    }
+}
+
+/// In lockstep, the thread stands still while SQLite works: only at the boundaries may the world change, or end.
+async fn transaction(
+    connection: &mut SqliteConnection,
+    jobs: &mut [Box<dyn Job>],
+    boundary: Option<&Arc<dyn Boundary>>,
+) -> Result<(), StoreError> {
+    let filled = fill(connection, jobs);
+    let filled = match boundary {
+        None => filled.await,
+        Some(_) => futures::executor::block_on(filled),
+    };
+    if let Some(boundary) = boundary {
+        boundary.before_commit().await;
+    }
+    let result = match filled {
+        Ok(()) => {
+            let commit = connection.execute("COMMIT");
+            let done = match boundary {
+                None => commit.await,
+                Some(_) => futures::executor::block_on(commit),
+            };
+            done.map(|_| ()).map_err(StoreError::from)
+        }
+        Err(error) => Err(error),
+    };
+    if result.is_err() {
+        roll_back(connection, boundary.is_some()).await;
+    } else if let Some(boundary) = boundary {
+        boundary.after_commit().await;
+    }
+    result
+}
+
+async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    connection.execute("BEGIN IMMEDIATE").await?;
+    for job in jobs {
+        job.attempt(connection).await?;
+    }
+    Ok(())
+}
+
+/// After a failure there may or may not be a transaction left: SQLite ends it itself on some errors.
+async fn roll_back(connection: &mut SqliteConnection, lockstep: bool) {
+    let undo = connection.execute("ROLLBACK");
+    let undone = if lockstep { futures::executor::block_on(undo) } else { undo.await };
+    if let Err(error) = undone {
+        tracing::debug!(%error, "nothing to roll back");
+    }
+}

@@ -1,0 +1,39 @@
+//! `current_time`: the date and the time of day, where the household lives.
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::tool::registry::spec_of;
+use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {}
+
+/// The tool.
+pub struct CurrentTime {
+    spec: ToolSpec,
+    zone: TimeZone,
+}
+
+impl CurrentTime {
+    /// Tells the time in `zone`.
+    #[must_use]
+    pub fn new(zone: TimeZone) -> Self {
+        Self { spec: spec_of::<Arguments>("current_time", "Tells the current date, time and time zone.", true), zone }
+    }
+}
+
+#[async_trait]
+impl Tool for CurrentTime {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        let local = invocation.now.to_zoned(self.zone.clone());
+        let zone = local.time_zone().iana_name().unwrap_or("local time");
+        Outcome::Text(format!("It is {} ({zone}).", local.strftime("%A, %-d %B %Y, %H:%M")))
+    }
+}
