@@ -4,5 +4,6 @@ pub mod agent;
 pub mod domain;
 pub mod memory;
 pub mod model;
+pub mod render;
 pub mod store;
 pub mod tool;

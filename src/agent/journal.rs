@@ -1,0 +1,146 @@
+//! The journal: events as versioned rows. The only room that writes `run_events`.
+//!
+//! A released encoding is never changed: `VERSION` grows, and [`decode`] learns to read the older one.
+
+use jiff::Timestamp;
+
+use crate::agent::machine::event::{Accepted, Event};
+use crate::agent::machine::state::{State, Status};
+use crate::agent::machine::{Replay, Step, step};
+use crate::domain::ids::{RunId, SessionId};
+use crate::store::error::StoreError;
+use crate::store::journal::{EventRow, append, list};
+use crate::store::{Tx, millis, runs};
+
+/// The version of the encoding that this Hob writes.
+pub const VERSION: i64 = 1;
+
+/// The stored form of an event.
+///
+/// # Errors
+/// Never for events that the machine knows: they are plain data.
+pub fn encode(event: &Event, seq: i64, at: Timestamp) -> Result<EventRow, StoreError> {
+    let body = serde_json::to_string(event).map_err(|error| StoreError::Database(error.to_string()))?;
+    Ok(EventRow { seq, kind: event.kind().to_owned(), version: VERSION, body, at: millis(at) })
+}
+
+/// The event in a row, of this version or an older one.
+///
+/// # Errors
+/// When the row is from a newer Hob or holds no event.
+pub fn decode(run: RunId, row: &EventRow) -> Result<Event, StoreError> {
+    let bad = |what: String| StoreError::Inconsistent { table: "run_events", id: format!("{run}/{}", row.seq), what };
+    match row.version {
+        VERSION => serde_json::from_str(&row.body).map_err(|error| bad(error.to_string())),
+        other => Err(bad(format!("version {other} of {} is not known here", row.kind))),
+    }
+}
+
+/// A folded journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Folded {
+    /// The fold, and whether it replays to the same effects.
+    pub replay: Replay,
+    /// When the last event was committed, in Unix milliseconds.
+    pub last_at: i64,
+}
+
+/// Loads and folds a run's journal.
+///
+/// # Errors
+/// When the database fails or a row holds no event.
+pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
+    let mut folded = Folded { replay: Replay::default(), last_at: 0 };
+    for row in list(tx, run).await? {
+        folded.replay.feed(&decode(run, &row)?);
+        folded.last_at = row.at;
+    }
+    Ok(folded)
+}
+
+/// Appends a step's events after `seq`. Gives the last number.
+///
+/// # Errors
+/// When somebody else has appended to the run, or the database fails.
+pub async fn append_step(tx: &mut Tx, run: RunId, seq: i64, step: &Step, at: Timestamp) -> Result<i64, StoreError> {
+    let mut seq = seq;
+    for event in &step.events {
+        seq += 1;
+        append(tx, run, &encode(event, seq, at)?).await?;
+    }
+    Ok(seq)
+}
+
+/// Opens a journal with the message that the run answers.
+///
+/// # Errors
+/// When the database fails.
+pub async fn open(tx: &mut Tx, run: RunId, accepted: Accepted, at: Timestamp) -> Result<(), StoreError> {
+    let mut state = State::Empty;
+    let step = step(&mut state, Event::Accepted(accepted));
+    append_step(tx, run, 0, &step, at).await?;
+    Ok(())
+}
+
+/// What may happen to a run that waits for the lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QueueChange {
+    /// Its message reads otherwise now.
+    Edited {
+        /// The new words.
+        text: String,
+    },
+    /// Its message was taken back.
+    Withdrawn,
+    /// Its message joined another run.
+    Joined {
+        /// That run.
+        run: RunId,
+    },
+}
+
+impl From<QueueChange> for Event {
+    fn from(change: QueueChange) -> Self {
+        match change {
+            QueueChange::Edited { text } => Self::Edited { text },
+            QueueChange::Withdrawn => Self::Withdrawn,
+            QueueChange::Joined { run } => Self::Joined { run },
+        }
+    }
+}
+
+/// Changes a run that waits for the lane; `None` if it no longer does. Gives what it was accepted with.
+///
+/// # Errors
+/// When the database fails.
+pub async fn change_queued(
+    tx: &mut Tx,
+    run: RunId,
+    change: QueueChange,
+    at: Timestamp,
+) -> Result<Option<Accepted>, StoreError> {
+    let queued = runs::lookup(tx, run).await?.is_some_and(|row| row.state == Status::Queued.as_str());
+    if !queued {
+        return Ok(None);
+    }
+    let Replay { mut state, seq, .. } = load(tx, run).await?.replay;
+    let State::Queued(accepted) = state.clone() else {
+        return Ok(None);
+    };
+    let step = step(&mut state, change.into());
+    append_step(tx, run, seq, &step, at).await?;
+    let status = state.status();
+    if status != Status::Queued {
+        runs::set_state(tx, run, status.as_str(), status.is_final().then(|| millis(at))).await?;
+    }
+    Ok(Some(accepted))
+}
+
+/// What every row of a run's projection carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunKey {
+    /// The run.
+    pub run: RunId,
+    /// Its session.
+    pub session: SessionId,
+}
