@@ -3,4 +3,10 @@
 //! Never: a platform's words, or a decision that the machine could make.
 //! Start at [`machine`].
 
+pub mod driver;
+pub mod journal;
 pub mod machine;
+pub mod ports;
+pub mod projection;
+pub mod prompt;
+pub mod signal;

@@ -104,11 +104,9 @@ fn rows_of_event(key: &RunKey, event: &Event, seq: i64, lost: u64, after: &State
             cached_tokens: count(completion.usage.cached_tokens),
             error: None,
         })],
-        Event::ModelFailed { message, .. } => vec![Row::ModelEnded(CallEnd {
-            state: "failed",
-            error: Some(message.clone()),
-            ..CallEnd::default()
-        })],
+        Event::ModelFailed { message, .. } => {
+            vec![Row::ModelEnded(CallEnd { state: "failed", error: Some(message.clone()), ..CallEnd::default() })]
+        }
         Event::Resumed { .. } => vec![unheard("lost")],
         Event::CancelRequested(_) | Event::Panicked { .. } => vec![unheard("dropped")],
         Event::ToolFinished { .. } => vec![Row::ToolFinished { event: event.clone() }],

@@ -4,4 +4,5 @@
 //! Start at [`recall`].
 
 pub mod facts;
+pub mod importance;
 pub mod recall;

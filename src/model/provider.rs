@@ -1,13 +1,14 @@
 //! The trait behind which every model stands.
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::error::ModelError;
 use crate::model::message::{Completion, Message};
 
 /// What the model is told about a tool.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSchema {
     /// Its name: `[a-zA-Z0-9_-]{1,64}`.
     pub name: String,

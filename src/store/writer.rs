@@ -132,9 +132,7 @@ impl Desk {
                 for job in jobs {
                     let mut alone = vec![job];
                     let result = self.transact(&mut alone).await;
-                    alone
-                        .into_iter()
-                        .for_each(|job| job.settle(result.as_ref().copied().map_err(StoreError::share)));
+                    alone.into_iter().for_each(|job| job.settle(result.as_ref().copied().map_err(StoreError::share)));
                 }
             }
         }

@@ -1,0 +1,138 @@
+//! One transaction of a run: cause, start records, projections. The only way a begun run's journal grows.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::agent::journal::{self, QueueChange, RunKey};
+use crate::agent::machine::effect::Effect;
+use crate::agent::machine::event::{Event, Steered};
+use crate::agent::machine::state::{Phase, State};
+use crate::agent::machine::step;
+use crate::agent::projection::{self, Target};
+use crate::agent::signal::Signal;
+use crate::domain::outgoing::Destination;
+use crate::store::error::StoreError;
+use crate::store::{Statement, Tx, blobs, runs, signals};
+
+/// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Committed<T>(T);
+
+impl<T> Committed<T> {
+    pub(super) fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+/// What moves a run on.
+#[derive(Debug, Clone)]
+pub(super) enum Cause {
+    /// The world said something.
+    Event(Event),
+    /// There may be signals.
+    Signals,
+}
+
+/// Moves a run on.
+pub(super) struct Advance {
+    pub(super) key: RunKey,
+    pub(super) owner: String,
+    pub(super) destination: Destination,
+    pub(super) state: Arc<State>,
+    pub(super) seq: i64,
+    pub(super) cause: Cause,
+    /// Texts that the cause refers to.
+    pub(super) blobs: Vec<(String, String)>,
+    pub(super) at: Timestamp,
+}
+
+/// What came of it.
+pub(super) enum Advanced {
+    /// It is committed.
+    Done { state: Box<State>, seq: i64, effects: Vec<Committed<Effect>> },
+    /// Another process drives the run now: nothing was stored.
+    LeaseLost,
+}
+
+#[async_trait]
+impl Statement for Advance {
+    type Output = Advanced;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
+        if !runs::is_owned(tx, self.key.run, &self.owner).await? {
+            return Ok(Advanced::LeaseLost);
+        }
+        for (hash, text) in &self.blobs {
+            blobs::put(tx, hash, text).await?;
+        }
+        let mut state = State::clone(&self.state);
+        let (mut seq, mut effects) = (self.seq, Vec::new());
+        for event in self.events(tx).await? {
+            let before = state.clone();
+            let step = step(&mut state, event);
+            let rows = projection::rows(&self.key, seq + 1, &before, &step, &state);
+            seq = journal::append_step(tx, self.key.run, seq, &step, self.at).await?;
+            let target = Target { key: &self.key, destination: &self.destination, at: self.at };
+            projection::write(tx, &target, &rows, &state).await?;
+            effects.extend(step.effects.into_iter().map(Committed));
+        }
+        if seq == self.seq {
+            // Woken for nothing: the claim set the row to running, the fold knows better.
+            let target = Target { key: &self.key, destination: &self.destination, at: self.at };
+            projection::write(tx, &target, &[], &state).await?;
+        }
+        Ok(Advanced::Done { state: Box::new(state), seq, effects })
+    }
+}
+
+impl Advance {
+    /// The events of this transaction: at a safe boundary, those who may join come before the cause.
+    async fn events(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
+        match &self.cause {
+            Cause::Signals => self.take_signals(tx).await,
+            Cause::Event(event @ Event::ToolFinished { .. }) if self.is_boundary() => {
+                let mut events = self.take_joining(tx).await?;
+                events.push(event.clone());
+                Ok(events)
+            }
+            Cause::Event(event) => Ok(vec![event.clone()]),
+        }
+    }
+
+    /// The last open call is about to be settled, and the model will be asked next.
+    fn is_boundary(&self) -> bool {
+        self.state.active().is_some_and(|active| match &active.phase {
+            Phase::Acting(batch) => active.cancel.is_none() && batch.started().count() == 1,
+            Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => false,
+        })
+    }
+
+    async fn take_signals(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
+        let mut events = Vec::new();
+        for row in signals::take(tx, self.key.run).await? {
+            let signal: Signal = serde_json::from_str(&row.body).map_err(|error| StoreError::Inconsistent {
+                table: "signals",
+                id: row.id.to_string(),
+                what: error.to_string(),
+            })?;
+            events.push(signal.into());
+        }
+        Ok(events)
+    }
+
+    async fn take_joining(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
+        let Some(active) = self.state.active() else {
+            return Ok(Vec::new());
+        };
+        let mut events = Vec::new();
+        for run in runs::list_joinable(tx, self.key.session, active.input.principal.user).await? {
+            let change = QueueChange::Joined { run: self.key.run };
+            if let Some(accepted) = journal::change_queued(tx, run, change, self.at).await? {
+                events.push(Event::Steered(Steered { run, principal: accepted.principal, text: accepted.text }));
+            }
+        }
+        Ok(events)
+    }
+}

@@ -1,0 +1,314 @@
+//! Drives one run: the only place that performs effects, and only those whose start is committed.
+//!
+//! Never: a decision about the run (that is the machine's), or a crash path of its own (that is `machine/resume.rs`).
+//! Start at [`Driver::drive`]: commit a cause, perform what follows, wait for the next cause.
+
+mod advance;
+mod claim;
+mod perform;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
+pub use crate::agent::driver::claim::{Claim, Claimed, Reload};
+use crate::agent::driver::perform::Work;
+use crate::agent::journal::RunKey;
+use crate::agent::machine::effect::Effect;
+use crate::agent::machine::event::{Begun, CancelReason, Context, Event, Limits};
+use crate::agent::machine::state::{Phase, State, Status};
+use crate::agent::ports::Ports;
+use crate::agent::prompt::{Material, text_digest};
+use crate::agent::signal::Signal;
+use crate::domain::channel::Progress;
+use crate::domain::ids::RunId;
+use crate::domain::outgoing::Destination;
+use crate::store::error::StoreError;
+
+/// The first wait after a commit that failed for a passing reason; it doubles.
+const COMMIT_RETRY: Duration = Duration::from_millis(100);
+/// The longest such wait.
+const COMMIT_RETRY_MAX: Duration = Duration::from_secs(30);
+
+/// How a drive came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The run is over.
+    Ended,
+    /// The run waits for a person.
+    Waiting,
+    /// The daemon stops: the run goes on at the next start.
+    Suspended,
+    /// Another process has taken the run over.
+    LeaseLost,
+}
+
+/// Words from outside that a drive listens to.
+pub struct Line {
+    /// There are signals for the run, or messages that may join it.
+    pub signal: Arc<Notify>,
+    /// The daemon will not wait any longer.
+    pub cut: CancellationToken,
+}
+
+/// One run, driven by this process.
+pub struct Driver {
+    ports: Arc<Ports>,
+    line: Line,
+    key: RunKey,
+    destination: Destination,
+    state: Arc<State>,
+    seq: i64,
+    material: Option<Arc<Material>>,
+    work: Work,
+    blobs: Vec<(String, String)>,
+}
+
+impl Driver {
+    /// A drive of a run that this process has claimed.
+    #[must_use]
+    pub fn new(ports: Arc<Ports>, line: Line, claimed: &Claimed) -> Option<Self> {
+        let destination = match &claimed.folded.replay.state {
+            State::Queued(accepted) => accepted.destination.clone(),
+            State::Active(active) => active.input.destination.clone(),
+            State::Empty | State::Closed(_) => return None,
+        };
+        Some(Self {
+            ports,
+            line,
+            key: claimed.key.clone(),
+            destination,
+            state: Arc::new(claimed.folded.replay.state.clone()),
+            seq: claimed.folded.replay.seq,
+            material: None,
+            work: Work::default(),
+            blobs: Vec::new(),
+        })
+    }
+
+    /// Takes the run from where its journal stands to its end, to a question, or to the daemon's stop.
+    ///
+    /// # Errors
+    /// When the database fails for good; the journal then stands where the last commit left it.
+    pub async fn drive(mut self, claimed: Claimed) -> Result<Outcome, StoreError> {
+        let _idle = Idle { ports: Arc::clone(&self.ports), destination: self.destination.clone(), run: self.key.run };
+        let mut hard = Some(Instant::now() + self.ports.limits.hard);
+        let mut soft = Some(Instant::now() + self.ports.limits.soft);
+        let mut cause = self.first_cause(claimed).await?;
+        loop {
+            let Some(effects) = self.commit(cause).await? else {
+                return Ok(Outcome::LeaseLost);
+            };
+            for effect in effects {
+                self.perform(effect).await?;
+            }
+            match self.state.status() {
+                Status::Running => {}
+                Status::Waiting | Status::Queued => return Ok(Outcome::Waiting),
+                Status::Completed | Status::Cancelled | Status::Failed | Status::Withdrawn | Status::Joined => {
+                    return Ok(Outcome::Ended);
+                }
+            }
+            cause = tokio::select! {
+                biased;
+                () = self.line.cut.cancelled() => return self.suspend().await,
+                () = self.line.signal.notified() => Cause::Signals,
+                event = self.work.next() => Cause::Event(event),
+                () = reached(hard) => {
+                    hard = None;
+                    Cause::Event(Event::CancelRequested(CancelReason::HardLimit))
+                }
+                () = reached(soft) => {
+                    soft = None;
+                    Cause::Event(Event::SoftLimit)
+                }
+            };
+        }
+    }
+
+    /// What this process tells the run first: that it begins, that it does not add up, or that it goes on.
+    async fn first_cause(&mut self, claimed: Claimed) -> Result<Cause, StoreError> {
+        if let State::Queued(accepted) = &*self.state {
+            let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &claimed.facts);
+            let session = &claimed.session;
+            let from = self.ports.prompt.history_from(session.context_from, session.last_ordinal);
+            let context = self.context(tail, from, session.last_ordinal).await?;
+            let limits = &self.ports.limits;
+            return Ok(Cause::Event(Event::Begun(Begun {
+                context,
+                limits: Limits {
+                    iterations: limits.iterations,
+                    iterations_step: limits.iterations_step,
+                    iterations_cap: limits.iterations_cap,
+                },
+                models: self.ports.models.chain(session.model.as_deref()),
+                idempotent_tools: self.ports.tools.idempotent(),
+                at: self.ports.clock.now(),
+            })));
+        }
+        if let Some(mismatch) = claimed.folded.replay.mismatch() {
+            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
+            return Ok(Cause::Event(Event::Mismatched(mismatch)));
+        }
+        let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
+        if waits {
+            // Nothing died here: a person's word has come.
+            return Ok(Cause::Signals);
+        }
+        tracing::info!(run = %self.key.run, "agent_run.resumed");
+        Ok(Cause::Event(Event::Resumed { system: self.ports.prompt.system_digest() }))
+    }
+
+    async fn context(&mut self, tail: String, from: i64, through: i64) -> Result<Context, StoreError> {
+        let tools = self.ports.tools.schemas();
+        let tools_text = perform::encode_tools(&tools)?;
+        let history = if from > through {
+            Vec::new()
+        } else {
+            self.ports.store.read(claim::History { session: self.key.session, from, through }).await?
+        };
+        let system = self.ports.prompt.base.clone();
+        let material = Material { system, tools, tail, history };
+        let context = Context {
+            system: self.ports.prompt.system_digest(),
+            tools: text_digest(&tools_text),
+            tail: text_digest(&material.tail),
+            history_from: from,
+            history_through: through,
+            chars: material.chars(),
+        };
+        self.blobs = vec![
+            (context.system.0.clone(), material.system.clone()),
+            (context.tools.0.clone(), tools_text),
+            (context.tail.0.clone(), material.tail.clone()),
+        ];
+        self.material = Some(Arc::new(material));
+        Ok(context)
+    }
+
+    /// Commits a cause with everything that follows from it; only then are the effects handed out.
+    async fn commit(&mut self, cause: Cause) -> Result<Option<Vec<Committed<Effect>>>, StoreError> {
+        let mut wait = COMMIT_RETRY;
+        loop {
+            let advance = Advance {
+                key: self.key.clone(),
+                owner: self.ports.owner.clone(),
+                destination: self.destination.clone(),
+                state: Arc::clone(&self.state),
+                seq: self.seq,
+                cause: cause.clone(),
+                blobs: self.blobs.clone(),
+                at: self.ports.clock.now(),
+            };
+            match self.ports.store.write(advance).await {
+                Ok(Advanced::LeaseLost) => return Ok(None),
+                Ok(Advanced::Done { state, seq, effects }) => {
+                    self.state = Arc::from(state);
+                    self.seq = seq;
+                    self.blobs.clear();
+                    return Ok(Some(effects));
+                }
+                Err(error) if error.is_passing() && !self.line.cut.is_cancelled() => {
+                    tracing::warn!(run = %self.key.run, %error, "the run's next step could not be stored; trying again");
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => {}
+                        () = self.line.cut.cancelled() => return Err(error),
+                    }
+                    wait = (wait * 2).min(COMMIT_RETRY_MAX);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Starts an effect whose start is recorded.
+    async fn perform(&mut self, effect: Committed<Effect>) -> Result<(), StoreError> {
+        let Some(active) = self.state.active() else {
+            return Ok(());
+        };
+        match effect.into_inner() {
+            Effect::CallModel(call) => {
+                let material = match &self.material {
+                    Some(material) => Arc::clone(material),
+                    None => {
+                        let context = active.context.clone();
+                        let load = claim::LoadMaterial { session: self.key.session, context };
+                        let material = Arc::new(self.ports.store.read(load).await?);
+                        self.material = Some(Arc::clone(&material));
+                        material
+                    }
+                };
+                let Some(active) = self.state.active() else {
+                    return Ok(());
+                };
+                let request = material.request(active.transcript.messages(), call.purpose);
+                let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
+                self.work.call_model(&stage, call, request);
+            }
+            Effect::RunTool { call, .. } => {
+                let principal = active.input.principal.clone();
+                let session = self.destination.conversation.session_key();
+                self.work.run_tool(&self.ports, perform::ToolJob { principal, session, run: self.key.run, call });
+            }
+            Effect::AbortTools(calls) => self.work.abort(&calls),
+            Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),
+            Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
+            Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
+        }
+        Ok(())
+    }
+
+    /// The daemon stops: what is under way is cut, and the journal says that it was on purpose.
+    async fn suspend(mut self) -> Result<Outcome, StoreError> {
+        self.work = Work::default();
+        match self.commit(Cause::Event(Event::Suspended)).await? {
+            Some(_) => Ok(Outcome::Suspended),
+            None => Ok(Outcome::LeaseLost),
+        }
+    }
+}
+
+/// Ends a run whose driver panicked. Its journal stands where the last commit left it.
+///
+/// # Errors
+/// When the database fails for good.
+pub async fn bury(ports: Arc<Ports>, line: Line, claimed: Claimed, message: String) -> Result<(), StoreError> {
+    if let Some(mut driver) = Driver::new(ports, line, &claimed)
+        && driver.commit(Cause::Event(Event::Panicked { message })).await?.is_some()
+    {
+        driver.ports.watcher.said(driver.key.session);
+    }
+    Ok(())
+}
+
+/// However a drive ends, nobody types any more.
+struct Idle {
+    ports: Arc<Ports>,
+    destination: Destination,
+    run: RunId,
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        self.ports.watcher.progress(&self.destination, self.run, Progress::Idle);
+    }
+}
+
+async fn reached(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The stored form of a signal.
+///
+/// # Errors
+/// Never: it is plain data.
+pub fn encode_signal(signal: &Signal) -> Result<String, StoreError> {
+    serde_json::to_string(signal).map_err(|error| StoreError::Database(error.to_string()))
+}

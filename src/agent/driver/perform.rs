@@ -1,0 +1,221 @@
+//! What is under way: at most one model call, and the tools of one batch. Dropping it stops it.
+
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{AbortHandle, BoxFuture, abortable};
+use futures::stream::{FuturesUnordered, StreamExt};
+use serde_json::Value;
+
+use crate::agent::machine::effect::ModelCall;
+use crate::agent::machine::event::{Event, ToolOutcome};
+use crate::agent::ports::{Ports, Watcher};
+use crate::domain::channel::Progress;
+use crate::domain::ids::{CallId, RunId, SessionKey};
+use crate::domain::outgoing::Destination;
+use crate::domain::principal::Principal;
+use crate::model::error::{ErrorClass, ModelError};
+use crate::model::message::{Completion, ToolCall};
+use crate::model::provider::{Provider, Request, Sink, ToolSchema};
+use crate::store::error::StoreError;
+use crate::tool::{Invocation, Outcome, Request as ToolRequest, Tool};
+
+/// Everything that is under way in one run.
+#[derive(Default)]
+pub(super) struct Work {
+    running: FuturesUnordered<BoxFuture<'static, Option<Event>>>,
+    tools: Vec<(CallId, AbortHandle)>,
+    ready: VecDeque<Event>,
+}
+
+/// Where a model call's words go while they come.
+pub(super) struct Stage<'a> {
+    pub(super) ports: &'a Arc<Ports>,
+    pub(super) destination: &'a Destination,
+    pub(super) run: RunId,
+}
+
+/// A tool call about to be run.
+pub(super) struct ToolJob {
+    pub(super) principal: Principal,
+    pub(super) session: SessionKey,
+    pub(super) run: RunId,
+    pub(super) call: ToolCall,
+}
+
+impl Work {
+    /// The next thing that is done; pends while nothing is.
+    pub(super) async fn next(&mut self) -> Event {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return event;
+            }
+            match self.running.next().await {
+                Some(Some(event)) => {
+                    if let Event::ToolFinished { call, .. } = &event {
+                        self.tools.retain(|(id, _)| id != call);
+                    }
+                    return event;
+                }
+                // Aborted: its end was told when it was stopped.
+                Some(None) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Asks the model.
+    pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request) {
+        let live =
+            Live { watcher: Arc::clone(&stage.ports.watcher), destination: stage.destination.clone(), run: stage.run };
+        live.tell(if call.failures > 0 { Progress::Restart } else { Progress::Working });
+        let provider = stage.ports.models.get(&call.label);
+        self.running.push(Box::pin(async move {
+            if call.delay_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(call.delay_ms)).await;
+            }
+            let asked = AssertUnwindSafe(ask(provider, &call.label, &request, &live)).catch_unwind().await;
+            Some(match asked {
+                Ok(Ok(completion)) => Event::ModelAnswered(completion),
+                Ok(Err(error)) => failed(&error),
+                Err(panic) => failed(&ModelError::new(ErrorClass::BadRequest, panic_message(&*panic))),
+            })
+        }));
+    }
+
+    /// Runs a tool.
+    pub(super) fn run_tool(&mut self, ports: &Arc<Ports>, job: ToolJob) {
+        let ports = Arc::clone(ports);
+        let id = job.call.id.clone();
+        let (work, handle) = abortable(async move {
+            let call = job.call.id.clone();
+            let done = AssertUnwindSafe(run_tool(&ports, job)).catch_unwind().await;
+            let outcome = done.unwrap_or_else(|panic| {
+                let message = panic_message(&*panic);
+                tracing::error!(message, "a tool panicked");
+                ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true }
+            });
+            Event::ToolFinished { call, outcome }
+        });
+        self.tools.push((id, handle));
+        self.running.push(Box::pin(async move { work.await.ok() }));
+    }
+
+    /// Stops tools: what they started is killed when their futures are dropped, and their end is told.
+    pub(super) fn abort(&mut self, calls: &[CallId]) {
+        for id in calls {
+            if let Some(at) = self.tools.iter().position(|(running, _)| running == id) {
+                let (call, handle) = self.tools.swap_remove(at);
+                handle.abort();
+                self.ready.push_back(Event::ToolFinished { call, outcome: ToolOutcome::Interrupted });
+            }
+        }
+    }
+}
+
+fn failed(error: &ModelError) -> Event {
+    let retry_after_ms = error.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    Event::ModelFailed { class: error.class, message: error.message.clone(), retry_after_ms }
+}
+
+async fn ask(
+    provider: Option<Arc<dyn Provider>>,
+    label: &str,
+    request: &Request,
+    live: &Live,
+) -> Result<Completion, ModelError> {
+    match provider {
+        Some(provider) => provider.complete(request, live).await,
+        None => Err(ModelError::new(ErrorClass::UnknownModel, format!("{label} is no longer configured"))),
+    }
+}
+
+struct Live {
+    watcher: Arc<dyn Watcher>,
+    destination: Destination,
+    run: RunId,
+}
+
+impl Live {
+    fn tell(&self, progress: Progress) {
+        self.watcher.progress(&self.destination, self.run, progress);
+    }
+}
+
+impl Sink for Live {
+    fn delta(&self, text: &str) {
+        self.tell(Progress::Delta(text.to_owned()));
+    }
+}
+
+async fn run_tool(ports: &Ports, job: ToolJob) -> ToolOutcome {
+    let error = |text: String| ToolOutcome::Text { text, is_error: true };
+    let Some(tool) = ports.tools.get(&job.call.name) else {
+        let names = ports.tools.names().join(", ");
+        return error(format!("There is no tool {:?}. There are: {names}.", job.call.name));
+    };
+    let written = if job.call.arguments.trim().is_empty() { "{}" } else { job.call.arguments.as_str() };
+    let arguments = match serde_json::from_str::<Value>(written) {
+        Ok(arguments @ Value::Object(_)) => arguments,
+        Ok(_) => return error("The arguments must be a JSON object.".to_owned()),
+        Err(why) => return error(format!("The arguments are not valid JSON ({why}). Send the call again.")),
+    };
+    let invocation = Invocation {
+        principal: job.principal,
+        session: job.session,
+        run: job.run,
+        call: job.call.id,
+        arguments,
+        now: ports.clock.now(),
+    };
+    outcome_of(call(&*tool, invocation).await, ports.limits.tool_output_chars_max)
+}
+
+/// Row E3: a tool that takes too long is stopped; zero means no limit.
+async fn call(tool: &dyn Tool, invocation: Invocation) -> Outcome {
+    let limit = tool.spec().timeout;
+    if limit.is_zero() {
+        return tool.call(invocation).await;
+    }
+    match tokio::time::timeout(limit, tool.call(invocation)).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => Outcome::Error(format!(
+            "Stopped after {} s without a result; it may have had a part of its effect.",
+            limit.as_secs()
+        )),
+    }
+}
+
+fn outcome_of(outcome: Outcome, chars_max: usize) -> ToolOutcome {
+    match outcome {
+        Outcome::Text(text) => ToolOutcome::Text { text: head_and_tail(&text, chars_max), is_error: false },
+        Outcome::Error(text) => ToolOutcome::Text { text: head_and_tail(&text, chars_max), is_error: true },
+        Outcome::Request(ToolRequest::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
+        Outcome::Request(ToolRequest::Ask { question }) => ToolOutcome::Ask { question },
+    }
+}
+
+/// Row C9: a big result is cut to its head and its tail.
+fn head_and_tail(text: &str, chars_max: usize) -> String {
+    let count = text.chars().count();
+    if count <= chars_max {
+        return text.to_owned();
+    }
+    let half = chars_max / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half).collect();
+    format!("{head}\n… {} characters left out …\n{tail}", count - 2 * half)
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
+}
+
+/// The stored form of the tools on offer.
+pub(super) fn encode_tools(tools: &[ToolSchema]) -> Result<String, StoreError> {
+    serde_json::to_string(tools).map_err(|error| StoreError::Database(error.to_string()))
+}

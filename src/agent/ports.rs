@@ -1,0 +1,61 @@
+//! What the driver is given: the world, as arguments.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::agent::prompt::PromptSettings;
+use crate::domain::channel::Progress;
+use crate::domain::clock::Clock;
+use crate::domain::ids::{RunId, SessionId};
+use crate::domain::outgoing::Destination;
+use crate::model::catalog::Catalog;
+use crate::store::Store;
+use crate::tool::registry::Registry;
+
+/// Hears of runs while they go on; must return at once.
+pub trait Watcher: Send + Sync {
+    /// A sign of life.
+    fn progress(&self, destination: &Destination, run: RunId, progress: Progress);
+
+    /// Rows were added to a session's outbox.
+    fn said(&self, session: SessionId);
+}
+
+/// The numbers of a run, as configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunLimits {
+    /// Model calls that may ask for tools.
+    pub iterations: u32,
+    /// What one request for more adds.
+    pub iterations_step: u32,
+    /// The most that can be reached.
+    pub iterations_cap: u32,
+    /// After this, one last turn.
+    pub soft: Duration,
+    /// After this, the end.
+    pub hard: Duration,
+    /// The most characters of a tool's result.
+    pub tool_output_chars_max: usize,
+}
+
+/// Everything a driver needs.
+pub struct Ports {
+    /// The database.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// The models.
+    pub models: Arc<Catalog>,
+    /// The tools.
+    pub tools: Registry,
+    /// The prompts.
+    pub prompt: PromptSettings,
+    /// The numbers.
+    pub limits: RunLimits,
+    /// Who hears of progress.
+    pub watcher: Arc<dyn Watcher>,
+    /// This process's name on leases.
+    pub owner: String,
+    /// How long a lease lasts without a heartbeat.
+    pub lease: Duration,
+}

@@ -1,0 +1,110 @@
+//! Chat commands: what a line that begins with a slash asks for. Pure.
+
+/// A command of the chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// What can be said.
+    Help,
+    /// How Hob is.
+    Status,
+    /// End what runs here.
+    Stop,
+    /// Begin a new conversation.
+    New,
+    /// Show or choose the model.
+    Model(Option<String>),
+    /// Show what waits.
+    Queue,
+    /// Take the Nth back.
+    Drop(usize),
+    /// Choose what happens to messages during a run.
+    Mode(Mode),
+    /// It looks like a command and is none.
+    Unknown(String),
+}
+
+/// What happens to a message that comes during a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It waits its turn.
+    Queue,
+    /// It joins the run at the next safe boundary.
+    Steer,
+    /// It ends the run and comes next.
+    Interrupt,
+}
+
+impl Mode {
+    /// The name in the config, the database and the chat.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Steer => "steer",
+            Self::Interrupt => "interrupt",
+        }
+    }
+
+    /// The mode with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Queue, Self::Steer, Self::Interrupt].into_iter().find(|mode| mode.as_str() == name)
+    }
+}
+
+/// The command in a message; none if it is not one. A path (`/etc/hosts`) is not.
+#[must_use]
+pub fn parse(text: &str) -> Option<Command> {
+    let mut words = text.trim().strip_prefix('/')?.split_whitespace();
+    let name = words.next().unwrap_or_default().to_lowercase();
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return None;
+    }
+    let rest: Vec<&str> = words.collect();
+    Some(match (name.as_str(), rest.as_slice()) {
+        ("help" | "start", []) => Command::Help,
+        ("status", []) => Command::Status,
+        ("stop", []) => Command::Stop,
+        ("new", []) => Command::New,
+        ("model", []) => Command::Model(None),
+        ("model", [name]) => Command::Model(Some((*name).to_owned())),
+        ("queue", []) => Command::Queue,
+        ("queue", ["drop", number]) => {
+            number.parse().map_or_else(|_| Command::Unknown(text.trim().to_owned()), Command::Drop)
+        }
+        ("queue", ["mode", mode]) => {
+            Mode::parse(mode).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mode)
+        }
+        _ => Command::Unknown(text.trim().chars().take(60).collect()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_commands_and_leaves_the_rest() {
+        let table = [
+            ("/help", Some(Command::Help)),
+            ("  /STATUS ", Some(Command::Status)),
+            ("/stop", Some(Command::Stop)),
+            ("/new", Some(Command::New)),
+            ("/model", Some(Command::Model(None))),
+            ("/model smart", Some(Command::Model(Some("smart".into())))),
+            ("/queue", Some(Command::Queue)),
+            ("/queue drop 2", Some(Command::Drop(2))),
+            ("/queue drop two", Some(Command::Unknown("/queue drop two".into()))),
+            ("/queue mode steer", Some(Command::Mode(Mode::Steer))),
+            ("/stop it now", Some(Command::Unknown("/stop it now".into()))),
+            ("/frobnicate", Some(Command::Unknown("/frobnicate".into()))),
+            ("/etc/hosts is broken", None),
+            ("/", None),
+            ("what does /help do?", None),
+            ("", None),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse(text), expected, "{text}");
+        }
+    }
+}

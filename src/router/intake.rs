@@ -1,0 +1,348 @@
+//! What becomes of a message: one transaction that claims it, with everything that follows from it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tracing::Instrument;
+
+use crate::agent::driver::encode_signal;
+use crate::agent::journal::{self, QueueChange};
+use crate::agent::machine::event::{Accepted as AcceptedEvent, Answer, CancelReason};
+use crate::agent::projection::Press;
+use crate::agent::signal::Signal;
+use crate::domain::channel::{Accepted, Intake, IntakeError};
+use crate::domain::clock::Clock;
+use crate::domain::ids::{InboundId, RunId, SessionId};
+use crate::domain::inbound::{Happening, Inbound};
+use crate::domain::outgoing::Destination;
+use crate::domain::principal::{Principal, Role, Trust};
+use crate::memory::importance;
+use crate::policy::access::AccessList;
+use crate::render::clean::clean;
+use crate::router::command::{self, Mode};
+use crate::router::delivery::Delivery;
+use crate::router::lanes::Lanes;
+use crate::router::respond::{self, Desk, House};
+use crate::router::texts;
+use crate::store::error::StoreError;
+use crate::store::inbound::NewInbound;
+use crate::store::sessions::Session;
+use crate::store::users::Identity;
+use crate::store::{Statement, Store, Tx, inbound, runs, sessions, signals, users};
+
+/// The numbers of intake, as configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntakeLimits {
+    /// The longest message, in characters (row E1).
+    pub message_chars_max: usize,
+    /// The most messages that wait in one lane.
+    pub queue_len_max: i64,
+    /// What happens to messages during a run, unless a session says otherwise.
+    pub mode: Mode,
+}
+
+/// Takes in what the channels receive.
+pub struct Router {
+    /// The database.
+    pub store: Store,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Who is let in.
+    pub access: AccessList,
+    /// The numbers.
+    pub limits: IntakeLimits,
+    /// What commands can tell about the house.
+    pub house: Arc<House>,
+    /// The lanes.
+    pub lanes: Lanes,
+    /// The outbox's workers.
+    pub delivery: Delivery,
+}
+
+#[async_trait]
+impl Intake for Router {
+    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
+        let span = tracing::info_span!(
+            "router.accept",
+            channel = %inbound.conversation.channel,
+            session = %inbound.conversation.session_key()
+        );
+        self.take(inbound).instrument(span).await.map_err(|error| IntakeError(error.to_string()))
+    }
+}
+
+impl Router {
+    async fn take(&self, inbound: Inbound) -> Result<Accepted, StoreError> {
+        let Some(role) = self.access.role_of(&inbound.conversation, &inbound.sender.external_id) else {
+            tracing::info!(sender = %inbound.sender.external_id, "a message from somebody who is not let in was ignored");
+            return Ok(Accepted::Ignored);
+        };
+        let now = self.clock.now();
+        let take = Take { inbound, role, limits: self.limits, desk: self.house.desk(now, self.delivery.health()), now };
+        let taken = self.store.write(take).await?;
+        if let Some(session) = taken.lane {
+            self.lanes.wake(session);
+        }
+        if let Some(session) = taken.said {
+            self.delivery.wake(session);
+        }
+        Ok(taken.accepted)
+    }
+}
+
+/// What a transaction of intake did, and whom to wake for it.
+struct Taken {
+    accepted: Accepted,
+    lane: Option<SessionId>,
+    said: Option<SessionId>,
+}
+
+impl Taken {
+    fn quietly(accepted: Accepted) -> Self {
+        Self { accepted, lane: None, said: None }
+    }
+}
+
+/// Takes one update in.
+struct Take {
+    inbound: Inbound,
+    role: Role,
+    limits: IntakeLimits,
+    desk: Desk,
+    now: Timestamp,
+}
+
+/// A message that is being taken in: who said it, and where its answer goes.
+struct Arriving {
+    session: Session,
+    principal: Principal,
+    destination: Destination,
+}
+
+#[async_trait]
+impl Statement for Take {
+    type Output = Taken;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Taken, StoreError> {
+        match &self.inbound.happening {
+            Happening::Posted { text } => self.posted(tx, clean(text).trim()).await,
+            Happening::Edited { text } => self.changed(tx, Some(clean(text).trim())).await,
+            Happening::Deleted => self.changed(tx, None).await,
+            Happening::Pressed { token } => self.pressed(tx, token).await,
+        }
+    }
+}
+
+impl Take {
+    async fn arriving(&self, tx: &mut Tx) -> Result<Arriving, StoreError> {
+        let conversation = &self.inbound.conversation;
+        let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
+        let sender = &self.inbound.sender;
+        let identity = Identity {
+            channel: conversation.channel,
+            account: &conversation.account,
+            external_id: &sender.external_id,
+            name: &sender.name,
+            role: self.role,
+        };
+        let user = users::ensure(tx, &identity, self.now).await?;
+        let principal = Principal { user, name: sender.name.clone(), role: self.role, trust: Trust::Trusted };
+        let reply_to = Some(self.inbound.external_id.clone());
+        Ok(Arriving { session, principal, destination: Destination { conversation: conversation.clone(), reply_to } })
+    }
+
+    async fn claim(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        (text, disposition): (&str, &'static str),
+    ) -> Result<Option<InboundId>, StoreError> {
+        let new = NewInbound {
+            session: arriving.session.id,
+            user: arriving.principal.user,
+            conversation: &self.inbound.conversation,
+            external_id: &self.inbound.external_id,
+            text,
+            importance: importance::score(text),
+            disposition,
+            sent_at: self.inbound.sent_at,
+            received_at: self.now,
+        };
+        inbound::claim(tx, &new).await
+    }
+
+    async fn posted(&self, tx: &mut Tx, text: &str) -> Result<Taken, StoreError> {
+        if inbound::is_claimed(tx, &self.inbound.conversation, &self.inbound.external_id).await? {
+            return Ok(Taken::quietly(Accepted::Duplicate));
+        }
+        let arriving = self.arriving(tx).await?;
+        let chars = text.chars().count();
+        if text.is_empty() {
+            return self.tell(tx, &arriving, ("", "refused"), texts::EMPTY.to_owned()).await;
+        }
+        if chars > self.limits.message_chars_max {
+            let told = texts::too_long(chars, self.limits.message_chars_max);
+            return self.tell(tx, &arriving, ("", "refused"), told).await;
+        }
+        if let Some(command) = command::parse(text) {
+            return self.command(tx, &arriving, text, command).await;
+        }
+        let active = runs::find_active(tx, arriving.session.id).await?;
+        match &active {
+            Some(run) if run.state == "waiting" && arriving.principal.may_act_for(run.user) => {
+                let answer = Answer { by: arriving.principal.user, text: text.to_owned(), question: None };
+                self.answer(tx, &arriving, run.id, answer).await
+            }
+            Some(run) => self.enqueue(tx, &arriving, text, Some(run)).await,
+            None => self.enqueue(tx, &arriving, text, None).await,
+        }
+    }
+
+    /// The message becomes a run of its own, with its sender's authority, at the end of the lane.
+    async fn enqueue(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        text: &str,
+        active: Option<&runs::ActiveRun>,
+    ) -> Result<Taken, StoreError> {
+        let session = &arriving.session;
+        let waiting = runs::count_queued(tx, session.id).await?;
+        if waiting >= self.limits.queue_len_max {
+            let told = texts::queue_full(self.limits.queue_len_max);
+            return self.tell(tx, arriving, (text, "refused"), told).await;
+        }
+        let Some(inbound) = self.claim(tx, arriving, (text, "run")).await? else {
+            return Ok(Taken::quietly(Accepted::Duplicate));
+        };
+        let user = arriving.principal.user;
+        let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
+        let accepted = AcceptedEvent {
+            inbound,
+            principal: arriving.principal.clone(),
+            destination: arriving.destination.clone(),
+            text: text.to_owned(),
+        };
+        journal::open(tx, run, accepted, self.now).await?;
+        let mut taken = Taken { accepted: Accepted::Committed, lane: Some(session.id), said: None };
+        if active.is_some() || waiting > 0 {
+            let mode = self.mode_for(session, arriving, active);
+            match (mode, active) {
+                (Mode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
+                (Mode::Interrupt, Some(active)) => {
+                    let reason = CancelReason::Interrupted { by: user };
+                    let signal = encode_signal(&Signal::Cancel { reason })?;
+                    signals::add(tx, active.id, &signal, self.now).await?;
+                }
+                (Mode::Queue, _) | (Mode::Steer | Mode::Interrupt, None) => {}
+            }
+            let told = texts::acknowledged(mode, waiting + 1);
+            respond::say(tx, &respond::Reply::to(arriving.session.id, &arriving.destination, inbound), &told, self.now)
+                .await?;
+            taken.said = Some(session.id);
+        }
+        Ok(taken)
+    }
+
+    /// Only who may act for the running one's sender may steer or interrupt it; others wait their turn (row N4).
+    fn mode_for(&self, session: &Session, arriving: &Arriving, active: Option<&runs::ActiveRun>) -> Mode {
+        let chosen = session.queue_mode.as_deref().and_then(Mode::parse).unwrap_or(self.limits.mode);
+        let Some(active) = active else {
+            return Mode::Queue;
+        };
+        let allowed = match chosen {
+            Mode::Queue => true,
+            // Joining lends the running one's authority to the message: only the same person may.
+            Mode::Steer => arriving.principal.user == active.user && active.state == "running",
+            Mode::Interrupt => arriving.principal.may_act_for(active.user),
+        };
+        if allowed { chosen } else { Mode::Queue }
+    }
+
+    async fn answer(&self, tx: &mut Tx, arriving: &Arriving, run: RunId, answer: Answer) -> Result<Taken, StoreError> {
+        if self.claim(tx, arriving, (&answer.text, "answer")).await?.is_none() {
+            return Ok(Taken::quietly(Accepted::Duplicate));
+        }
+        signals::add(tx, run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
+        Ok(Taken { accepted: Accepted::Committed, lane: Some(arriving.session.id), said: None })
+    }
+
+    /// A button: it checks who presses, and which question it belongs to.
+    async fn pressed(&self, tx: &mut Tx, token: &str) -> Result<Taken, StoreError> {
+        if inbound::is_claimed(tx, &self.inbound.conversation, &self.inbound.external_id).await? {
+            return Ok(Taken::quietly(Accepted::Duplicate));
+        }
+        let mut arriving = self.arriving(tx).await?;
+        // A press is no message that could be replied to.
+        arriving.destination.reply_to = None;
+        let active = runs::find_active(tx, arriving.session.id).await?;
+        let open = Press::parse(token).and_then(|press| {
+            let run = active.filter(|run| run.id.0 == press.run && run.state == "waiting")?;
+            Some((press, run))
+        });
+        match open {
+            None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
+            Some((_, run)) if !arriving.principal.may_act_for(run.user) => {
+                self.tell(tx, &arriving, (token, "refused"), texts::NOT_YOURS.to_owned()).await
+            }
+            Some((press, run)) => {
+                let (by, text) = (arriving.principal.user, press.choice.to_string());
+                let answer = Answer { by, text, question: Some(press.question) };
+                self.answer(tx, &arriving, run.id, answer).await
+            }
+        }
+    }
+
+    /// An edit or deletion on the platform reaches what still waits; what runs already is not touched.
+    async fn changed(&self, tx: &mut Tx, text: Option<&str>) -> Result<Taken, StoreError> {
+        let place = &self.inbound.conversation;
+        let Some(waiting) = inbound::find_queued(tx, place, &self.inbound.external_id).await? else {
+            return Ok(Taken::quietly(Accepted::Ignored));
+        };
+        let change = match text {
+            Some(text) if !text.is_empty() && text.chars().count() <= self.limits.message_chars_max => {
+                inbound::set_text(tx, waiting.inbound, text).await?;
+                QueueChange::Edited { text: text.to_owned() }
+            }
+            Some(_) | None => QueueChange::Withdrawn,
+        };
+        journal::change_queued(tx, waiting.run, change, self.now).await?;
+        Ok(Taken { accepted: Accepted::Committed, lane: Some(waiting.session), said: None })
+    }
+
+    /// Claims the message and answers it in the same transaction, without a run.
+    async fn tell(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        (text, disposition): (&str, &'static str),
+        told: String,
+    ) -> Result<Taken, StoreError> {
+        let Some(inbound) = self.claim(tx, arriving, (text, disposition)).await? else {
+            return Ok(Taken::quietly(Accepted::Duplicate));
+        };
+        let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
+        respond::say(tx, &reply, &told, self.now).await?;
+        Ok(Taken { accepted: Accepted::Committed, lane: None, said: Some(arriving.session.id) })
+    }
+
+    /// A command is carried out and answered outside the lane: it never waits behind a run.
+    async fn command(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        text: &str,
+        command: command::Command,
+    ) -> Result<Taken, StoreError> {
+        let Some(inbound) = self.claim(tx, arriving, (text, "command")).await? else {
+            return Ok(Taken::quietly(Accepted::Duplicate));
+        };
+        let caller =
+            respond::Caller { session: &arriving.session, principal: &arriving.principal, mode: self.limits.mode };
+        let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
+        let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
+        respond::say(tx, &reply, &told, self.now).await?;
+        Ok(Taken { accepted: Accepted::Committed, lane: Some(arriving.session.id), said: Some(arriving.session.id) })
+    }
+}

@@ -1,0 +1,294 @@
+//! Lanes: one run per session at a time, sessions in parallel. A lane's worker lives while its lane has work.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::SignedDuration;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use crate::agent::driver::{Claim, Claimed, Driver, Line, Outcome, Reload, bury};
+use crate::agent::ports::Ports;
+use crate::domain::ids::SessionId;
+use crate::domain::inbound::ChannelKind;
+use crate::store::error::StoreError;
+use crate::store::runs::Lease;
+use crate::store::{Statement, Tx, runs};
+
+/// The first wait after the database failed; it doubles.
+const RETRY: Duration = Duration::from_millis(250);
+/// The longest such wait.
+const RETRY_MAX: Duration = Duration::from_secs(30);
+
+/// How the lanes are run.
+pub struct LaneSettings {
+    /// The platforms whose sessions this process serves.
+    pub serves: BTreeSet<ChannelKind>,
+    /// The most runs at the same time.
+    pub parallel_max: usize,
+    /// No run is taken up any more once this is cancelled.
+    pub drain: CancellationToken,
+    /// Runs are cut off once this is cancelled.
+    pub cut: CancellationToken,
+    /// Holds every task.
+    pub tracker: TaskTracker,
+    /// Told whenever a lane has come to rest.
+    pub rest: Arc<Notify>,
+}
+
+/// The lanes of this process.
+#[derive(Clone)]
+pub struct Lanes {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    ports: Arc<Ports>,
+    settings: LaneSettings,
+    permits: Arc<Semaphore>,
+    workers: Mutex<BTreeMap<SessionId, Worker>>,
+}
+
+/// A lane's worker, as others see it.
+struct Worker {
+    /// Wakes the run that it drives.
+    signal: Arc<Notify>,
+    /// It has to look again before it goes.
+    again: bool,
+}
+
+impl Lanes {
+    /// Lanes that drive runs with `ports`.
+    #[must_use]
+    pub fn new(ports: Arc<Ports>, settings: LaneSettings) -> Self {
+        let permits = Arc::new(Semaphore::new(settings.parallel_max));
+        Self { inner: Arc::new(Inner { ports, settings, permits, workers: Mutex::new(BTreeMap::new()) }) }
+    }
+
+    /// Something was committed for this session's lane: a run, a signal, or the end of one.
+    pub fn wake(&self, session: SessionId) {
+        let mut workers = self.inner.workers();
+        if let Some(worker) = workers.get_mut(&session) {
+            worker.again = true;
+            worker.signal.notify_one();
+            return;
+        }
+        if self.inner.settings.drain.is_cancelled() {
+            return;
+        }
+        workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true });
+        let inner = Arc::clone(&self.inner);
+        let span = tracing::info_span!(parent: None, "lane", session = %session);
+        self.inner.settings.tracker.spawn(async move { inner.work(session).await }.instrument(span));
+    }
+
+    /// Wakes every lane in which something is due: at the start, and from time to time.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn reconcile(&self) -> Result<usize, StoreError> {
+        let due = self.inner.ports.store.read(ListDue { now: self.inner.ports.clock.now() }).await?;
+        let mut woken = 0;
+        for lane in due {
+            let served =
+                lane.channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.settings.serves.contains(&kind));
+            if served {
+                self.wake(lane.session);
+                woken += 1;
+            }
+        }
+        tracing::debug!(woken, "agent_run.reconcile");
+        Ok(woken)
+    }
+
+    /// Prolongs the leases of the runs that this process drives.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn heartbeat(&self) -> Result<u64, StoreError> {
+        let ports = &self.inner.ports;
+        ports.store.write(Heartbeat { lease: self.inner.lease() }).await
+    }
+}
+
+impl Inner {
+    fn workers(&self) -> MutexGuard<'_, BTreeMap<SessionId, Worker>> {
+        // The map is whole between any two of its operations, so a panic elsewhere leaves nothing half done.
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lease(&self) -> Lease {
+        let now = self.ports.clock.now();
+        let length = SignedDuration::try_from(self.ports.lease).unwrap_or(SignedDuration::MAX);
+        Lease { owner: self.ports.owner.clone(), now, until: now.saturating_add(length).unwrap_or(now) }
+    }
+
+    async fn work(self: Arc<Self>, session: SessionId) {
+        let _rest = Rest(Arc::clone(&self.settings.rest));
+        let mut wait = RETRY;
+        while let Some(signal) = self.look_again(session) {
+            let permit = tokio::select! {
+                permit = Arc::clone(&self.permits).acquire_owned() => permit,
+                () = self.settings.drain.cancelled() => return self.leave(session),
+            };
+            match self.run_next(session, signal).await {
+                Ok(()) => wait = RETRY,
+                Err(error) if error.is_passing() => {
+                    tracing::warn!(%error, "the lane cannot go on; trying again");
+                    self.mark_again(session);
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => {}
+                        () = self.settings.drain.cancelled() => return self.leave(session),
+                    }
+                    wait = (wait * 2).min(RETRY_MAX);
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the lane stands still until the next reconciliation");
+                    return self.leave(session);
+                }
+            }
+            drop(permit);
+            if self.settings.drain.is_cancelled() {
+                return self.leave(session);
+            }
+        }
+    }
+
+    /// Is there a reason to look for a run? If not, the worker is gone when this returns.
+    ///
+    /// The signal is made anew before the claim: whatever is committed after the claim wakes the claimed run.
+    fn look_again(&self, session: SessionId) -> Option<Arc<Notify>> {
+        let mut workers = self.workers();
+        let worker = workers.get_mut(&session)?;
+        if !std::mem::take(&mut worker.again) {
+            workers.remove(&session);
+            return None;
+        }
+        worker.signal = Arc::new(Notify::new());
+        Some(Arc::clone(&worker.signal))
+    }
+
+    fn mark_again(&self, session: SessionId) {
+        if let Some(worker) = self.workers().get_mut(&session) {
+            worker.again = true;
+        }
+    }
+
+    fn leave(&self, session: SessionId) {
+        self.workers().remove(&session);
+    }
+
+    /// Claims the next run and drives it to where it rests; a panic ends that run and no other.
+    async fn run_next(self: &Arc<Self>, session: SessionId, signal: Arc<Notify>) -> Result<(), StoreError> {
+        let Some(claimed) = self.ports.store.write(Claim { session, lease: self.lease() }).await? else {
+            return Ok(());
+        };
+        // Whatever comes of it, there may be a next one.
+        self.mark_again(session);
+        let key = claimed.key.clone();
+        let span = tracing::info_span!("run", run = %key.run);
+        let drive = drive(Arc::clone(&self.ports), self.line(&signal), claimed).instrument(span.clone());
+        match self.settings.tracker.spawn(drive).await {
+            Ok(Ok(Outcome::Ended | Outcome::Waiting | Outcome::Suspended)) => {}
+            Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
+            Ok(Err(error)) => return self.give_back(&key, error).await,
+            Err(ended) if ended.is_panic() => {
+                let message = panic_message(ended);
+                tracing::error!(run = %key.run, message, "agent_run.failed");
+                let claimed = self.ports.store.read(Reload { key }).await?;
+                bury(Arc::clone(&self.ports), self.line(&signal), claimed, message).instrument(span).await?;
+            }
+            Err(_cancelled) => {}
+        }
+        Ok(())
+    }
+
+    fn line(&self, signal: &Arc<Notify>) -> Line {
+        Line { signal: Arc::clone(signal), cut: self.settings.cut.clone() }
+    }
+
+    /// A run that could not be driven is let go, so that it can be claimed again.
+    async fn give_back(&self, key: &crate::agent::journal::RunKey, error: StoreError) -> Result<(), StoreError> {
+        let release = Release { run: key.run, owner: self.ports.owner.clone() };
+        if let Err(second) = self.ports.store.write(release).await {
+            tracing::warn!(error = %second, run = %key.run, "the run's lease could not be given back; it runs out by itself");
+        }
+        Err(error)
+    }
+}
+
+async fn drive(ports: Arc<Ports>, line: Line, claimed: Claimed) -> Result<Outcome, StoreError> {
+    let key = claimed.key.clone();
+    match Driver::new(ports, line, &claimed) {
+        Some(driver) => driver.drive(claimed).await,
+        None => Err(StoreError::Inconsistent {
+            table: "runs",
+            id: key.run.to_string(),
+            what: "it is claimed, and its journal says that it is over".to_owned(),
+        }),
+    }
+}
+
+fn panic_message(ended: tokio::task::JoinError) -> String {
+    match ended.try_into_panic() {
+        Ok(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            text.or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "a panic without words".to_owned())
+        }
+        Err(_cancelled) => "the task was cancelled".to_owned(),
+    }
+}
+
+/// Tells those who wait for rest, however a worker ends.
+struct Rest(Arc<Notify>);
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        self.0.notify_waiters();
+    }
+}
+
+struct ListDue {
+    now: jiff::Timestamp,
+}
+
+#[async_trait]
+impl Statement for ListDue {
+    type Output = Vec<runs::Due>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<runs::Due>, StoreError> {
+        runs::list_due(tx, self.now).await
+    }
+}
+
+struct Heartbeat {
+    lease: Lease,
+}
+
+#[async_trait]
+impl Statement for Heartbeat {
+    type Output = u64;
+
+    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
+        runs::heartbeat(tx, &self.lease).await
+    }
+}
+
+struct Release {
+    run: crate::domain::ids::RunId,
+    owner: String,
+}
+
+#[async_trait]
+impl Statement for Release {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        runs::release(tx, self.run, &self.owner).await
+    }
+}

@@ -1,0 +1,11 @@
+//! Between the channels and the agent: intake (dedupe, identity, commands), lanes, delivery.
+//!
+//! Never: a platform's call, or a decision about a run.
+//! Start at [`intake`]: one transaction per message.
+
+pub mod command;
+pub mod delivery;
+pub mod intake;
+pub mod lanes;
+pub mod respond;
+pub mod texts;

@@ -1,0 +1,167 @@
+//! Chat commands, carried out and answered within the transaction that claims them.
+
+use jiff::{SignedDuration, Timestamp};
+
+use std::sync::Arc;
+
+use crate::agent::driver::encode_signal;
+use crate::agent::journal::{self, QueueChange};
+use crate::agent::machine::event::CancelReason;
+use crate::agent::signal::Signal;
+use crate::domain::ids::{InboundId, SessionId};
+use crate::domain::outgoing::Destination;
+use crate::domain::principal::Principal;
+use crate::model::catalog::Catalog;
+use crate::render::chunk;
+use crate::router::command::{Command, Mode};
+use crate::router::texts;
+use crate::store::error::StoreError;
+use crate::store::sessions::Session;
+use crate::store::{Tx, millis, model_calls, outbox, runs, sessions, signals};
+
+/// What commands can tell about the house.
+pub struct House {
+    /// The models.
+    pub models: Arc<Catalog>,
+    /// When this process started.
+    pub started: Timestamp,
+}
+
+impl House {
+    /// The house at this moment.
+    pub(super) fn desk(self: &Arc<Self>, now: Timestamp, channels: Vec<String>) -> Desk {
+        Desk { house: Arc::clone(self), channels, now }
+    }
+}
+
+/// What a command is carried out with.
+pub(super) struct Desk {
+    house: Arc<House>,
+    channels: Vec<String>,
+    now: Timestamp,
+}
+
+/// Who gave a command, and where.
+pub(super) struct Caller<'a> {
+    pub(super) session: &'a Session,
+    pub(super) principal: &'a Principal,
+    pub(super) mode: Mode,
+}
+
+impl Caller<'_> {
+    fn mode(&self) -> Mode {
+        self.session.queue_mode.as_deref().and_then(Mode::parse).unwrap_or(self.mode)
+    }
+}
+
+/// Carries a command out and gives the words that answer it.
+pub(super) async fn carry_out(
+    tx: &mut Tx,
+    desk: &Desk,
+    caller: &Caller<'_>,
+    command: Command,
+) -> Result<String, StoreError> {
+    match command {
+        Command::Help => Ok(texts::HELP.to_owned()),
+        Command::Status => status(tx, desk, caller).await,
+        Command::Stop => stop(tx, desk, caller).await,
+        Command::New => {
+            sessions::start_afresh(tx, caller.session.id).await?;
+            Ok(texts::NEW.to_owned())
+        }
+        Command::Model(name) => model(tx, desk, caller, name).await,
+        Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
+        Command::Drop(number) => take_back(tx, desk, caller, number).await,
+        Command::Mode(mode) => {
+            sessions::set_queue_mode(tx, caller.session.id, mode.as_str()).await?;
+            Ok(texts::mode_set(mode))
+        }
+        Command::Unknown(text) => Ok(texts::unknown_command(&text)),
+    }
+}
+
+async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
+    let Some(active) = runs::find_active(tx, caller.session.id).await? else {
+        return Ok(texts::NOTHING_RUNS.to_owned());
+    };
+    if !caller.principal.may_act_for(active.user) {
+        return Ok(texts::NOT_YOURS.to_owned());
+    }
+    let reason = CancelReason::Stopped { by: caller.principal.user };
+    signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, desk.now).await?;
+    Ok(texts::STOPPING.to_owned())
+}
+
+async fn model(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, name: Option<String>) -> Result<String, StoreError> {
+    let known: Vec<(&str, &str)> = desk.house.models.labels().collect();
+    let Some(name) = name else {
+        let current = desk.house.models.chain(caller.session.model.as_deref());
+        return Ok(texts::models(current.first().map(String::as_str).unwrap_or_default(), &known));
+    };
+    match desk.house.models.resolve(&name) {
+        Some(label) => {
+            sessions::set_model(tx, caller.session.id, Some(label)).await?;
+            Ok(texts::model_set(label))
+        }
+        None => Ok(texts::model_unknown(&name, &known)),
+    }
+}
+
+async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize) -> Result<String, StoreError> {
+    let waiting = runs::list_queued(tx, caller.session.id).await?;
+    let Some(run) = number.checked_sub(1).and_then(|index| waiting.get(index)) else {
+        return Ok(texts::no_such_place(number, waiting.len()));
+    };
+    if !caller.principal.may_act_for(run.user) {
+        return Ok(texts::NOT_YOURS.to_owned());
+    }
+    journal::change_queued(tx, run.id, QueueChange::Withdrawn, desk.now).await?;
+    Ok(texts::dropped(&run.text))
+}
+
+async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
+    let day_ago = desk.now - SignedDuration::from_hours(24);
+    let active = runs::find_active(tx, caller.session.id).await?;
+    let model = desk.house.models.chain(caller.session.model.as_deref());
+    Ok(texts::status(&texts::Status {
+        model: model.first().map(String::as_str).unwrap_or_default(),
+        here: active.as_ref().map(|run| run.state.as_str()),
+        waiting_here: runs::count_queued(tx, caller.session.id).await?,
+        runs: &runs::count_open(tx).await?,
+        outbox: &outbox::count(tx, day_ago).await?,
+        spent: model_calls::spent_since(tx, millis(day_ago)).await?,
+        channels: &desk.channels,
+        up: desk.now.duration_since(desk.house.started),
+        now: desk.now,
+    }))
+}
+
+/// Words that answer a message directly, without a run.
+pub(super) struct Reply<'a> {
+    session: SessionId,
+    destination: &'a Destination,
+    inbound: InboundId,
+}
+
+impl<'a> Reply<'a> {
+    pub(super) fn to(session: SessionId, destination: &'a Destination, inbound: InboundId) -> Self {
+        Self { session, destination, inbound }
+    }
+}
+
+/// Queues the words that answer a message; said once, however often they are queued.
+pub(super) async fn say(tx: &mut Tx, reply: &Reply<'_>, text: &str, now: Timestamp) -> Result<(), StoreError> {
+    let limit = chunk::limit(reply.destination.conversation.channel);
+    for (index, chunk) in chunk::chunks(text, limit).iter().enumerate() {
+        let new = outbox::NewChunk {
+            key: &format!("inbound:{}:{index}", reply.inbound),
+            session: reply.session,
+            run: None,
+            destination: reply.destination,
+            text: chunk,
+            choices: &[],
+        };
+        outbox::add(tx, &new, now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Every sentence that the router says.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::router::command::Mode;
+use crate::store::model_calls::Spent;
+use crate::store::outbox;
+use crate::store::runs::{QueuedRun, StateCount};
+
+/// `/help`.
+pub const HELP: &str = "Write to me, and I answer. Besides:\n\
+    /status – how I am and what I am doing\n\
+    /stop – end what I am doing here\n\
+    /new – begin a new conversation (what you told me stays remembered)\n\
+    /model [NAME] – show or choose the model\n\
+    /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
+    /help – this";
+/// `/stop`, and something runs.
+pub const STOPPING: &str = "Stopped.";
+/// `/stop`, and nothing runs.
+pub const NOTHING_RUNS: &str = "Nothing is running here.";
+/// `/stop` or an answer, by somebody who may not.
+pub const NOT_YOURS: &str = "That belongs to somebody else here: they, an admin or an owner can do that.";
+/// `/new`.
+pub const NEW: &str = "A new conversation. What you told me stays remembered.";
+/// A message without words.
+pub const EMPTY: &str = "There was nothing in that message that I can read.";
+/// A button under a question that is over.
+pub const TOO_LATE: &str = "That question is no longer open.";
+
+/// A message longer than is taken.
+pub(super) fn too_long(chars: usize, max: usize) -> String {
+    format!("That message has {chars} characters; I take at most {max}. Please send it in parts, or as a file.")
+}
+
+/// A queue that is full.
+pub(super) fn queue_full(max: i64) -> String {
+    format!("{max} messages are waiting here already, so I did not take that one. /queue shows them.")
+}
+
+/// What will really happen to a message that came during a run.
+pub(super) fn acknowledged(mode: Mode, position: i64) -> String {
+    match mode {
+        Mode::Queue => format!("Queued, {}.", ordinal(position)),
+        Mode::Steer => "Noted: it joins what I am doing at the next step, or comes right after.".to_owned(),
+        Mode::Interrupt if position == 1 => "I stop what I was doing; this comes next.".to_owned(),
+        Mode::Interrupt => format!("I stop what I was doing; this is queued, {}.", ordinal(position)),
+    }
+}
+
+fn ordinal(number: i64) -> String {
+    let suffix = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix}")
+}
+
+/// A line that looks like a command.
+pub(super) fn unknown_command(text: &str) -> String {
+    format!("I don't know {text}. /help lists what I do know.")
+}
+
+/// `/model` without a name.
+pub(super) fn models(current: &str, known: &[(&str, &str)]) -> String {
+    let lines = known.iter().map(|(role, label)| format!("  {role}: {label}"));
+    std::iter::once(format!("I use {current}. /model NAME chooses another:"))
+        .chain(lines)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// `/model` with a name.
+pub(super) fn model_set(label: &str) -> String {
+    format!("From now on I use {label} here.")
+}
+
+/// `/model` with a name that is not known.
+pub(super) fn model_unknown(name: &str, known: &[(&str, &str)]) -> String {
+    let labels: Vec<&str> = known.iter().map(|(_, label)| *label).collect();
+    format!("I have no model {name:?}. There are: {}. More can be named in config.toml.", labels.join(", "))
+}
+
+/// `/queue`.
+pub(super) fn queue(waiting: &[QueuedRun], mode: Mode) -> String {
+    if waiting.is_empty() {
+        return format!("Nothing is waiting. (Mode: {}.)", mode.as_str());
+    }
+    let lines = waiting.iter().enumerate().map(|(index, run)| {
+        let shown: String = run.text.chars().take(60).collect();
+        let dots = if shown.len() < run.text.len() { "…" } else { "" };
+        format!("{}. {}: {}{dots}", index + 1, run.name, shown.replace('\n', " "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `/queue drop N`.
+pub(super) fn dropped(text: &str) -> String {
+    let shown: String = text.chars().take(60).collect();
+    format!("Taken back: {shown}")
+}
+
+/// `/queue drop N`, and there is no Nth.
+pub(super) fn no_such_place(number: usize, waiting: usize) -> String {
+    format!("There is no {} in the queue; {waiting} wait.", ordinal(i64::try_from(number).unwrap_or(i64::MAX)))
+}
+
+/// `/queue mode M`.
+pub(super) fn mode_set(mode: Mode) -> String {
+    match mode {
+        Mode::Queue => "From now on, what comes while I work waits its turn.",
+        Mode::Steer => "From now on, what comes while I work joins it at the next step.",
+        Mode::Interrupt => "From now on, what comes while I work stops it and comes next.",
+    }
+    .to_owned()
+}
+
+/// What `/status` shows.
+#[derive(Debug, Clone)]
+pub(super) struct Status<'a> {
+    pub(super) model: &'a str,
+    pub(super) here: Option<&'a str>,
+    pub(super) waiting_here: i64,
+    pub(super) runs: &'a [StateCount],
+    pub(super) outbox: &'a [outbox::StateCount],
+    pub(super) spent: Spent,
+    pub(super) channels: &'a [String],
+    pub(super) up: SignedDuration,
+    pub(super) now: Timestamp,
+}
+
+/// `/status`.
+pub(super) fn status(status: &Status<'_>) -> String {
+    let here = match status.here {
+        Some("waiting") => "waiting for an answer",
+        Some(_) => "working",
+        None => "idle",
+    };
+    let mut lines = vec![
+        format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up)),
+        format!("model: {}", status.model),
+        format!("here: {here}, {} queued", status.waiting_here),
+    ];
+    let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
+    lines.push(format!("runs: {}", if everywhere.is_empty() { "none".to_owned() } else { everywhere.join(", ") }));
+    let outbox: Vec<String> = status
+        .outbox
+        .iter()
+        .map(|row| {
+            let oldest = Timestamp::from_millisecond(row.oldest).unwrap_or(status.now);
+            format!("{} {} (oldest {})", row.count, row.state, span(status.now.duration_since(oldest)))
+        })
+        .collect();
+    lines.push(format!("outbox: {}", if outbox.is_empty() { "empty".to_owned() } else { outbox.join(", ") }));
+    let spent = status.spent;
+    lines.push(format!(
+        "last 24 h: {} model calls, {} tokens in, {} out",
+        spent.calls, spent.input_tokens, spent.output_tokens
+    ));
+    lines.extend(status.channels.iter().cloned());
+    lines.join("\n")
+}
+
+fn span(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_acknowledgement_counts() {
+        let lines: Vec<String> = [1, 2, 3, 4, 11, 21].map(|n| acknowledged(Mode::Queue, n)).to_vec();
+        insta::assert_snapshot!(lines.join(" "), @"Queued, 1st. Queued, 2nd. Queued, 3rd. Queued, 4th. Queued, 11th. Queued, 21st.");
+    }
+
+    #[test]
+    fn status_on_one_screen() {
+        let runs = [StateCount { state: "running".into(), count: 2 }];
+        let outbox = [outbox::StateCount { state: "pending".into(), count: 1, oldest: 0 }];
+        let channels = ["telegram: connected".to_owned()];
+        let shown = status(&Status {
+            model: "offline/hob",
+            here: None,
+            waiting_here: 0,
+            runs: &runs,
+            outbox: &outbox,
+            spent: Spent { calls: 3, input_tokens: 1200, output_tokens: 80 },
+            channels: &channels,
+            up: SignedDuration::from_secs(4_000),
+            now: Timestamp::from_second(90).unwrap(),
+        });
+        insta::assert_snapshot!(shown, @r"
+        Hob 0.1.0, up 1 h 6 min
+        model: offline/hob
+        here: idle, 0 queued
+        runs: 2 running
+        outbox: 1 pending (oldest 1 min)
+        last 24 h: 3 model calls, 1200 tokens in, 80 out
+        telegram: connected
+        ");
+    }
+}
