@@ -6,6 +6,8 @@
 //! the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as well as
 //! `config.example.toml` follow from it.
 
+mod document;
 pub mod environment;
+mod expand;
 mod place;
 pub mod problem;
