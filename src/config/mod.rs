@@ -7,17 +7,22 @@
 //! `config.example.toml` follow from it.
 
 pub mod agent;
+mod check;
 pub mod daemon;
 pub mod delivery;
 mod document;
 pub mod environment;
+pub mod example;
 mod expand;
+pub mod load;
 mod place;
 pub mod problem;
 pub mod provider;
 mod shape;
 pub mod state;
 pub mod telegram;
+#[cfg(test)]
+mod tests;
 pub mod tools;
 mod values;
 
