@@ -8,6 +8,7 @@
 
 pub mod agent;
 mod check;
+pub mod command;
 pub mod daemon;
 pub mod delivery;
 mod document;

@@ -1,7 +1,9 @@
 //! Tests of the whole way from text to config.
 
 mod example;
+mod files;
 mod problems;
+mod round_trip;
 mod syntax;
 
 use std::path::Path;
