@@ -10,6 +10,7 @@ pub mod agent;
 mod check;
 pub mod command;
 pub mod daemon;
+pub mod data_dir;
 pub mod delivery;
 mod document;
 pub mod environment;
