@@ -1,6 +1,9 @@
 //! Hob: a household daemon. `docs/architecture.md` is the map.
 
 pub mod agent;
+pub mod channel;
+pub mod cli;
+pub mod config;
 pub mod domain;
 pub mod memory;
 pub mod model;

@@ -1,0 +1,181 @@
+//! From the command line and the environment to a [`Config`]: find the file, read it, check it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::config::check::Check;
+use crate::config::environment::Environment;
+use crate::config::problem::{Problem, Problems};
+use crate::config::{Config, document, expand, shape};
+use crate::domain::secret::Secret;
+
+/// The biggest config file that is read, in bytes.
+pub const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// A config and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded {
+    /// The config: all defaults if there is no file.
+    pub config: Config,
+    /// The file it was read from.
+    pub path: Option<PathBuf>,
+    /// The file's text as it was when it was read; empty without a file. It may hold keys.
+    pub source: Secret,
+}
+
+/// Who named a file that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedBy {
+    /// The command line.
+    Argument,
+    /// The environment.
+    Variable,
+}
+
+impl NamedBy {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Argument => "--config",
+            Self::Variable => "$HOB_CONFIG",
+        }
+    }
+}
+
+/// Why there is no config.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A file that was named is not there.
+    #[error("{}: there is no such file, but {} names it", path.display(), by.words())]
+    NotFound {
+        /// The file.
+        path: PathBuf,
+        /// Who named it.
+        by: NamedBy,
+    },
+    /// A directory stands in place of the file.
+    #[error("{}: is a directory, expected a file such as {}", path.display(), path.join("config.toml").display())]
+    IsDirectory {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {why}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        why: io::Error,
+    },
+    /// The file is bigger than any config.
+    #[error("{}: is bigger than {FILE_BYTES_MAX} bytes, expected a config file", path.display())]
+    TooBig {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is not text.
+    #[error("{}:{line}: is not UTF-8 text; save it as UTF-8", path.display())]
+    NotUtf8 {
+        /// The file.
+        path: PathBuf,
+        /// The line of the first byte that does not belong.
+        line: usize,
+    },
+    /// The file says something that cannot be.
+    #[error(transparent)]
+    Invalid(#[from] Problems),
+}
+
+/// Finds and loads the config: `named` (the `--config` argument), `$HOB_CONFIG`, `./config.toml`,
+/// `~/.config/hob/config.toml`, else the defaults.
+///
+/// # Errors
+/// If a file that was named is not there, or the file that was found cannot be read or has problems.
+pub fn load(named: Option<&Path>, env: &Environment) -> Result<Loaded, LoadError> {
+    let Some((path, source)) = find(named, env)? else {
+        return Ok(Loaded { config: Config::default(), path: None, source: Secret::new(String::new()) });
+    };
+    let config = parse(&path, &source, env)?;
+    Ok(Loaded { config, path: Some(path), source: Secret::new(source) })
+}
+
+/// Checks `text` as the content of `file` and makes it a [`Config`].
+///
+/// # Errors
+/// With every problem there is.
+pub fn parse(file: &Path, text: &str, env: &Environment) -> Result<Config, Problems> {
+    let mut table = match document::parse(file, text) {
+        Ok(table) => table,
+        Err(problems) => return Problems::of(problems).map_or_else(|| Ok(Config::default()), Err),
+    };
+    let mut failures = Vec::new();
+    expand::table("", &mut table, env, &mut failures);
+
+    let root = shape::of::<Config>();
+    let mut check = Check::new(file, &root);
+    check.unexpanded(failures);
+    let clean = check.document(&table);
+    let config = match Config::deserialize(toml::Value::Table(clean)) {
+        Ok(config) => config,
+        Err(_may_quote_a_secret) => return Err(Problems::one(contradiction(file))),
+    };
+    check.findings(config.validate());
+    Problems::of(check.into_problems()).map_or(Ok(config), Err)
+}
+
+/// What is left to say if the types refuse what their own schema lets pass; tests hold that this does not happen.
+fn contradiction(file: &Path) -> Problem {
+    Problem {
+        file: file.to_owned(),
+        line: 1,
+        column: None,
+        key: String::new(),
+        why: "fits the schema but not the types, which is an error in Hob".to_owned(),
+        fix: "please report it, without your keys".to_owned(),
+    }
+}
+
+/// The first file there is, with its text.
+fn find(named: Option<&Path>, env: &Environment) -> Result<Option<(PathBuf, String)>, LoadError> {
+    let argument = named.map(|path| (env.seen_from_here(path), NamedBy::Argument));
+    if let Some((path, by)) = argument.or_else(|| env.path("HOB_CONFIG").map(|path| (path, NamedBy::Variable))) {
+        return match read(&path)? {
+            Some(text) => Ok(Some((path, text))),
+            None => Err(LoadError::NotFound { path, by }),
+        };
+    }
+    for path in usual_places(env) {
+        if let Some(text) = read(&path)? {
+            return Ok(Some((path, text)));
+        }
+    }
+    Ok(None)
+}
+
+/// Where a config is looked for if none is named.
+pub(super) fn usual_places(env: &Environment) -> Vec<PathBuf> {
+    let home = env.absolute_path("HOME").map(|home| home.join(".config/hob/config.toml"));
+    std::iter::once(env.seen_from_here(Path::new("config.toml"))).chain(home).collect()
+}
+
+/// The file's text; `None` if there is no file.
+fn read(path: &Path) -> Result<Option<String>, LoadError> {
+    let owned = || path.to_owned();
+    let mut bytes = Vec::new();
+    match File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)) {
+        Ok(_) => {}
+        Err(why) if matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(why) if why.kind() == io::ErrorKind::IsADirectory => return Err(LoadError::IsDirectory { path: owned() }),
+        Err(why) => return Err(LoadError::Unreadable { path: owned(), why }),
+    }
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(LoadError::TooBig { path: owned() });
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        LoadError::NotUtf8 { path: owned(), line: 1 + good.iter().filter(|byte| **byte == b'\n').count() }
+    })?;
+    Ok(Some(text))
+}

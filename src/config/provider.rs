@@ -1,0 +1,155 @@
+//! `[provider]`: which model answers, and which ones stand in for it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::problem::Finding;
+use crate::config::{place, shape, values};
+use crate::domain::secret::Secret;
+
+/// Who runs the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKind {
+    /// OpenAI
+    Openai,
+    /// Anthropic
+    Anthropic,
+    /// Google Gemini
+    Gemini,
+    /// OpenRouter
+    Openrouter,
+    /// an Ollama server, by default on this machine
+    Ollama,
+    /// any server that speaks OpenAI's chat completions, at base_url
+    OpenaiCompatible,
+    /// the built-in model, which needs no network
+    Offline,
+}
+
+/// Which model answers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<ProviderConfig>)]
+pub struct ProviderConfig {
+    /// Who runs the model.
+    #[schemars(example = &"openai")]
+    pub kind: ProviderKind,
+    /// The key. Without it: the kind's own environment variable, such as OPENAI_API_KEY.
+    #[schemars(length(min = 1, max = 1000), example = &"sk-example")]
+    pub api_key: Option<Secret>,
+    /// The server, if it is not the kind's own; openai_compatible needs it.
+    #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:8080/v1")]
+    pub base_url: Option<String>,
+    /// Seconds until a connection must stand.
+    #[serde(default = "connect_timeout_secs")]
+    #[schemars(range(min = 1, max = 3600))]
+    pub connect_timeout_secs: u64,
+    /// Seconds until the first piece of an answer must be there; local models can need minutes.
+    #[serde(default = "first_event_timeout_secs")]
+    #[schemars(range(min = 1, max = 3600))]
+    pub first_event_timeout_secs: u64,
+    /// Seconds that may pass between two pieces of an answer.
+    #[serde(default = "idle_timeout_secs")]
+    #[schemars(range(min = 1, max = 3600))]
+    pub idle_timeout_secs: u64,
+    /// Which models of the provider.
+    #[serde(default)]
+    pub models: ModelsConfig,
+    /// Models that are asked when the one before fails, in this order.
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub fallbacks: Vec<FallbackConfig>,
+}
+
+/// Which models of the provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<ModelsConfig>)]
+pub struct ModelsConfig {
+    /// The model that answers. Without it: the provider's usual one.
+    #[schemars(length(min = 1, max = 200), example = &"gpt-5")]
+    pub primary: Option<String>,
+    /// The model for simple work. Without it: the primary.
+    #[schemars(length(min = 1, max = 200), example = &"gpt-5-mini")]
+    pub fast: Option<String>,
+    /// The model for hard work. Without it: the primary.
+    #[schemars(length(min = 1, max = 200), example = &"gpt-5-pro")]
+    pub smart: Option<String>,
+}
+
+/// A model that is asked when the one before fails.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<FallbackConfig>)]
+pub struct FallbackConfig {
+    /// Who runs the model.
+    #[schemars(example = &"ollama")]
+    pub kind: ProviderKind,
+    /// The model.
+    #[schemars(length(min = 1, max = 200), example = &"qwen3")]
+    pub model: String,
+    /// The key. Without it: the kind's own environment variable, such as OPENAI_API_KEY.
+    #[schemars(length(min = 1, max = 1000), example = &"sk-example")]
+    pub api_key: Option<Secret>,
+    /// The server, if it is not the kind's own; openai_compatible needs it.
+    #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:11434")]
+    pub base_url: Option<String>,
+}
+
+fn connect_timeout_secs() -> u64 {
+    10
+}
+
+fn first_event_timeout_secs() -> u64 {
+    120
+}
+
+fn idle_timeout_secs() -> u64 {
+    60
+}
+
+impl ProviderConfig {
+    /// This kind with every default: what a provider found without a config has.
+    #[must_use]
+    pub fn new(kind: ProviderKind) -> Self {
+        Self {
+            kind,
+            api_key: None,
+            base_url: None,
+            connect_timeout_secs: connect_timeout_secs(),
+            first_event_timeout_secs: first_event_timeout_secs(),
+            idle_timeout_secs: idle_timeout_secs(),
+            models: ModelsConfig::default(),
+            fallbacks: Vec::new(),
+        }
+    }
+
+    /// What cannot be.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Finding> {
+        let mut found = endpoint(self.kind, self.base_url.as_deref(), self.api_key.as_ref());
+        for (index, fallback) in self.fallbacks.iter().enumerate() {
+            let here = endpoint(fallback.kind, fallback.base_url.as_deref(), fallback.api_key.as_ref());
+            found.extend(here.into_iter().map(|finding| finding.within(&place::item("fallbacks", index))));
+        }
+        found
+    }
+}
+
+/// What cannot be in the three keys that a provider and a fallback share.
+fn endpoint(kind: ProviderKind, base_url: Option<&str>, api_key: Option<&Secret>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    match base_url {
+        Some(text) => found.extend(values::http_url("base_url", text)),
+        None if kind == ProviderKind::OpenaiCompatible => {
+            let why = "is missing, expected the server's URL, because kind is openai_compatible";
+            found.push(
+                Finding::new("base_url", why, "for example `base_url = \"http://127.0.0.1:8080/v1\"`").with("kind"),
+            );
+        }
+        None => {}
+    }
+    found.extend(api_key.and_then(|key| values::header_secret("api_key", key.expose())));
+    found
+}

@@ -1,0 +1,230 @@
+//! Every problem text that a user can see.
+
+use super::{parse, told};
+use crate::config::agent::QueueMode;
+use crate::config::provider::ProviderKind;
+
+#[test]
+fn an_empty_file_is_all_defaults() {
+    assert_eq!(parse("").unwrap(), crate::config::Config::default());
+    assert_eq!(parse("\u{feff}# only a comment\r\n").unwrap(), crate::config::Config::default());
+}
+
+#[test]
+fn a_full_file_is_read() {
+    let config = parse(
+        r#"
+[provider]
+kind = "openai_compatible"
+api_key = "${SECRET}"
+base_url = "http://127.0.0.1:8080/v1"
+models.primary = "m"
+[[provider.fallbacks]]
+kind = "offline"
+model = "offline"
+[telegram]
+bot_token = "${TOKEN}"
+allowed_user_ids = [1, 0x2]
+[agent]
+queue_mode = "steer"
+time_zone = "Europe/Berlin"
+system_prompt = """
+Costs $${1}."""
+[tools.switch_light]
+description = "Switches."
+command = ["/bin/light", "{room}", "{}", "--x={y}"]
+parameters = { room = "which" }
+"#,
+    )
+    .unwrap();
+    let provider = config.provider.unwrap();
+    assert_eq!(provider.kind, ProviderKind::OpenaiCompatible);
+    assert_eq!(provider.api_key.unwrap().expose(), "hunter2");
+    assert_eq!(provider.models.primary.as_deref(), Some("m"));
+    assert_eq!((provider.connect_timeout_secs, provider.fallbacks.len()), (10, 1));
+    let telegram = config.telegram.unwrap();
+    assert_eq!((telegram.bot_token.expose(), telegram.allowed_user_ids), ("123:token", vec![1, 2]));
+    assert_eq!((telegram.api_url.as_str(), telegram.poll_timeout_secs), ("https://api.telegram.org", 50));
+    assert_eq!(config.agent.queue_mode, QueueMode::Steer);
+    assert_eq!(config.agent.system_prompt.as_deref(), Some("Costs ${1}."));
+    assert_eq!(config.tools["switch_light"].timeout_secs, 120);
+}
+
+#[test]
+fn unknown_keys() {
+    insta::assert_snapshot!(told("[agent]\niteration_max = 30\nqueue-mode = 'steer'\nzzz = 1\nbot_token = 'hunter2'"), @r#"
+    config.toml:2: agent.iteration_max: is not a known key; did you mean `iterations_max`?
+    config.toml:3: agent.queue-mode: is not a known key; did you mean `queue_mode`?
+    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, queue_mode, queue_len_max, time_zone
+    config.toml:5: agent.bot_token: is not a known key; did you mean `telegram.bot_token`?
+    "#);
+    insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"
+    config.toml:1: agnet: is not a known key; did you mean `agent`?
+    config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
+    config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, api_url, poll_timeout_secs
+    config.toml:5: "a b\n": is not a known key; known here: provider, telegram, agent, tools, state, delivery, daemon
+    "#);
+    insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
+    config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?
+    config.toml:4: provider.fallback: is not a known key; did you mean `fallbacks`?
+    "#);
+}
+
+#[test]
+fn wrong_types() {
+    insta::assert_snapshot!(told(
+        "agent = 3\n[daemon]\ndrain_secs = '25'\nlog = 1\nlog_format = true\nlease_secs = 1.5\nheartbeat_secs = 2020-01-01\nreconcile_secs = []"
+    ), @r#"
+    config.toml:1: agent: is a whole number, expected a section; write it as `[agent]`
+    config.toml:3: daemon.drain_secs: is text, expected a whole number from 1 to 3600; for example `drain_secs = 25`
+    config.toml:4: daemon.log: is a whole number, expected text of 1 to 1000 characters; for example `log = "info"`
+    config.toml:5: daemon.log_format: is true or false, expected one of: text, json; for example `log_format = "text"`
+    config.toml:6: daemon.lease_secs: is a number with a point, expected a whole number from 2 to 86400; for example `lease_secs = 90`
+    config.toml:7: daemon.heartbeat_secs: is a date or time, expected a whole number from 1 to 86400; for example `heartbeat_secs = 30`
+    config.toml:8: daemon.reconcile_secs: is a list, expected a whole number from 1 to 86400; for example `reconcile_secs = 300`
+    "#);
+    insta::assert_snapshot!(told(
+        "[[state]]\n[telegram]\nbot_token = 12345\nallowed_user_ids = 5\nowner_user_ids = ['me', 1]\n"
+    ), @r#"
+    config.toml:1: state: is a list of sections, expected a section; write it as `[state]`
+    config.toml:3: telegram.bot_token: is a whole number, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
+    config.toml:4: telegram.allowed_user_ids: is a whole number, expected a list of at most 10000 whole numbers; for example `allowed_user_ids = []`
+    config.toml:5: telegram.owner_user_ids[1]: is text, expected a whole number from 1 to 4503599627370495; correct it or remove it
+    "#);
+    insta::assert_snapshot!(told(
+        "[provider]\nkind = 'offline'\nmodels = 'gpt'\n[provider.fallbacks]\nkind = 'offline'\n[tools]\na = 1\n[tools.b]\ndescription = 'b'\ncommand = ['b', 1, '{x}']\nparameters = ['x']\nidempotent = 'yes'"
+    ), @r#"
+    config.toml:3: provider.models: is text, expected a section; write it as `[provider.models]`
+    config.toml:4: provider.fallbacks: is a section, expected a list of at most 16 sections; write each as `[[provider.fallbacks]]`
+    config.toml:7: tools.a: is a whole number, expected a section; write it as `[tools.a]`
+    config.toml:10: tools.b.command[2]: is a whole number, expected text of at most 4000 characters; put it in quotes
+    config.toml:11: tools.b.parameters: is a list, expected a table of texts; for example `parameters = { room = "The room, such as kitchen.", state = "on or off" }`
+    config.toml:12: tools.b.idempotent: is text, expected true or false; for example `idempotent = false`
+    "#);
+    insta::assert_snapshot!(told("tools = []\nprovider = 'openai'"), @r#"
+    config.toml:1: tools: is a list, expected sections, each with a name; write each as `[tools.switch_light]`
+    config.toml:2: provider: is text, expected a section; write it as `[provider]`
+    "#);
+}
+
+#[test]
+fn impossible_values() {
+    insta::assert_snapshot!(told(
+        "[agent]\niterations_max = 30\nsoft_limit_secs = 1200\ntime_zone = 'Mars/Olympus'\nhistory_messages_max = 0\nmessage_chars_max = 99999999999999999999\nqueue_len_max = -1\nqueue_mode = 'stear'\nsystem_prompt = ''"
+    ), @r#"
+    config.toml:2: agent.iterations_max: is 30, expected at most iterations_cap, which is 25; lower it or raise iterations_cap
+    config.toml:3: agent.soft_limit_secs: is 1200, expected less than hard_limit_secs, which is 1200; lower it or raise hard_limit_secs
+    config.toml:4: agent.time_zone: is not a time zone this machine knows, expected an IANA name; for example `time_zone = "Europe/Berlin"`
+    config.toml:5: agent.history_messages_max: is 0, expected a whole number from 1 to 10000; for example `history_messages_max = 40`
+    config.toml:6: agent.message_chars_max: is too big, expected a whole number from 1 to 1000000; for example `message_chars_max = 128000`
+    config.toml:7: agent.queue_len_max: is -1, expected a whole number from 1 to 10000; for example `queue_len_max = 50`
+    config.toml:8: agent.queue_mode: is not a known word, expected one of: queue, steer, interrupt; did you mean `steer`?
+    config.toml:9: agent.system_prompt: is empty, expected text of 1 to 100000 characters; for example `system_prompt = "You are the helper of our household."`
+    "#);
+    insta::assert_snapshot!(told("[agent]\nqueue_mode = 'hunter2'\niterations_cap = 5\nhard_limit_secs = 60"), @r#"
+    config.toml:2: agent.queue_mode: is not a known word, expected one of: queue, steer, interrupt; for example `queue_mode = "queue"`
+    config.toml:3: agent.iterations_max: is 10, expected at most iterations_cap, which is 5; lower it or raise iterations_cap
+    config.toml:4: agent.soft_limit_secs: is 900, expected less than hard_limit_secs, which is 60; lower it or raise hard_limit_secs
+    "#);
+    insta::assert_snapshot!(told(
+        "[telegram]\nbot_token = 'a b'\nallowed_user_ids = [1, -100123]\napi_url = 'telegram'\npoll_timeout_secs = 0"
+    ), @r#"
+    config.toml:2: telegram.bot_token: has a character that no token has, expected digits, a colon, then letters, digits, `_` or `-`; copy it again from @BotFather
+    config.toml:3: telegram.allowed_user_ids[2]: is -100123, expected a whole number from 1 to 4503599627370495; correct it or remove it
+    config.toml:4: telegram.api_url: is not a URL, expected one that begins with http:// or https://; for example `http://127.0.0.1:8080`
+    config.toml:5: telegram.poll_timeout_secs: is 0, expected a whole number from 1 to 50; for example `poll_timeout_secs = 50`
+    "#);
+    insta::assert_snapshot!(told(
+        "[delivery]\nbackoff_max_secs = 1\nbackoff_base_ms = 2000\n[daemon]\nheartbeat_secs = 90\nlog = 'inof'\nruns_parallel_max = 0\n[state]\ndir = 'data'"
+    ), @r#"
+    config.toml:3: delivery.backoff_base_ms: is 2000 ms, expected at most backoff_max_secs, which is 1 s; lower it or raise backoff_max_secs
+    config.toml:5: daemon.heartbeat_secs: is 90, expected less than lease_secs, which is 90; a third of lease_secs is usual
+    config.toml:6: daemon.log: is not a log filter, expected one of: off, error, warn, info, debug, trace; or `part=level`; for example `log = "info,hob::router=debug"`
+    config.toml:7: daemon.runs_parallel_max: is 0, expected a whole number from 1 to 100000; for example `runs_parallel_max = 1024`
+    config.toml:9: state.dir: is not an absolute path, expected one that begins with `/`; `${HOME}/…` works as well
+    "#);
+    insta::assert_snapshot!(told(
+        "[provider]\nkind = 'openai_compatible'\napi_key = '${LINE}'\n[[provider.fallbacks]]\nkind = 'openai'\nmodel = 'm'\nbase_url = 'https://me:hunter2@host'\n[[provider.fallbacks]]\nkind = 'openai_compatible'\nmodel = ''"
+    ), @r#"
+    config.toml:2: provider.base_url: is missing, expected the server's URL, because kind is openai_compatible; for example `base_url = "http://127.0.0.1:8080/v1"`
+    config.toml:3: provider.api_key: has a space, a line break or another character that no key has, expected visible ASCII characters; copy it again; if it comes from a file, mind the line break at its end
+    config.toml:7: provider.fallbacks[1].base_url: has a user name or password in it, expected a URL without; remove what stands before the `@`
+    config.toml:9: provider.fallbacks[2].base_url: is missing, expected the server's URL, because kind is openai_compatible; for example `base_url = "http://127.0.0.1:8080/v1"`
+    config.toml:10: provider.fallbacks[2].model: is empty, expected text of 1 to 200 characters; for example `model = "qwen3"`
+    "#);
+    let big = format!("[agent]\nsystem_prompt = '{}'", "x".repeat(100_001));
+    insta::assert_snapshot!(told(&big), @r#"config.toml:2: agent.system_prompt: has 100001 characters, expected text of 1 to 100000 characters; for example `system_prompt = "You are the helper of our household."`"#);
+}
+
+#[test]
+fn tools_that_cannot_be() {
+    insta::assert_snapshot!(told(
+        "[tools.'9 lives']\ndescription = 'd'\ncommand = ['x']\n[tools.a]\ndescription = 'd'\ncommand = []\n[tools.b]\ndescription = 'd'\ncommand = ['{who}', '{what}', \"\\u0000\"]\nparameters = { who = 'w', unused = 'u', 'a b' = '' }\nworking_dir = 'here'\n[tools.c]\ndescription = 'd'\ncommand = ['']"
+    ), @r#"
+    config.toml:1: tools."9 lives": cannot name a tool, expected a letter, then up to 63 letters, digits, `_` or `-`; rename it
+    config.toml:6: tools.a.command: has 0 items, expected a list of 1 to 256 texts; for example `command = ["/usr/local/bin/light", "--room", "{room}", "{state}"]`
+    config.toml:9: tools.b.command[1]: lets the model choose the program, expected its path; write the program here
+    config.toml:9: tools.b.command[2]: is a placeholder without a parameter, expected one that is declared in parameters; add `what = "what it is"` to parameters
+    config.toml:9: tools.b.command[3]: has a NUL character, expected text; remove it
+    config.toml:10: tools.b.parameters."a b": cannot name a parameter, expected a letter, then up to 63 letters, digits, `_` or `-`; rename it
+    config.toml:10: tools.b.parameters.unused: is not used, expected an element of command that is exactly its name in braces; add `"{unused}"` to command
+    config.toml:11: tools.b.working_dir: is not an absolute path, expected one that begins with `/`; `${HOME}/…` works as well
+    config.toml:14: tools.c.command[1]: is empty, expected a program; write its path
+    "#);
+}
+
+#[test]
+fn missing_keys() {
+    insta::assert_snapshot!(told("[telegram]\n\n[provider]\n[[provider.fallbacks]]\n[tools.x]\n"), @r#"
+    config.toml:1: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
+    config.toml:3: provider.kind: is missing, expected one of: openai, anthropic, gemini, openrouter, ollama, openai_compatible, offline; for example `kind = "openai"`
+    config.toml:4: provider.fallbacks[1].kind: is missing, expected one of: openai, anthropic, gemini, openrouter, ollama, openai_compatible, offline; for example `kind = "ollama"`
+    config.toml:4: provider.fallbacks[1].model: is missing, expected text of 1 to 200 characters; for example `model = "qwen3"`
+    config.toml:5: tools.x.command: is missing, expected a list of 1 to 256 texts; for example `command = ["/usr/local/bin/light", "--room", "{room}", "{state}"]`
+    config.toml:5: tools.x.description: is missing, expected text of 1 to 4000 characters; for example `description = "Switches the light of a room on or off."`
+    "#);
+}
+
+#[test]
+fn variables() {
+    insta::assert_snapshot!(told(
+        "[telegram]\nbot_token = '${NO_SUCH}'\n[provider]\nkind = 'openai'\napi_key = '${EMPTY}'\nbase_url = 'http://${'\n[tools.x]\ndescription = 'd'\ncommand = ['x', '${ALSO_NOT}', '{y}']"
+    ), @r#"
+    config.toml:2: telegram.bot_token: names the environment variable `NO_SUCH`, which is not set; set it where Hob is started, or write `$${` for a plain `${`
+    config.toml:5: provider.api_key: is empty, expected text of 1 to 1000 characters; for example `api_key = "sk-example"`
+    config.toml:6: provider.base_url: has a `${` without the name of a variable and a `}`, expected `${NAME}`; write `$${` for a plain `${`
+    config.toml:9: tools.x.command[2]: names the environment variable `ALSO_NOT`, which is not set; set it where Hob is started, or write `$${` for a plain `${`
+    "#);
+}
+
+#[test]
+fn a_mistake_is_told_once() {
+    insta::assert_snapshot!(told("[agent]\niterations_max = 'ten'\niterations_cap = 5"), @"config.toml:2: agent.iterations_max: is text, expected a whole number from 1 to 1000; for example `iterations_max = 10`");
+    insta::assert_snapshot!(told("[telegram]\nbot_tokn = 'hunter2'"), @"config.toml:2: telegram.bot_tokn: is not a known key; did you mean `bot_token`?");
+    insta::assert_snapshot!(told("[tools.x]\ndescription = 'd'\ncomand = ['x', '{y}']\nparameters = { y = 'y', z = 'z' }"), @"config.toml:3: tools.x.comand: is not a known key; did you mean `command`?");
+}
+
+#[test]
+fn a_bad_item_does_not_hide_the_others() {
+    insta::assert_snapshot!(
+        told("[provider]\nkind = 'ollama'\nfallbacks = [\n1,\n{ kind = 'x', model = 'm' },\n'y' ]\n[agent]\ntime_zone = 'x'"),
+        @r#"
+        config.toml:4: provider.fallbacks[1]: is a whole number, expected a section; write each as `[[provider.fallbacks]]`
+        config.toml:5: provider.fallbacks[2].kind: is not a known word, expected one of: openai, anthropic, gemini, openrouter, ollama, openai_compatible, offline; for example `kind = "ollama"`
+        config.toml:6: provider.fallbacks[3]: is text, expected a section; write each as `[[provider.fallbacks]]`
+        config.toml:8: agent.time_zone: is not a time zone this machine knows, expected an IANA name; for example `time_zone = "Europe/Berlin"`
+        "#
+    );
+}
+
+#[test]
+fn no_problem_repeats_a_value() {
+    for key in ["bot_token", "allowed_user_ids", "api_url", "poll_timeout_secs"] {
+        for value in ["'hunter2'", "['hunter2']", "{ a = 'hunter2' }", "'${SECRET}'", "'http://a:hunter2@b'", "hunter2"]
+        {
+            let told =
+                told(&format!("[telegram]\n{key} = {value}\n[provider]\nkind = {value}\nmodels.fast = [{value}]"));
+            assert!(!told.contains("hunter2"), "{told}");
+        }
+    }
+}

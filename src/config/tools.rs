@@ -1,0 +1,123 @@
+//! `[tools.NAME]`: commands on this machine that the model may call.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::problem::Finding;
+use crate::config::{place, shape, values};
+
+/// A command that the model may call as a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<ToolConfig>)]
+pub struct ToolConfig {
+    /// What the tool does: the model decides by it when to call the tool.
+    #[schemars(length(min = 1, max = 4000), example = &"Switches the light of a room on or off.")]
+    pub description: String,
+    /// The program and its arguments, run without a shell. An element that is exactly `{name}` is replaced by that
+    /// argument.
+    #[schemars(length(min = 1, max = 256), example = ["/usr/local/bin/light", "--room", "{room}", "{state}"])]
+    pub command: Vec<String>,
+    /// The arguments, all text: name = "what it is". Each must stand in command.
+    #[serde(default)]
+    #[schemars(example = example_parameters())]
+    pub parameters: BTreeMap<String, String>,
+    /// Whether running it twice does no harm: only then it is run again after a crash.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// Seconds after which it is ended.
+    #[serde(default = "timeout_secs")]
+    #[schemars(range(min = 1, max = 86_400))]
+    pub timeout_secs: u64,
+    /// Where it runs, as an absolute path. Without it: the data directory.
+    #[schemars(length(min = 1, max = 4000), example = &"/srv/lights")]
+    pub working_dir: Option<PathBuf>,
+}
+
+fn timeout_secs() -> u64 {
+    120
+}
+
+fn example_parameters() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("room", "The room, such as kitchen."), ("state", "on or off")])
+}
+
+/// The parameter an element of a command stands for, if it is exactly `{name}`.
+#[must_use]
+pub fn placeholder(element: &str) -> Option<&str> {
+    element.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).filter(|name| values::is_name(name))
+}
+
+impl ToolConfig {
+    /// What cannot be.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for (index, element) in self.command.iter().enumerate() {
+            let at = place::item("command", index);
+            found.extend(self.element(index, element).map(|(why, fix)| Finding::new(at, why, fix).with("parameters")));
+        }
+        if self.command.first().is_some_and(String::is_empty) {
+            let why = "is empty, expected a program";
+            found.push(Finding::new(place::item("command", 0), why, "write its path"));
+        }
+        for name in self.parameters.keys() {
+            let at = place::child("parameters", name);
+            if !values::is_name(name) {
+                let why = "cannot name a parameter, expected a letter, then up to 63 letters, digits, `_` or `-`";
+                found.push(Finding::new(at, why, "rename it"));
+            } else if !self.command.iter().any(|element| placeholder(element) == Some(name)) {
+                let why = "is not used, expected an element of command that is exactly its name in braces";
+                found.push(Finding::new(at, why, format!("add `\"{{{name}}}\"` to command")).with("command"));
+            }
+        }
+        found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
+        found
+    }
+
+    /// Why this element of the command cannot be, and what to do.
+    fn element(&self, index: usize, element: &str) -> Option<(&'static str, String)> {
+        if element.contains('\0') {
+            return Some(("has a NUL character, expected text", "remove it".to_owned()));
+        }
+        let name = placeholder(element)?;
+        if index == 0 {
+            return Some(("lets the model choose the program, expected its path", "write the program here".to_owned()));
+        }
+        let declared = self.parameters.contains_key(name);
+        (!declared).then(|| {
+            let why = "is a placeholder without a parameter, expected one that is declared in parameters";
+            (why, format!("add `{name} = \"what it is\"` to parameters"))
+        })
+    }
+}
+
+/// What keeps `name` from naming a tool.
+pub(super) fn validate_name(name: &str) -> Vec<Finding> {
+    let why = "cannot name a tool, expected a letter, then up to 63 letters, digits, `_` or `-`";
+    let bad = || Finding::new(place::key(name), why, "rename it");
+    (!values::is_name(name)).then(bad).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders() {
+        for (element, expected) in [
+            ("{room}", Some("room")),
+            ("{}", None),
+            ("{ room }", None),
+            ("--room={room}", None),
+            ("{\"a\":1}", None),
+            ("{{room}}", None),
+            ("room", None),
+        ] {
+            assert_eq!(placeholder(element), expected, "{element}");
+        }
+    }
+}
