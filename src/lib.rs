@@ -1,4 +1,5 @@
 //! Hob: a household daemon. `docs/architecture.md` is the map.
 
+pub mod channel;
 pub mod domain;
 pub mod model;
