@@ -14,6 +14,7 @@ use hob::channel::console::terminal::Terminal;
 use hob::domain::channel::{Accepted, Channel, Intake, IntakeError, Progress};
 use hob::domain::ids::RunId;
 use hob::domain::inbound::{Happening, Inbound};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Echo, destination, reply};
 
@@ -36,6 +37,10 @@ impl<W: Write + Send + 'static> Intake for House<W> {
                 show(Progress::Delta("Working on".to_owned()));
                 show(Progress::Delta(" it".to_owned()));
             }
+            "pid" => {
+                let pid = std::process::id();
+                self.0.console.deliver(&reply(None, &format!("pid {pid} here"))).await.unwrap();
+            }
             "/stop" => {
                 show(Progress::Idle);
                 self.0.console.deliver(&reply(None, "Stopped.")).await.unwrap();
@@ -48,16 +53,29 @@ impl<W: Write + Send + 'static> Intake for House<W> {
     }
 }
 
+fn stty() -> String {
+    let done = Command::new("stty").arg("-g").stdin(Stdio::inherit()).output().unwrap();
+    String::from_utf8(done.stdout).unwrap()
+}
+
 /// The inner side; does nothing unless the outer one started it.
 #[tokio::test(flavor = "multi_thread")]
 async fn inner() {
     let Some(data) = std::env::var_os(DATA) else { return };
+    let before = stty();
+    let mut terminate = signal(SignalKind::terminate()).unwrap();
     let (terminal, page) = Terminal::open(Path::new(&data)).unwrap();
     let console = Arc::new(Console::terminal(page));
     let house = House(Echo::new(&console));
     let ports = Ports { intake: Arc::new(house), ..Echo::new(&console).ports() };
-    interact(terminal, &console, &ports).await.unwrap();
-    console.deliver(&reply(None, "Left.")).await.unwrap();
+    tokio::select! {
+        left = interact(terminal, &console, &ports) => {
+            left.unwrap();
+            console.deliver(&reply(None, "Left.")).await.unwrap();
+        }
+        _ = terminate.recv() => {}
+    }
+    println!("{}", if stty() == before { "As it was." } else { "Not as it was!" });
 }
 
 struct Person {
@@ -69,8 +87,9 @@ impl Person {
     fn sit_down(data: &Path) -> Self {
         let binary = std::env::current_exe().unwrap();
         let command = format!("exec {} --exact typed::inner --nocapture", binary.display());
-        let child = Command::new("script")
-            .args(["-qfec", &command, "/dev/null"])
+        // What is waited for and never comes ends the test as well.
+        let child = Command::new("timeout")
+            .args(["60", "script", "-qfec", &command, "/dev/null"])
             .env(DATA, data)
             .env("TERM", "xterm")
             .stdin(Stdio::piped())
@@ -121,6 +140,7 @@ fn a_person_types_stops_and_leaves() {
     person.sees("> ");
     person.types("\u{4}");
     person.sees("Left.");
+    person.sees("As it was.");
     assert!(person.child.wait().unwrap().success());
 
     let history = data.path().join("history");
@@ -133,4 +153,19 @@ fn a_person_types_stops_and_leaves() {
     ");
     let mode = std::fs::metadata(&history).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_conversation_cut_short_puts_the_terminal_back() {
+    let data = tempfile::tempdir().unwrap();
+    let mut person = Person::sit_down(data.path());
+    person.sees("> ");
+    person.types("pid\r");
+    person.sees(" here");
+    let pid = person.seen.rsplit("pid ").next().and_then(|rest| rest.strip_suffix(" here")).unwrap().to_owned();
+    person.sees("> ");
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    person.sees("As it was.");
+    // The editor's thread still waits for a key, which must not keep the process.
+    assert!(person.child.wait().unwrap().success());
 }

@@ -24,6 +24,8 @@ use crate::channel::console::page::{Page, Style};
 const HISTORY_LINES_MAX: usize = 1_000;
 /// The history's file in the data directory.
 const HISTORY_FILE: &str = "history";
+/// Ends the bracketed paste that the editor had asked for, and the prompt's row.
+const LEAVE_PROMPT: &[u8] = b"\x1b[?2004l\n";
 /// What stands before the line that is typed.
 const PROMPT: &str = "> ";
 
@@ -194,7 +196,8 @@ impl Drop for Tty {
         let Some(settings) = self.settings.as_deref().filter(|_| self.editing.load(Ordering::SeqCst)) else {
             return;
         };
-        if let Err(error) = stty(&[settings]) {
+        let restored = stty(&[settings]).and_then(|_| io::stdout().write_all(LEAVE_PROMPT));
+        if let Err(error) = restored {
             tracing::warn!(%error, "the terminal's settings were not put back; `stty sane` does it");
         }
     }
