@@ -64,6 +64,7 @@ impl Page {
             print,
             columns: COLUMNS_DEFAULT,
             row: String::new(),
+            ended: false,
             held: false,
             waiting: VecDeque::new(),
         };
@@ -118,6 +119,8 @@ struct Printer<P> {
     columns: usize,
     /// The open row, right above the prompt.
     row: String,
+    /// The open row was ended by the prompt: a line's end that comes for it has come already.
+    ended: bool,
     held: bool,
     waiting: VecDeque<String>,
 }
@@ -138,6 +141,7 @@ impl<P: FnMut(String) -> io::Result<()>> Printer<P> {
             Order::Text(text) => self.text(text)?,
             Order::Hold => {
                 self.held = true;
+                self.ended |= !self.row.is_empty();
                 self.row.clear();
             }
             Order::Release { columns } => {
@@ -160,7 +164,9 @@ impl<P: FnMut(String) -> io::Result<()>> Printer<P> {
         if self.style == Style::Plain {
             return (self.print)(text);
         }
-        let (finished, open) = rows(&self.row, &text, self.columns);
+        let ended = std::mem::take(&mut self.ended);
+        let text = text.strip_prefix('\n').filter(|_| ended).unwrap_or(&text);
+        let (finished, open) = rows(&self.row, text, self.columns);
         let grown = finished.first() != Some(&self.row);
         let mut drawing = String::new();
         if !self.row.is_empty() && grown {
@@ -222,5 +228,18 @@ mod tests {
         page.write_all(b"three").unwrap();
         page.flush().unwrap();
         assert_eq!(*printed.lock().unwrap(), ["one \n", "two \n", "\u{1b}[1A\r\u{1b}[Ktwo three\n"]);
+    }
+
+    #[test]
+    fn a_line_that_the_prompt_ended_is_not_ended_twice() {
+        let (mut page, printed) = page();
+        page.write_all(b"one").unwrap();
+        page.hold();
+        page.release(Some(80));
+        page.write_all(b"\n").unwrap();
+        page.write_all(b"two\n").unwrap();
+        page.write_all(b"\n").unwrap();
+        page.flush().unwrap();
+        assert_eq!(*printed.lock().unwrap(), ["one\n", "two\n", "\n"]);
     }
 }
