@@ -1,0 +1,281 @@
+//! The side of the terminal that shows: streams replies, and prints each exactly once.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+use crate::channel::console::reply::{Rest, Streamed};
+use crate::channel::console::text::safe;
+use crate::domain::channel::{Channel, Progress};
+use crate::domain::ids::RunId;
+use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+
+/// For how many runs it is remembered what was streamed.
+const STREAMS_MAX: usize = 16;
+/// What stands above a reply that may have been shown before a crash.
+const REPEATED: &str = "(this may be a repetition)";
+/// What stands between a reply that broke off and its new beginning.
+const RESTARTED: &str = "(starting the reply again)";
+
+/// Whether replies are shown as they come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// A person watches: stream.
+    Terminal,
+    /// A program reads: whole replies only.
+    Pipe,
+}
+
+/// The terminal as a channel, over any writer.
+///
+/// For streaming, what is written must show without a `flush`: see [`crate::channel::console::page::Page`].
+pub struct Console<W> {
+    mode: Mode,
+    screen: Arc<Mutex<Screen<W>>>,
+    closed: watch::Sender<bool>,
+}
+
+impl<W: Write + Send + 'static> Console<W> {
+    /// For a person at a terminal: replies stream.
+    #[must_use]
+    pub fn terminal(out: W) -> Self {
+        Self::new(Mode::Terminal, out)
+    }
+
+    /// For a program that reads: each reply is printed whole, and nothing else is.
+    #[must_use]
+    pub fn pipe(out: W) -> Self {
+        Self::new(Mode::Pipe, out)
+    }
+
+    fn new(mode: Mode, out: W) -> Self {
+        let screen = Screen {
+            out,
+            streams: VecDeque::new(),
+            open_line: None,
+            at_line_start: true,
+            active: BTreeSet::new(),
+            awaiting: false,
+        };
+        Self { mode, screen: Arc::new(Mutex::new(screen)), closed: watch::Sender::new(false) }
+    }
+
+    /// Whether an answer is being worked on.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        let screen = self.lock();
+        screen.awaiting || !screen.active.is_empty()
+    }
+
+    /// From when a message is handed in until something comes back, Hob is at work on it.
+    pub(super) fn await_answer(&self, awaiting: bool) {
+        self.lock().awaiting = awaiting;
+    }
+
+    /// Shows a line that is the terminal's own, not a reply.
+    pub(super) fn note(&self, text: &str) {
+        let shown = self.lock().note(text);
+        self.notice(shown.as_ref().err());
+    }
+
+    /// Resolves when nobody reads any more.
+    pub async fn closed(&self) {
+        let mut closed = self.closed.subscribe();
+        if closed.wait_for(|closed| *closed).await.is_err() {
+            // The sender is `self`, so this cannot be; waiting on is right in any case.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn notice(&self, error: Option<&io::Error>) {
+        match error {
+            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed.send_replace(true);
+            }
+            Some(error) => tracing::debug!(%error, "the terminal did not take all of it"),
+            None => {}
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Screen<W>> {
+        lock(&self.screen)
+    }
+}
+
+fn lock<W>(screen: &Mutex<Screen<W>>) -> MutexGuard<'_, Screen<W>> {
+    screen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl<W: Write + Send + 'static> Channel for Console<W> {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Terminal, DEFAULT_ACCOUNT)
+    }
+
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        let screen = Arc::clone(&self.screen);
+        let message = message.clone();
+        // A reader that is slow blocks the write: that must not hold up the others.
+        let shown = tokio::task::spawn_blocking(move || lock(&screen).deliver(&message)).await;
+        match shown {
+            Ok(Ok(())) => Ok(Receipt { external_id: None }),
+            Ok(Err(error)) => {
+                self.notice(Some(&error));
+                Err(undelivered(&error))
+            }
+            Err(error) => Err(DeliveryError::Unknown { why: error.to_string() }),
+        }
+    }
+
+    fn progress(&self, _destination: &Destination, run: RunId, progress: Progress) {
+        if self.mode == Mode::Terminal {
+            let shown = self.lock().progress(run, &progress);
+            self.notice(shown.as_ref().err());
+        }
+    }
+
+    fn health(&self) -> String {
+        if *self.closed.borrow() { "closed: nobody reads the output".to_owned() } else { "open".to_owned() }
+    }
+}
+
+fn undelivered(error: &io::Error) -> DeliveryError {
+    let why = error.to_string();
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => DeliveryError::Refused { why },
+        io::ErrorKind::WouldBlock => DeliveryError::Retry { after: None, why },
+        _ => DeliveryError::Unknown { why },
+    }
+}
+
+/// What is on the screen, and the way onto it.
+struct Screen<W> {
+    out: W,
+    streams: VecDeque<(RunId, Streamed)>,
+    /// Whose text the current line is.
+    open_line: Option<RunId>,
+    /// Whether the current line is empty.
+    at_line_start: bool,
+    active: BTreeSet<RunId>,
+    awaiting: bool,
+}
+
+impl<W: Write> Screen<W> {
+    fn deliver(&mut self, message: &Outgoing) -> io::Result<()> {
+        self.awaiting = false;
+        let rest = match message.run {
+            Some(run) if !message.may_repeat => self.stream(run).take(&message.text),
+            _ => Rest::Whole,
+        };
+        match rest {
+            Rest::Nothing { at_end } => {
+                if at_end && self.open_line == message.run {
+                    self.end_line()?;
+                }
+            }
+            Rest::Tail(tail) => {
+                if self.open_line != message.run {
+                    self.end_line()?;
+                }
+                self.put(tail)?;
+                self.end_line()?;
+            }
+            Rest::Whole => {
+                self.end_line()?;
+                if message.may_repeat {
+                    self.put(REPEATED)?;
+                    self.put("\n")?;
+                }
+                self.put(&message.text)?;
+                self.end_line()?;
+            }
+        }
+        self.choices(message)?;
+        self.out.flush()
+    }
+
+    fn choices(&mut self, message: &Outgoing) -> io::Result<()> {
+        if message.choices.is_empty() {
+            return Ok(());
+        }
+        self.end_line()?;
+        for (number, choice) in message.choices.iter().enumerate() {
+            self.put(&format!("  [{}] {}\n", number + 1, choice.label))?;
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, run: RunId, progress: &Progress) -> io::Result<()> {
+        match progress {
+            Progress::Working => {
+                self.active.insert(run);
+                Ok(())
+            }
+            Progress::Delta(delta) => {
+                self.active.insert(run);
+                self.delta(run, delta)
+            }
+            Progress::Restart => {
+                self.active.insert(run);
+                if !self.stream(run).void() {
+                    return Ok(());
+                }
+                self.note(RESTARTED)
+            }
+            Progress::Idle => {
+                self.active.remove(&run);
+                self.awaiting = false;
+                if self.open_line == Some(run) { self.end_line() } else { Ok(()) }
+            }
+        }
+    }
+
+    /// Shows more of a reply. What could not be shown is not counted as streamed, so its delivery shows it.
+    fn delta(&mut self, run: RunId, delta: &str) -> io::Result<()> {
+        // Blank lines ahead of a reply only push it down.
+        let delta = if self.open_line == Some(run) { delta } else { delta.trim_start_matches(['\n', '\r']) };
+        if delta.is_empty() {
+            return Ok(());
+        }
+        if self.open_line != Some(run) {
+            self.end_line()?;
+        }
+        self.put(delta)?;
+        self.open_line = Some(run);
+        self.stream(run).push(delta);
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) -> io::Result<()> {
+        self.end_line()?;
+        self.put(text)?;
+        self.put("\n")
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        self.open_line = None;
+        if self.at_line_start { Ok(()) } else { self.put("\n") }
+    }
+
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        let text = safe(text);
+        self.out.write_all(text.as_bytes())?;
+        if !text.is_empty() {
+            self.at_line_start = text.ends_with('\n');
+        }
+        Ok(())
+    }
+
+    fn stream(&mut self, run: RunId) -> &mut Streamed {
+        let known = self.streams.iter().position(|(of, _)| *of == run);
+        let entry = known.and_then(|at| self.streams.remove(at)).unwrap_or((run, Streamed::default()));
+        if self.streams.len() >= STREAMS_MAX {
+            self.streams.pop_front();
+        }
+        &mut self.streams.push_back_mut(entry).1
+    }
+}

@@ -1,0 +1,138 @@
+//! What a person sees of replies.
+
+use hob::channel::console::screen::Console;
+use hob::domain::channel::{Channel, Progress};
+use hob::domain::ids::RunId;
+use hob::domain::outgoing::{Choice, Outgoing};
+
+use crate::{Paper, destination, reply};
+
+fn show(console: &Console<Paper>, run: i64, progress: Progress) {
+    console.progress(&destination(), RunId(run), progress);
+}
+
+fn stream(console: &Console<Paper>, run: i64, deltas: &[&str]) {
+    for delta in deltas {
+        show(console, run, Progress::Delta((*delta).to_owned()));
+    }
+}
+
+async fn say(console: &Console<Paper>, run: i64, text: &str) {
+    console.deliver(&reply(Some(RunId(run)), text)).await.unwrap();
+}
+
+fn terminal() -> (Console<Paper>, Paper) {
+    let paper = Paper::default();
+    (Console::terminal(paper.clone()), paper)
+}
+
+#[tokio::test]
+async fn a_reply_is_shown_as_it_comes_and_never_again() {
+    let (console, paper) = terminal();
+    show(&console, 1, Progress::Working);
+    stream(&console, 1, &["It is ", "five"]);
+    assert_eq!(paper.text(), "It is five");
+    stream(&console, 1, &[" o'clock."]);
+    say(&console, 1, "It is five o'clock.").await;
+    show(&console, 1, Progress::Idle);
+    insta::assert_snapshot!(paper.text(), @"It is five o'clock.");
+    assert!(paper.text().ends_with(".\n"));
+    assert!(!console.is_busy());
+}
+
+#[tokio::test]
+async fn a_reply_in_chunks_is_shown_once() {
+    let (console, paper) = terminal();
+    stream(&console, 1, &["First.\n\nSec", "ond.\n"]);
+    for chunk in ["First.", "Second."] {
+        say(&console, 1, chunk).await;
+    }
+    say(&console, 1, "Third.").await;
+    insta::assert_snapshot!(paper.text(), @"
+    First.
+
+    Second.
+    Third.
+    ");
+}
+
+#[tokio::test]
+async fn a_stream_that_broke_off_is_completed() {
+    let (console, paper) = terminal();
+    stream(&console, 1, &["It is "]);
+    say(&console, 1, "It is five o'clock.").await;
+    assert_eq!(paper.text(), "It is five o'clock.\n");
+}
+
+#[tokio::test]
+async fn a_reply_that_became_another_is_shown_whole() {
+    let (console, paper) = terminal();
+    stream(&console, 1, &["Your key is abc"]);
+    say(&console, 1, "Your key is [secret]").await;
+    insta::assert_snapshot!(paper.text(), @"
+    Your key is abc
+    Your key is [secret]
+    ");
+}
+
+#[tokio::test]
+async fn a_reply_that_starts_again_says_so() {
+    let (console, paper) = terminal();
+    show(&console, 1, Progress::Restart);
+    stream(&console, 1, &["It is f"]);
+    show(&console, 1, Progress::Restart);
+    stream(&console, 1, &["It is six."]);
+    say(&console, 1, "It is six.").await;
+    insta::assert_snapshot!(paper.text(), @"
+    It is f
+    (starting the reply again)
+    It is six.
+    ");
+}
+
+#[tokio::test]
+async fn runs_do_not_share_a_line() {
+    let (console, paper) = terminal();
+    stream(&console, 1, &["One is do"]);
+    stream(&console, 2, &["Two beg"]);
+    say(&console, 1, "One is done.").await;
+    stream(&console, 2, &["ins."]);
+    say(&console, 2, "Two begins.").await;
+    insta::assert_snapshot!(paper.text(), @"
+    One is do
+    Two beg
+    ne.
+    ins.
+    ");
+}
+
+#[tokio::test]
+async fn choices_are_numbered() {
+    let (console, paper) = terminal();
+    let choice = |label: &str| Choice { label: label.to_owned(), token: label.to_lowercase() };
+    let question = Outgoing { choices: vec![choice("Allow"), choice("Deny")], ..reply(Some(RunId(1)), "May I?") };
+    console.deliver(&question).await.unwrap();
+    insta::assert_snapshot!(paper.text(), @"
+    May I?
+      [1] Allow
+      [2] Deny
+    ");
+}
+
+#[tokio::test]
+async fn a_possible_repetition_is_marked() {
+    let (console, paper) = terminal();
+    console.deliver(&Outgoing { may_repeat: true, ..reply(Some(RunId(1)), "Done.") }).await.unwrap();
+    insta::assert_snapshot!(paper.text(), @"
+    (this may be a repetition)
+    Done.
+    ");
+}
+
+#[tokio::test]
+async fn control_sequences_do_not_reach_the_terminal() {
+    let (console, paper) = terminal();
+    stream(&console, 1, &["\u{1b}[2J", "bad"]);
+    say(&console, 1, "\u{1b}[2Jbad").await;
+    assert_eq!(paper.text(), "␛[2Jbad\n");
+}
