@@ -172,6 +172,3 @@ fn replies_to(message: &Message, me: &Me) -> bool {
         original.forum_topic_created().is_none() && original.from.as_ref().is_some_and(|author| author.id == me.id)
     })
 }
-
-#[cfg(test)]
-mod tests;

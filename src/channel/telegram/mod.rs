@@ -7,6 +7,7 @@ mod call;
 mod convert;
 mod health;
 mod poll;
+mod salvage;
 mod send;
 pub mod settings;
 mod typing;

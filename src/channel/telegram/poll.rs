@@ -17,6 +17,7 @@ use tracing::{debug, info, warn};
 use crate::channel::telegram::Telegram;
 use crate::channel::telegram::call::{Answer, CallError, call, client};
 use crate::channel::telegram::convert::{Me, convert};
+use crate::channel::telegram::salvage::{is_understood, salvage};
 use crate::domain::channel::{Intake, IntakeError};
 
 /// How many updates one poll brings: Telegram's own maximum.
@@ -172,10 +173,15 @@ impl<'a> Poller<'a> {
 
     async fn take(&self, id: i32, raw: &Value, me: &Me) -> Result<(), Trouble> {
         // From text, not from the value: teloxide's parser of updates is written for, and tested with, text.
-        match serde_json::from_str::<Update>(&raw.to_string()) {
-            Ok(update) => self.hand_in(&update, me).await,
-            Err(why) => {
-                warn!(channel = "telegram", update.id = id, %why, "update {id} cannot be read; passed over");
+        let read = serde_json::from_str::<Update>(&raw.to_string());
+        let update = match read {
+            Ok(update) if is_understood(&update) => Some(update),
+            _ => salvage(raw),
+        };
+        match update {
+            Some(update) => self.hand_in(&update, me).await,
+            None => {
+                warn!(channel = "telegram", update.id = id, "update {id} is of an unknown kind or shape; passed over");
                 Ok(())
             }
         }
@@ -183,10 +189,6 @@ impl<'a> Poller<'a> {
 
     async fn hand_in(&self, update: &Update, me: &Me) -> Result<(), Trouble> {
         let id = update.id.0;
-        if let UpdateKind::Error(_) = update.kind {
-            warn!(channel = "telegram", update.id = id, "update {id} is of an unknown kind or shape; passed over");
-            return Ok(());
-        }
         let now = self.telegram.clock.now();
         if let Some(inbound) = convert(update, me, now) {
             let accepted = self.intake.accept(inbound).await?;
