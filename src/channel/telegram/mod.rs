@@ -69,7 +69,8 @@ impl Telegram {
         })
     }
 
-    /// Hands in what Telegram has, until `stop`. A pending poll is dropped then; deliveries go on working.
+    /// Hands in what Telegram has, until `stop`; once. A pending poll and typing end then, deliveries go on working:
+    /// what the intake had not confirmed, Telegram delivers again at the next start.
     #[tracing::instrument(name = "telegram.poll", skip_all, fields(channel = "telegram"))]
     pub async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken) {
         let poller = Poller::new(&self, intake.as_ref());

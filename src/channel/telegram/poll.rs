@@ -238,7 +238,7 @@ impl<'a> Poller<'a> {
     fn delay(&mut self, trouble: &Trouble) -> Duration {
         let pace = &self.telegram.settings.pace;
         match trouble {
-            Trouble::Call(CallError::Api { retry_after: Some(after), .. }) => return *after,
+            Trouble::Call(CallError::Api { retry_after: Some(after), .. }) => return (*after).max(pace.retry_min),
             Trouble::Call(CallError::Api { status: 401 | 404, .. }) => return pace.retry_refused,
             _ => {}
         }

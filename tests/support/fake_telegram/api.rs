@@ -29,6 +29,16 @@ pub(super) async fn call(shared: &Shared, method: &str, arguments: &Arguments) -
             shared.with(|world| world.commands = commands);
             Ok(json!(true))
         }
+        "deletewebhook" => {
+            if arguments.get("drop_pending_updates").is_some_and(|drop| truth(&drop)) {
+                shared.with(|world| world.updates.clear());
+            }
+            Ok(json!(true))
+        }
+        "getwebhookinfo" => {
+            let pending = shared.with(|world| world.updates.len());
+            Ok(json!({"url": "", "has_custom_certificate": false, "pending_update_count": pending}))
+        }
         _ => Err(Refusal::new(404, "Not Found: method not found")),
     }
 }
