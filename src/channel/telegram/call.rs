@@ -1,0 +1,188 @@
+//! One request to the Bot API: teloxide's payloads and client, with the answer's status kept.
+//!
+//! teloxide's own `send()` sleeps ten seconds after a 5xx, drops the status, and parses a batch of updates all or
+//! nothing. The outbox must know whether a message may have been taken, and one bad update must not hide its
+//! neighbours: so the envelope is read here, and only the typed payloads, types and client are teloxide's.
+
+use std::error::Error;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use teloxide::Bot;
+use teloxide::requests::Payload;
+
+use crate::channel::telegram::settings::Settings;
+
+/// How long a connection may take to stand.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// How long an idle connection is kept: less than servers keep it, lest a message is written to a closed one.
+const IDLE_MAX: Duration = Duration::from_secs(20);
+
+/// How much of what the other side said is shown.
+const SAID_CHARS_MAX: usize = 200;
+
+/// Why a request has no result; none of the texts holds the token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CallError {
+    /// No connection came about: the platform has seen nothing.
+    #[error("no connection: {0}")]
+    NotSent(String),
+    /// The request was on its way and no whole answer came back.
+    #[error("no answer: {0}")]
+    Lost(String),
+    /// The Bot API said no.
+    #[error("{status} {description}")]
+    Api {
+        /// The error code.
+        status: u16,
+        /// What it said.
+        description: String,
+        /// When it may be tried again.
+        retry_after: Option<Duration>,
+        /// Where the chat lives now.
+        migrate_to: Option<i64>,
+    },
+    /// Something between answered that doesn't speak the Bot API.
+    #[error("an answer that is not the Bot API's: {status} {excerpt}")]
+    Foreign {
+        /// The HTTP status.
+        status: u16,
+        /// The beginning of what it said.
+        excerpt: String,
+    },
+}
+
+impl CallError {
+    /// A proxy's page may quote the address, and that holds the token.
+    fn without(mut self, token: &str) -> Self {
+        match &mut self {
+            Self::NotSent(text) | Self::Lost(text) => *text = text.replace(token, "[token]"),
+            Self::Api { description: text, .. } | Self::Foreign { excerpt: text, .. } => {
+                // Cut only after the token is gone, lest half of it stays.
+                *text = text.replace(token, "[token]").chars().take(SAID_CHARS_MAX).collect();
+            }
+        }
+        self
+    }
+}
+
+/// A client of its own for `settings`, whose requests end after `deadline` in any case.
+pub(super) fn client(settings: &Settings, deadline: Duration) -> Result<Bot, CallError> {
+    let client = teloxide::net::default_reqwest_settings()
+        .connect_timeout(CONNECT_MAX)
+        .timeout(deadline)
+        .pool_idle_timeout(IDLE_MAX)
+        .build()
+        .map_err(|error| CallError::NotSent(describe(error.without_url(), settings.token.expose())))?;
+    Ok(Bot::with_client(settings.token.expose(), client).set_api_url(settings.api_url.clone()))
+}
+
+/// Sends `payload` and returns the body of a successful answer, still to be parsed.
+pub(super) async fn call<P: Payload + Serialize>(
+    bot: &Bot,
+    payload: &P,
+    deadline: Duration,
+) -> Result<Answer, CallError> {
+    match tokio::time::timeout(deadline, exchange(bot, payload)).await {
+        Ok(answer) => answer,
+        Err(elapsed) => Err(CallError::Lost(format!("{elapsed}: {} took longer than {deadline:?}", P::NAME))),
+    }
+}
+
+async fn exchange<P: Payload + Serialize>(bot: &Bot, payload: &P) -> Result<Answer, CallError> {
+    let mut url = bot.api_url();
+    match url.path_segments_mut() {
+        Ok(mut path) => path.pop_if_empty().push(&format!("bot{}", bot.token())).push(P::NAME),
+        Err(()) => return Err(CallError::NotSent("the address takes no path".to_owned())),
+    };
+    let response = bot.client().post(url).json(payload).send().await.map_err(|error| {
+        let never_left = error.is_connect() || error.is_builder();
+        let what = describe(error.without_url(), bot.token());
+        if never_left { CallError::NotSent(what) } else { CallError::Lost(what) }
+    })?;
+    let status = response.status().as_u16();
+    let body = response.text().await.map_err(|error| CallError::Lost(describe(error.without_url(), bot.token())))?;
+    judge(status, body).map_err(|error| error.without(bot.token()))
+}
+
+/// The body of an answer that says `ok`.
+#[derive(Debug)]
+pub(super) struct Answer(String);
+
+#[derive(Deserialize)]
+struct Envelope<R> {
+    result: R,
+}
+
+impl Answer {
+    /// Its result as an `R`.
+    pub(super) fn result<R: DeserializeOwned>(&self) -> Result<R, serde_json::Error> {
+        serde_json::from_str(&self.0).map(|Envelope { result }| result)
+    }
+}
+
+#[derive(Deserialize)]
+struct Verdict {
+    ok: bool,
+    error_code: Option<u16>,
+    description: Option<String>,
+    parameters: Option<Parameters>,
+}
+
+#[derive(Deserialize)]
+struct Parameters {
+    retry_after: Option<u64>,
+    migrate_to_chat_id: Option<i64>,
+}
+
+fn judge(status: u16, body: String) -> Result<Answer, CallError> {
+    let Ok(verdict) = serde_json::from_str::<Verdict>(&body) else {
+        let excerpt = body.chars().filter(|c| !c.is_control()).collect();
+        return Err(CallError::Foreign { status, excerpt });
+    };
+    if verdict.ok {
+        return Ok(Answer(body));
+    }
+    Err(CallError::Api {
+        status: verdict.error_code.unwrap_or(status),
+        description: verdict.description.unwrap_or_else(|| "no description".to_owned()),
+        retry_after: verdict.parameters.as_ref().and_then(|said| said.retry_after).map(Duration::from_secs),
+        migrate_to: verdict.parameters.and_then(|said| said.migrate_to_chat_id),
+    })
+}
+
+/// The error and what caused it, without the token: the URL holds it.
+fn describe(error: impl Error, token: &str) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text.replace(token, "[token]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_judged_by_its_envelope() {
+        let taken = judge(200, r#"{"ok":true,"result":[1]}"#.to_owned()).unwrap();
+        assert_eq!(taken.result::<Vec<i64>>().unwrap(), [1]);
+        let flood = r#"{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":7}}"#;
+        insta::assert_snapshot!(judge(429, flood.to_owned()).unwrap_err(), @"429 Too Many Requests");
+        let proxy = judge(502, "<html>\n<h1>Bad Gateway</h1>".to_owned()).unwrap_err();
+        insta::assert_snapshot!(proxy, @"an answer that is not the Bot API's: 502 <html><h1>Bad Gateway</h1>");
+    }
+
+    #[test]
+    fn the_token_is_not_in_a_description() {
+        let error = std::io::Error::other("cannot reach https://t.me/bot12:secret/getMe");
+        assert_eq!(describe(error, "12:secret"), "cannot reach https://t.me/bot[token]/getMe");
+        let page = judge(404, format!("{}/bot12:secret/getMe", "x".repeat(190))).unwrap_err().without("12:secret");
+        assert!(!page.to_string().contains("12:"), "{page}");
+    }
+}

@@ -1,0 +1,174 @@
+//! An update of Telegram in Hob's words. Pure.
+
+use jiff::Timestamp;
+use teloxide::types::{
+    CallbackQuery, Chat, ChatId, MediaKind, Message, MessageEntity, MessageEntityKind, MessageKind, Update, UpdateKind,
+    User, UserId,
+};
+
+use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender};
+
+/// Who the bot is, from `getMe`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Me {
+    pub(super) id: UserId,
+    pub(super) username: String,
+}
+
+/// The update as an `Inbound`; `None` if it is not for Hob. `now` stands in where Telegram tells no time.
+pub(super) fn convert(update: &Update, me: &Me, now: Timestamp) -> Option<Inbound> {
+    match &update.kind {
+        UpdateKind::Message(message) => {
+            let text = heard(message, me)?;
+            inbound_of(message, Happening::Posted { text }, now)
+        }
+        UpdateKind::EditedMessage(message) => {
+            let text = heard(message, me)?;
+            inbound_of(message, Happening::Edited { text }, now)
+        }
+        UpdateKind::CallbackQuery(query) => pressed(query, now),
+        _ => None,
+    }
+}
+
+fn inbound_of(message: &Message, happening: Happening, now: Timestamp) -> Option<Inbound> {
+    let date = match happening {
+        Happening::Edited { .. } => message.edit_date().unwrap_or(&message.date),
+        _ => &message.date,
+    };
+    Some(Inbound {
+        conversation: conversation(&message.chat, thread(message)),
+        external_id: message.id.0.to_string(),
+        sender: sender(message)?,
+        happening,
+        sent_at: Timestamp::from_second(date.timestamp()).unwrap_or(now),
+    })
+}
+
+fn pressed(query: &CallbackQuery, now: Timestamp) -> Option<Inbound> {
+    let asked = query.message.as_ref()?;
+    Some(Inbound {
+        conversation: conversation(asked.chat(), asked.regular_message().and_then(thread)),
+        external_id: format!("cb:{}", query.id.0),
+        sender: person(&query.from),
+        happening: Happening::Pressed { token: query.data.clone()? },
+        sent_at: now,
+    })
+}
+
+fn conversation(chat: &Chat, thread: Option<String>) -> Conversation {
+    let ChatId(chat) = chat.id;
+    let account = DEFAULT_ACCOUNT.to_owned();
+    Conversation { channel: ChannelKind::Telegram, account, chat: chat.to_string(), thread }
+}
+
+/// The forum topic; elsewhere a thread id only says what a message replies to.
+fn thread(message: &Message) -> Option<String> {
+    message.thread_id.filter(|_| message.is_topic_message).map(|thread| thread.to_string())
+}
+
+/// Who wrote. Who writes in the name of a chat (a channel, an anonymous administrator) is that chat: Telegram
+/// then names a stand-in user who is the same for all of them. Other bots are not heard.
+fn sender(message: &Message) -> Option<Sender> {
+    if let Some(chat) = &message.sender_chat {
+        let ChatId(id) = chat.id;
+        return Some(Sender { external_id: id.to_string(), name: chat.title().unwrap_or("anonymous").to_owned() });
+    }
+    message.from.as_ref().filter(|user| !user.is_bot).map(person)
+}
+
+fn person(user: &User) -> Sender {
+    Sender { external_id: user.id.0.to_string(), name: user.full_name() }
+}
+
+/// The message's text if it is said to Hob: in private all is, in a group what names it, replies to it or commands it.
+fn heard(message: &Message, me: &Me) -> Option<String> {
+    let text = content(message)?;
+    if message.chat.is_private() {
+        return Some(match command(message, &text) {
+            Some(command) => bare(&text, &command, me).unwrap_or(text),
+            None => text,
+        });
+    }
+    if message.chat.is_channel() {
+        return None;
+    }
+    if let Some(command) = command(message, &text) {
+        return bare(&text, &command, me);
+    }
+    (mentions(message, &text, me) || replies_to(message, me)).then_some(text)
+}
+
+/// The text, the caption, or a word for what it is instead; `None` for Telegram's own notices.
+fn content(message: &Message) -> Option<String> {
+    if let Some(text) = message.text().or(message.caption()) {
+        return Some(text.to_owned());
+    }
+    let what = match &message.kind {
+        MessageKind::Dice(_) => "dice",
+        MessageKind::Common(common) => match &common.media_kind {
+            MediaKind::Migration(_) => return None,
+            MediaKind::Animation(_) => "animation",
+            MediaKind::Audio(_) => "audio",
+            MediaKind::Contact(_) => "contact",
+            MediaKind::Document(_) => "document",
+            MediaKind::Game(_) => "game",
+            MediaKind::Venue(_) | MediaKind::Location(_) => "location",
+            MediaKind::PaidMedia(_) => "paid media",
+            MediaKind::Photo(_) => "photo",
+            MediaKind::Poll(_) => "poll",
+            MediaKind::Checklist(_) => "checklist",
+            MediaKind::Sticker(_) => "sticker",
+            MediaKind::Story(_) => "story",
+            MediaKind::Text(_) => "empty message",
+            MediaKind::Video(_) => "video",
+            MediaKind::VideoNote(_) => "video note",
+            MediaKind::Voice(_) => "voice message",
+        },
+        _ => return None,
+    };
+    Some(format!("[{what}]"))
+}
+
+fn entities(message: &Message) -> &[MessageEntity] {
+    message.entities().or(message.caption_entities()).unwrap_or_default()
+}
+
+/// What the entity covers; Telegram counts in UTF-16 code units.
+fn covered(text: &str, entity: &MessageEntity) -> Option<String> {
+    let units: Vec<u16> = text.encode_utf16().skip(entity.offset).take(entity.length).collect();
+    String::from_utf16(&units).ok()
+}
+
+/// The command that the text starts with, as written: `/status@hob_bot`.
+fn command(message: &Message, text: &str) -> Option<String> {
+    let first = entities(message).iter().find(|entity| entity.offset == 0)?;
+    if first.kind == MessageEntityKind::BotCommand { covered(text, first) } else { None }
+}
+
+/// The text with the bot's name taken off its command; `None` if the command names another bot.
+fn bare(text: &str, command: &str, me: &Me) -> Option<String> {
+    match command.split_once('@') {
+        None => Some(text.to_owned()),
+        Some((name, bot)) if bot.eq_ignore_ascii_case(&me.username) => {
+            text.strip_prefix(command).map(|rest| format!("{name}{rest}"))
+        }
+        Some(_) => None,
+    }
+}
+
+fn mentions(message: &Message, text: &str, me: &Me) -> bool {
+    entities(message).iter().any(|entity| match &entity.kind {
+        MessageEntityKind::Mention => covered(text, entity)
+            .is_some_and(|name| name.strip_prefix('@').is_some_and(|name| name.eq_ignore_ascii_case(&me.username))),
+        MessageEntityKind::TextMention { user } => user.id == me.id,
+        _ => false,
+    })
+}
+
+/// Whether it answers the bot. Every message of a forum topic "replies" to the notice that opened the topic.
+fn replies_to(message: &Message, me: &Me) -> bool {
+    message.reply_to_message().is_some_and(|original| {
+        original.forum_topic_created().is_none() && original.from.as_ref().is_some_and(|author| author.id == me.id)
+    })
+}

@@ -1,0 +1,234 @@
+//! A model of Telegram's Bot API on loopback: it holds chats, messages and updates, and refuses what Telegram refuses.
+//!
+//! People act through [`FakeTelegram::say`], [`post`](FakeTelegram::post), [`edit`](FakeTelegram::edit) and
+//! [`press`](FakeTelegram::press); the bot through HTTP at [`FakeTelegram::api_url`]. Tests read the [`World`] with
+//! [`FakeTelegram::look`] and wait for a condition over it with [`FakeTelegram::until`]; nothing sleeps. Trouble is
+//! scripted per method with [`FakeTelegram::fault`]: each fault hits one call, in order.
+
+mod api;
+mod request;
+mod server;
+pub mod world;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use self::world::{ChatKind, Post, World};
+
+/// How long [`FakeTelegram::until`] waits before it fails the test.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What goes wrong with one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// 429 with `retry_after`, in seconds.
+    Flood(u64),
+    /// 400 with this description (after `Bad Request: `).
+    BadRequest(String),
+    /// 400: the group became a supergroup with this id.
+    Migrated(i64),
+    /// 403: blocked by the user.
+    Blocked,
+    /// 401: the token is not known.
+    Unauthorized,
+    /// 409: another poll runs, in another process.
+    Conflict,
+    /// The Bot API's own 5xx.
+    Server(u16),
+    /// A page of a proxy, in HTML, with this status; the call is not carried out.
+    Proxy(u16),
+    /// The proxy's page, but the call behind it is carried out.
+    ProxyAfter(u16),
+    /// The connection is cut; the call is not carried out.
+    CutBefore,
+    /// The call is carried out, and the connection cut before it is answered.
+    CutAfter,
+    /// No answer ever; the call is not carried out.
+    Hang,
+    /// The call is carried out, and no answer ever comes.
+    HangAfter,
+    /// 200 with this body.
+    Body(String),
+}
+
+/// The fake. Dropping it closes its connections.
+pub struct FakeTelegram {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    server: tokio::task::JoinHandle<()>,
+    down: CancellationToken,
+}
+
+/// What the HTTP side and the test share.
+pub(crate) struct Shared {
+    world: Mutex<World>,
+    changed: watch::Sender<()>,
+}
+
+impl Shared {
+    /// Looks at the world or changes it; whoever waits looks again.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
+        let result = act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.send_replace(());
+        result
+    }
+
+    /// Waits until `seen` finds something.
+    pub(crate) async fn until<T>(&self, mut seen: impl FnMut(&mut World) -> Option<T>) -> T {
+        let mut changes = self.changed.subscribe();
+        loop {
+            changes.borrow_and_update();
+            let found = seen(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
+            match found {
+                Some(found) => return found,
+                None => changes.changed().await.unwrap(),
+            }
+        }
+    }
+}
+
+impl FakeTelegram {
+    /// The token that [`FakeTelegram::start`] knows.
+    pub const TOKEN: &'static str = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
+    /// The bot's user id.
+    pub const BOT_ID: i64 = 110_201_543;
+    /// The bot's name.
+    pub const BOT_NAME: &'static str = "hob_test_bot";
+
+    /// Starts on a free port of the loopback.
+    pub async fn start() -> Self {
+        Self::start_on(SocketAddr::from(([127, 0, 0, 1], 0))).await
+    }
+
+    /// Starts on an address of one's own (for a process of its own, or one that comes back after an outage).
+    pub async fn start_on(address: SocketAddr) -> Self {
+        Self::serve(address, World::new()).await
+    }
+
+    async fn serve(address: SocketAddr, world: World) -> Self {
+        let shared = Arc::new(Shared { world: Mutex::new(world), changed: watch::Sender::new(()) });
+        let down = CancellationToken::new();
+        let (address, server) = server::serve(address, Arc::clone(&shared), down.clone()).await;
+        Self { shared, address, server, down }
+    }
+
+    /// What the bot is told as the API's address.
+    pub fn api_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Looks at the world, or sets it up.
+    pub fn look<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
+        self.shared.with(act)
+    }
+
+    /// Waits until `seen` finds something; fails the test with `what` and the world's state after [`PATIENCE`].
+    pub async fn until<T>(&self, what: &str, mut seen: impl FnMut(&World) -> Option<T>) -> T {
+        let found = tokio::time::timeout(PATIENCE, self.shared.until(|world| seen(world))).await;
+        found.unwrap_or_else(|_| panic!("no {what} in {PATIENCE:?}: {:#?}", self.look(|world| world.clone())))
+    }
+
+    /// Waits until the condition holds.
+    pub async fn until_true(&self, what: &str, mut holds: impl FnMut(&World) -> bool) {
+        self.until(what, |world| holds(world).then_some(())).await;
+    }
+
+    /// Waits until the bot has sent `count` messages into the chat, and returns the texts.
+    pub async fn until_sent(&self, chat: i64, count: usize) -> Vec<String> {
+        let sent = |world: &World| {
+            let texts: Vec<String> = world.chat(chat).by_bot().map(|message| message.text.clone()).collect();
+            (texts.len() >= count).then_some(texts)
+        };
+        self.until(&format!("{count} messages in chat {chat}"), sent).await
+    }
+
+    /// A private chat with a person, whose id is also the chat's.
+    pub fn person(&self, id: i64) {
+        self.look(|world| {
+            world.open(id, ChatKind::Private);
+        });
+    }
+
+    /// A supergroup; `topics` makes it a forum.
+    pub fn group(&self, id: i64, topics: &[i64]) {
+        self.look(|world| world.open(id, ChatKind::Supergroup).topics.extend(topics));
+    }
+
+    /// A person writes to the bot in private; returns the message's id.
+    pub fn say(&self, person: i64, text: &str) -> i64 {
+        self.post(Post::new(person, person, text))
+    }
+
+    /// Somebody posts something somewhere; returns the message's id. The chat is opened if it isn't there.
+    pub fn post(&self, post: Post) -> i64 {
+        self.look(|world| world.post(post))
+    }
+
+    /// The author changes a message.
+    pub fn edit(&self, chat: i64, message: i64, text: &str) {
+        self.look(|world| world.edit(chat, message, text));
+    }
+
+    /// A person presses the button with this callback data under the bot's message; returns the query's id.
+    pub fn press(&self, chat: i64, person: i64, message: i64, data: &str) -> String {
+        self.look(|world| world.press(chat, person, message, data))
+    }
+
+    /// Puts an update of any shape in line; gives it the next `update_id`, which is returned.
+    pub fn raw_update(&self, update: Value) -> i64 {
+        self.look(|world| world.queue(update))
+    }
+
+    /// The next call of `method` that has no fault yet goes wrong.
+    pub fn fault(&self, method: &str, fault: Fault) {
+        self.faults(method, fault, 1);
+    }
+
+    /// So many calls of `method` go wrong.
+    pub fn faults(&self, method: &str, fault: Fault, times: usize) {
+        let faults = std::iter::repeat_n(fault, times);
+        self.look(|world| world.faults.entry(method.to_lowercase()).or_default().extend(faults));
+    }
+
+    /// All scripted faults are off.
+    pub fn mend(&self) {
+        self.look(|world| world.faults.clear());
+    }
+
+    /// The server goes away: its port refuses, what is under way is cut. The world stays for [`Outage::end`].
+    pub async fn outage(mut self) -> Outage {
+        self.down.cancel();
+        self.server.abort();
+        let ended = (&mut self.server).await;
+        assert!(ended.is_err_and(|error| error.is_cancelled()), "the server had ended by itself");
+        let mut world = self.look(|world| world.clone());
+        world.waiting = 0;
+        Outage { address: self.address, world }
+    }
+}
+
+impl Drop for FakeTelegram {
+    fn drop(&mut self) {
+        self.down.cancel();
+        self.server.abort();
+    }
+}
+
+/// Telegram is down: connections to its port are refused.
+pub struct Outage {
+    /// Where it was and will be again.
+    pub address: SocketAddr,
+    world: World,
+}
+
+impl Outage {
+    /// Telegram is back, with all it knew.
+    pub async fn end(self) -> FakeTelegram {
+        FakeTelegram::serve(self.address, self.world).await
+    }
+}

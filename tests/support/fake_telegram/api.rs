@@ -1,0 +1,221 @@
+//! The methods of the Bot API that Hob uses, with Telegram's rules and refusals.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::request::{Arguments, number, truth};
+use super::server::Refusal;
+use super::world::{Message, World, user_json};
+use super::{FakeTelegram, Shared};
+
+/// The longest text, in UTF-16 code units.
+const TEXT_MAX: usize = 4096;
+/// The longest callback data, in bytes.
+const DATA_MAX: usize = 64;
+/// The most updates of one poll.
+const BATCH_MAX: usize = 100;
+
+pub(super) async fn call(shared: &Shared, method: &str, arguments: &Arguments) -> Result<Value, Refusal> {
+    match method {
+        "getme" => Ok(me()),
+        "getupdates" => get_updates(shared, arguments).await,
+        "sendmessage" => shared.with(|world| send_message(world, arguments)),
+        "editmessagetext" => shared.with(|world| edit_message_text(world, arguments)),
+        "sendchataction" => shared.with(|world| send_chat_action(world, arguments)),
+        "answercallbackquery" => shared.with(|world| answer_callback_query(world, arguments)),
+        "setmycommands" => {
+            let commands = arguments.get("commands").ok_or_else(|| Refusal::bad("can't parse commands"))?;
+            shared.with(|world| world.commands = commands);
+            Ok(json!(true))
+        }
+        "deletewebhook" => {
+            if arguments.get("drop_pending_updates").is_some_and(|drop| truth(&drop)) {
+                shared.with(|world| world.updates.clear());
+            }
+            Ok(json!(true))
+        }
+        "getwebhookinfo" => {
+            let pending = shared.with(|world| world.updates.len());
+            Ok(json!({"url": "", "has_custom_certificate": false, "pending_update_count": pending}))
+        }
+        _ => Err(Refusal::new(404, "Not Found: method not found")),
+    }
+}
+
+fn me() -> Value {
+    let mut me = user_json(FakeTelegram::BOT_ID);
+    for (flag, is) in [
+        ("can_join_groups", true),
+        ("can_read_all_group_messages", false),
+        ("supports_inline_queries", false),
+        ("can_connect_to_business", false),
+        ("has_main_web_app", false),
+    ] {
+        me[flag] = json!(is);
+    }
+    me
+}
+
+/// 409, as the poll gets that is ended by a newer one.
+pub(super) fn conflict() -> Refusal {
+    let why = "terminated by other getUpdates request; make sure that only one bot instance is running";
+    Refusal::new(409, format!("Conflict: {why}"))
+}
+
+/// A poll that waits; counted, and no longer so however it ends.
+struct Waiting<'a>(&'a Shared);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.with(|world| world.waiting -= 1);
+    }
+}
+
+async fn get_updates(shared: &Shared, arguments: &Arguments) -> Result<Value, Refusal> {
+    let offset = arguments.number("offset");
+    let limit = arguments.number("limit").map_or(BATCH_MAX, |limit| usize::try_from(limit).unwrap_or(BATCH_MAX));
+    let limit = limit.clamp(1, BATCH_MAX);
+    let timeout =
+        Duration::from_secs(arguments.number("timeout").map_or(0, |seconds| u64::try_from(seconds).unwrap_or(0)));
+    let allowed = arguments.get("allowed_updates").and_then(|kinds| serde_json::from_value(kinds).ok());
+    let ticket = shared.with(|world| {
+        world.offsets.push(offset);
+        world.allowed_updates = allowed.or(world.allowed_updates.take());
+        match offset {
+            Some(back) if back < 0 => {
+                let keep = usize::try_from(-back).unwrap_or(usize::MAX);
+                while world.updates.len() > keep {
+                    world.updates.pop_front();
+                }
+            }
+            Some(offset) => world.updates.retain(|(id, _)| *id >= offset),
+            None => {}
+        }
+        world.waiting += 1;
+        world.newest_poll += 1;
+        world.newest_poll
+    });
+    let waiting = Waiting(shared);
+    let come = |world: &mut World| {
+        if world.newest_poll != ticket {
+            return Some(Err(conflict()));
+        }
+        let batch: Vec<Value> = world.updates.iter().take(limit).map(|(_, update)| update.clone()).collect();
+        (!batch.is_empty()).then_some(Ok(batch))
+    };
+    let batch = tokio::time::timeout(timeout, shared.until(come)).await.unwrap_or(Ok(Vec::new()));
+    drop(waiting);
+    batch.map(Value::Array)
+}
+
+fn chat_of(world: &World, arguments: &Arguments) -> Result<i64, Refusal> {
+    let chat = arguments.number("chat_id").ok_or_else(|| Refusal::bad("chat_id is empty"))?;
+    match world.chats.get(&chat) {
+        None => Err(Refusal::bad("chat not found")),
+        Some(chat) if chat.blocked => Err(Refusal::new(403, "Forbidden: bot was blocked by the user")),
+        Some(_) => Ok(chat),
+    }
+}
+
+fn topic_of(world: &World, chat: i64, arguments: &Arguments) -> Result<Option<i64>, Refusal> {
+    match arguments.number("message_thread_id") {
+        Some(topic) if !world.chat(chat).topics.contains(&topic) => Err(Refusal::bad("message thread not found")),
+        topic => Ok(topic),
+    }
+}
+
+/// The text as Telegram stores it: controls become blanks, outer whitespace goes.
+fn text_of(arguments: &Arguments) -> Result<String, Refusal> {
+    let text = arguments.text("text").unwrap_or_default();
+    let text = text.replace(|c: char| c < ' ' && c != '\n', " ").trim().to_owned();
+    if text.is_empty() {
+        return Err(Refusal::bad("message text is empty"));
+    }
+    if text.encode_utf16().count() > TEXT_MAX {
+        return Err(Refusal::bad("message is too long"));
+    }
+    Ok(text)
+}
+
+fn keyboard_of(arguments: &Arguments) -> Result<Vec<Vec<(String, String)>>, Refusal> {
+    let Some(markup) = arguments.get("reply_markup") else { return Ok(Vec::new()) };
+    let rows = markup["inline_keyboard"].as_array().ok_or_else(|| Refusal::bad("object expected as reply markup"))?;
+    rows.iter().map(|row| row.as_array().into_iter().flatten().map(button_of).collect()).collect()
+}
+
+fn button_of(button: &Value) -> Result<(String, String), Refusal> {
+    let label = button["text"].as_str().filter(|label| !label.is_empty());
+    let label = label.ok_or_else(|| Refusal::bad("can't parse inline keyboard button: Text is empty"))?;
+    let data = button["callback_data"].as_str();
+    let data = data.ok_or_else(|| Refusal::bad("can't parse inline keyboard button: Text buttons are unallowed"))?;
+    if data.is_empty() || data.len() > DATA_MAX {
+        return Err(Refusal::bad("BUTTON_DATA_INVALID"));
+    }
+    Ok((label.to_owned(), data.to_owned()))
+}
+
+fn reply_of(world: &World, chat: i64, arguments: &Arguments) -> Result<Option<i64>, Refusal> {
+    let parameters = arguments.get("reply_parameters").unwrap_or(Value::Null);
+    let Some(original) = number(&parameters["message_id"]) else { return Ok(None) };
+    if world.chat(chat).message(original).is_some() {
+        return Ok(Some(original));
+    }
+    let lenient = truth(&parameters["allow_sending_without_reply"]);
+    if lenient { Ok(None) } else { Err(Refusal::bad("message to be replied not found")) }
+}
+
+fn send_message(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
+    let chat = chat_of(world, arguments)?;
+    let text = text_of(arguments)?;
+    let thread = topic_of(world, chat, arguments)?;
+    let reply_to = reply_of(world, chat, arguments)?;
+    let keyboard = keyboard_of(arguments)?;
+    let from = FakeTelegram::BOT_ID;
+    let message = Message { id: 0, from, date: 0, text, reply_to, thread, keyboard, edits: 0, more: json!({}) };
+    let id = world.add(chat, message);
+    Ok(world.message_json(chat, id))
+}
+
+fn edit_message_text(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
+    let chat = chat_of(world, arguments)?;
+    let text = text_of(arguments)?;
+    let keyboard = keyboard_of(arguments)?;
+    let id = arguments.number("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;
+    let messages = world.chats.get_mut(&chat).into_iter().flat_map(|chat| &mut chat.messages);
+    let mut found = messages.filter(|message| message.id == id);
+    let message = found.next().ok_or_else(|| Refusal::bad("message to edit not found"))?;
+    if message.from != FakeTelegram::BOT_ID {
+        return Err(Refusal::bad("message can't be edited"));
+    }
+    if message.text == text && message.keyboard == keyboard {
+        let same = "specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
+        return Err(Refusal::bad(&format!("message is not modified: {same}")));
+    }
+    message.text = text;
+    message.keyboard = keyboard;
+    message.edits += 1;
+    Ok(world.message_json(chat, id))
+}
+
+fn send_chat_action(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
+    let chat = chat_of(world, arguments)?;
+    let topic = topic_of(world, chat, arguments)?;
+    let action = arguments.text("action").filter(|action| action == "typing" || action.starts_with("upload_"));
+    let action = action.ok_or_else(|| Refusal::bad("wrong parameter action in request"))?;
+    if let Some(chat) = world.chats.get_mut(&chat) {
+        chat.actions.push((action, topic));
+    }
+    Ok(json!(true))
+}
+
+fn answer_callback_query(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
+    let id = arguments.text("callback_query_id").unwrap_or_default();
+    match world.presses.get_mut(&id) {
+        Some(answered) => {
+            *answered = true;
+            Ok(json!(true))
+        }
+        None => Err(Refusal::bad("query is too old and response timeout expired or query ID is invalid")),
+    }
+}

@@ -1,0 +1,220 @@
+//! The HTTP side: connections that can be cut, tokens, faults, the envelope.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::serve::{IncomingStream, Listener};
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+use super::request::Arguments;
+use super::{FakeTelegram, Fault, Shared, api};
+
+/// The API's answer to a call that it refuses.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) code: u16,
+    pub(super) description: String,
+    pub(super) parameters: Option<Value>,
+}
+
+impl Refusal {
+    pub(super) fn new(code: u16, description: impl Into<String>) -> Self {
+        Self { code, description: description.into(), parameters: None }
+    }
+
+    /// A 400.
+    pub(super) fn bad(what: &str) -> Self {
+        Self::new(400, format!("Bad Request: {what}"))
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut body = json!({"ok": false, "error_code": self.code, "description": self.description});
+        if let Some(parameters) = self.parameters {
+            body["parameters"] = parameters;
+        }
+        let status = StatusCode::from_u16(self.code).unwrap();
+        (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+    }
+}
+
+/// What the handlers share.
+#[derive(Clone)]
+struct Desk {
+    shared: Arc<Shared>,
+    /// The server goes away.
+    down: CancellationToken,
+}
+
+pub(super) async fn serve(
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    down: CancellationToken,
+) -> (SocketAddr, tokio::task::JoinHandle<()>) {
+    let listener = CutListener(TcpListener::bind(address).await.unwrap());
+    let address = listener.0.local_addr().unwrap();
+    let router = Router::new().fallback(answer).with_state(Desk { shared, down });
+    let service = router.into_make_service_with_connect_info::<Wire>();
+    let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+    (address, server)
+}
+
+async fn answer(State(desk): State<Desk>, ConnectInfo(wire): ConnectInfo<Wire>, request: Request) -> Response {
+    // axum's connections outlive its listener: what comes in on them once the server is down is cut.
+    let answer = desk.down.run_until_cancelled(respond(&desk.shared, &wire, request)).await;
+    answer.unwrap_or_else(|| wire.cut())
+}
+
+async fn respond(shared: &Shared, wire: &Wire, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    let Some((token, method)) = path.strip_prefix("/bot").and_then(|rest| rest.split_once('/')) else {
+        return Refusal::new(404, "Not Found").into_response();
+    };
+    if token != FakeTelegram::TOKEN {
+        return Refusal::new(401, "Unauthorized").into_response();
+    }
+    let method = method.to_lowercase();
+    let Some(arguments) = Arguments::read(request).await else {
+        return Refusal::bad("can't parse the request").into_response();
+    };
+    let fault = shared.with(|world| {
+        *world.calls.entry(method.clone()).or_default() += 1;
+        world.ports.entry(method.clone()).or_default().push(wire.port);
+        world.faults.get_mut(&method).and_then(std::collections::VecDeque::pop_front)
+    });
+    match fault {
+        None => carry_out(shared, &method, &arguments).await,
+        Some(fault) => go_wrong(fault, wire, carry_out(shared, &method, &arguments)).await,
+    }
+}
+
+async fn carry_out(shared: &Shared, method: &str, arguments: &Arguments) -> Response {
+    match api::call(shared, method, arguments).await {
+        Ok(result) => json_response(json!({"ok": true, "result": result}).to_string()),
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn json_response(body: String) -> Response {
+    (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+async fn go_wrong(fault: Fault, wire: &Wire, carried_out: impl Future<Output = Response>) -> Response {
+    let refusal = match fault {
+        Fault::Flood(seconds) => Refusal {
+            parameters: Some(json!({ "retry_after": seconds })),
+            ..Refusal::new(429, format!("Too Many Requests: retry after {seconds}"))
+        },
+        Fault::BadRequest(what) => Refusal::bad(&what),
+        Fault::Migrated(chat) => Refusal {
+            parameters: Some(json!({ "migrate_to_chat_id": chat })),
+            ..Refusal::bad("group chat was upgraded to a supergroup chat")
+        },
+        Fault::Blocked => Refusal::new(403, "Forbidden: bot was blocked by the user"),
+        Fault::Unauthorized => Refusal::new(401, "Unauthorized"),
+        Fault::Conflict => api::conflict(),
+        Fault::Server(code) => Refusal::new(code, "Internal Server Error"),
+        Fault::Proxy(code) => return page(code),
+        Fault::ProxyAfter(code) => {
+            carried_out.await;
+            return page(code);
+        }
+        Fault::CutBefore => return wire.cut(),
+        Fault::CutAfter => {
+            carried_out.await;
+            return wire.cut();
+        }
+        Fault::Hang => return std::future::pending().await,
+        Fault::HangAfter => {
+            carried_out.await;
+            return std::future::pending().await;
+        }
+        Fault::Body(body) => return json_response(body),
+    };
+    refusal.into_response()
+}
+
+fn page(code: u16) -> Response {
+    let status = StatusCode::from_u16(code).unwrap();
+    let body = format!("<html><head><title>{status}</title></head></html>");
+    (status, [(header::CONTENT_TYPE, "text/html")], body).into_response()
+}
+
+/// One connection, as the handlers see it.
+#[derive(Debug, Clone)]
+struct Wire {
+    port: u16,
+    cut: Arc<AtomicBool>,
+}
+
+impl Wire {
+    /// Whatever is answered now never leaves: the first write ends the connection.
+    fn cut(&self) -> Response {
+        self.cut.store(true, Ordering::SeqCst);
+        StatusCode::OK.into_response()
+    }
+}
+
+impl Connected<IncomingStream<'_, CutListener>> for Wire {
+    fn connect_info(stream: IncomingStream<'_, CutListener>) -> Self {
+        Self { port: stream.remote_addr().port(), cut: Arc::clone(&stream.io().cut) }
+    }
+}
+
+struct CutListener(TcpListener);
+
+impl Listener for CutListener {
+    type Io = CutStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (CutStream, SocketAddr) {
+        let (stream, address) = Listener::accept(&mut self.0).await;
+        (CutStream { stream, cut: Arc::new(AtomicBool::new(false)) }, address)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// A connection that refuses to be written to once it is cut.
+struct CutStream {
+    stream: TcpStream,
+    cut: Arc<AtomicBool>,
+}
+
+impl AsyncRead for CutStream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, into)
+    }
+}
+
+impl AsyncWrite for CutStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.cut.load(Ordering::SeqCst) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

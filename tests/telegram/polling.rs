@@ -1,0 +1,221 @@
+//! Acknowledging, retrying, and what `/status` says about it.
+
+use std::time::Duration;
+
+use hob::channel::telegram::settings::Pace;
+use hob::domain::channel::Channel as _;
+use serde_json::json;
+
+use crate::harness::{PACE, Running};
+use crate::support::fake_telegram::{FakeTelegram, Fault};
+
+/// The id of a first update.
+const FIRST: i64 = 817_000_001;
+
+#[tokio::test]
+async fn the_backlog_is_handed_in_and_acknowledged_by_the_next_offset() {
+    let fake = FakeTelegram::start().await;
+    fake.say(7, "one");
+    fake.say(7, "two");
+    let hob = Running::start(&fake);
+    assert_eq!(hob.intake.texts(2).await, ["one", "two"]);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    assert_eq!(fake.look(|world| world.offsets.clone()), [None, Some(FIRST + 2)]);
+    assert_eq!(
+        fake.look(|world| world.allowed_updates.clone()).unwrap(),
+        ["message", "edited_message", "callback_query"]
+    );
+    assert!(hob.telegram.health().starts_with("connected (@hob_test_bot); last poll "), "{}", hob.telegram.health());
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn the_offset_stays_at_what_could_not_be_stored() {
+    let fake = FakeTelegram::start().await;
+    let hob = Running::start(&fake);
+    fake.until_true("a poll", |world| world.waiting == 1).await;
+    hob.intake.fail("the disk is full", 3);
+    fake.say(7, "one");
+    hob.until_health(&fake, "messages wait: the message could not be stored: the disk is full").await;
+    fake.say(7, "two");
+    assert_eq!(hob.intake.texts(2).await, ["one", "two"]);
+    assert_eq!(hob.intake.attempts(), ["1", "1", "1", "1", "2"]);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    let offsets: Vec<i64> = fake.look(|world| world.offsets.clone()).into_iter().flatten().collect();
+    assert!(offsets.iter().all(|offset| *offset > FIRST), "acknowledged too early: {offsets:?}");
+    assert!(!hob.telegram.health().contains("messages wait"), "{}", hob.telegram.health());
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn what_was_stored_before_a_failure_is_acknowledged_and_not_handed_in_again() {
+    let fake = FakeTelegram::start().await;
+    for text in ["one", "two", "three"] {
+        fake.say(7, text);
+    }
+    let hob = Running::start(&fake);
+    hob.intake.fail_second("busy");
+    assert_eq!(hob.intake.texts(3).await, ["one", "two", "three"]);
+    assert_eq!(hob.intake.attempts(), ["1", "2", "2", "3"]);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    assert_eq!(fake.look(|world| world.offsets.clone()), [None, Some(FIRST + 1), Some(FIRST + 3)]);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn a_stop_drops_the_pending_poll_at_once() {
+    let fake = FakeTelegram::start().await;
+    let hob = Running::start(&fake);
+    fake.until_true("a poll", |world| world.waiting == 1).await;
+    let started = tokio::time::Instant::now();
+    hob.end().await;
+    assert!(started.elapsed() < Duration::from_millis(800), "{:?}", started.elapsed());
+    fake.until_true("no poll", |world| world.waiting == 0).await;
+}
+
+#[tokio::test]
+async fn a_conflict_is_shown_and_retried() {
+    let fake = FakeTelegram::start().await;
+    fake.faults("getUpdates", Fault::Conflict, 40);
+    let hob = Running::start(&fake);
+    hob.until_health(&fake, "another process polls with this token").await;
+    fake.mend();
+    fake.say(7, "hello");
+    hob.intake.until(1).await;
+    hob.until_health(&fake, "connected (@hob_test_bot)").await;
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn two_pollers_of_one_bot_see_each_other() {
+    let fake = FakeTelegram::start().await;
+    let (one, other) = (Running::start(&fake), Running::start(&fake));
+    let health = || one.telegram.health() + &other.telegram.health();
+    fake.until("a conflict", |_| health().contains("another process polls").then_some(())).await;
+    other.end().await;
+    fake.say(7, "hello");
+    one.intake.until(1).await;
+    one.end().await;
+}
+
+#[tokio::test]
+async fn a_refused_token_is_shown_and_tried_slowly() {
+    let fake = FakeTelegram::start().await;
+    fake.faults("getMe", Fault::Unauthorized, 3);
+    let hob = Running::start(&fake);
+    hob.until_health(&fake, "Telegram does not know this bot token (Unauthorized)").await;
+    fake.say(7, "hello");
+    hob.intake.until(1).await;
+    assert_eq!(fake.look(|world| world.called("getMe")), 4);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn a_silent_poll_is_rebuilt_on_a_new_connection_and_sending_has_its_own() {
+    let fake = FakeTelegram::start().await;
+    fake.person(7);
+    fake.fault("getUpdates", Fault::Hang);
+    let hob = Running::start(&fake);
+    fake.until_true("a poll that hangs", |world| world.called("getUpdates") == 1).await;
+    hob.telegram.deliver(&crate::harness::message(7, "sent meanwhile")).await.unwrap();
+    fake.say(7, "hello");
+    hob.intake.until(1).await;
+    let ports = fake.look(|world| world.ports.clone());
+    let (polls, sends) = (&ports["getupdates"], &ports["sendmessage"]);
+    assert_ne!(polls[0], polls[1], "the same connection again");
+    assert!(!polls.contains(&sends[0]), "sending shares the connection of polling");
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn server_errors_cuts_pages_and_floods_end_no_polling() {
+    let fake = FakeTelegram::start().await;
+    let faults = [
+        Fault::Server(500),
+        Fault::Proxy(502),
+        Fault::CutBefore,
+        Fault::CutAfter,
+        Fault::Body("{\"ok\":true,\"result\":\"what?\"}".to_owned()),
+        Fault::Body("{\"ok\":tr".to_owned()),
+        Fault::Flood(0),
+    ];
+    for fault in &faults {
+        fake.fault("getUpdates", fault.clone());
+    }
+    let hob = Running::start(&fake);
+    fake.say(7, "hello");
+    assert_eq!(hob.intake.texts(1).await, ["hello"]);
+    assert!(fake.look(|world| world.called("getUpdates")) > faults.len());
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn a_flood_on_polling_is_waited_out() {
+    let fake = FakeTelegram::start().await;
+    fake.fault("getUpdates", Fault::Flood(1));
+    fake.say(7, "hello");
+    let started = tokio::time::Instant::now();
+    let hob = Running::start(&fake);
+    hob.intake.until(1).await;
+    assert!(started.elapsed() >= Duration::from_secs(1));
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn an_outage_is_shown_without_the_token_and_survived() {
+    let fake = FakeTelegram::start().await;
+    let hob = Running::start(&fake);
+    fake.until_true("a poll", |world| world.waiting == 1).await;
+    let outage = fake.outage().await;
+    let fake = outage.end().await;
+    fake.say(7, "hello");
+    hob.intake.until(1).await;
+    let outage = fake.outage().await;
+    let error = hob.telegram.deliver(&crate::harness::message(7, "hi")).await.unwrap_err();
+    for text in [hob.telegram.health(), error.to_string()] {
+        assert!(!text.contains("AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"), "{text}");
+    }
+    drop(outage);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn an_update_of_an_unknown_kind_or_shape_costs_no_neighbour() {
+    let fake = FakeTelegram::start().await;
+    fake.say(7, "one");
+    fake.raw_update(json!({"telepathy": {"from": 7}}));
+    fake.raw_update(json!({"message": {"no": "chat"}}));
+    fake.raw_update(json!({"message": null}));
+    fake.raw_update(json!({}));
+    fake.say(7, "two");
+    let hob = Running::start(&fake);
+    assert_eq!(hob.intake.texts(2).await, ["one", "two"]);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    assert_eq!(fake.look(|world| world.called("getUpdates")), 2);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn an_update_that_no_parser_holds_costs_no_neighbour() {
+    let fake = FakeTelegram::start().await;
+    fake.say(7, "one");
+    let deep = (0..150).fold(json!(1), |inner, _| json!([inner]));
+    fake.raw_update(json!({ "deep": deep }));
+    fake.say(7, "two");
+    let hob = Running::start(&fake);
+    assert_eq!(hob.intake.texts(2).await, ["one", "two"]);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn more_than_a_batch_arrives_in_order() {
+    let fake = FakeTelegram::start().await;
+    for number in 0..250 {
+        fake.say(7, &number.to_string());
+    }
+    let hob = Running::start_with(&fake, Pace { poll_grace: Duration::from_secs(5), ..PACE });
+    let expected: Vec<String> = (0..250).map(|number| number.to_string()).collect();
+    assert_eq!(hob.intake.texts(250).await, expected);
+    hob.end().await;
+}

@@ -1,0 +1,147 @@
+//! Which updates become what.
+
+use hob::domain::inbound::Happening;
+use serde_json::json;
+
+use crate::harness::{Running, text_of};
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+
+#[tokio::test]
+async fn a_private_message_brings_who_where_and_when() {
+    let fake = FakeTelegram::start().await;
+    fake.say(7, "hello");
+    let hob = Running::start(&fake);
+    let inbound = hob.intake.until(1).await.remove(0);
+    insta::assert_snapshot!(serde_json::to_string(&inbound).unwrap(), @r#"{"conversation":{"channel":"telegram","account":"default","chat":"7","thread":null},"external_id":"1","sender":{"external_id":"7","name":"Person 7"},"happening":{"kind":"posted","text":"hello"},"sent_at":"2026-09-21T14:13:21Z"}"#);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn an_edit_names_the_message_it_changes() {
+    let fake = FakeTelegram::start().await;
+    let id = fake.say(7, "helo");
+    fake.edit(7, id, "hello");
+    let hob = Running::start(&fake);
+    let seen = hob.intake.until(2).await;
+    assert_eq!(seen[1].happening, Happening::Edited { text: "hello".to_owned() });
+    assert_eq!(seen[1].external_id, seen[0].external_id);
+    assert!(seen[1].sent_at > seen[0].sent_at);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn what_has_no_text_is_named() {
+    let fake = FakeTelegram::start().await;
+    let photo = json!([{"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1, "file_size": 1}]);
+    let voice = json!({"file_id": "a", "file_unique_id": "b", "duration": 1, "file_size": 1, "mime_type": "audio/ogg"});
+    fake.post(Post::new(7, 7, "").with(json!({"photo": photo, "caption": "our cat"})));
+    fake.post(Post::new(7, 7, "").with(json!({ "photo": photo })));
+    fake.post(Post::new(7, 7, "").with(json!({ "voice": voice })));
+    fake.post(Post::new(7, 7, "").with(json!({"dice": {"emoji": "🎲", "value": 3}})));
+    fake.post(Post::new(7, 7, "").with(json!({"location": {"latitude": 52.5, "longitude": 13.4}})));
+    fake.post(Post::new(7, 7, "").with(json!({"new_chat_title": "a notice"})));
+    fake.say(7, "end");
+    let hob = Running::start(&fake);
+    assert_eq!(hob.intake.texts(6).await, ["our cat", "[photo]", "[voice message]", "[dice]", "[location]", "end"]);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn a_message_of_a_shape_that_teloxide_does_not_know_is_not_lost() {
+    let fake = FakeTelegram::start().await;
+    let odd = json!({"photo": "not a list", "caption": "look at this"});
+    fake.post(Post::new(7, 7, "").with(odd.clone()));
+    fake.post(Post::new(7, 7, "").with(json!({"voice": 7})));
+    fake.post(Post::new(-5, 7, "").with(json!({"voice": 7})));
+    fake.post(Post::new(7, 7, "replying").with(json!({"reply_to_message": {"message_id": 1, "date": 1,
+        "chat": {"id": 7, "type": "private"}, "photo": 1}})));
+    let hob = Running::start(&fake);
+    let seen = hob.intake.texts(3).await;
+    assert_eq!(seen, ["look at this", "[a message of a kind that Hob cannot read]", "replying"]);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn in_a_group_only_what_is_said_to_the_bot_counts() {
+    let fake = FakeTelegram::start().await;
+    let group = -100_500;
+    fake.group(group, &[]);
+    let say = |text: &str| fake.post(Post::new(group, 7, text));
+    say("not for the bot");
+    say("@somebody_else hi");
+    say("/status@other_bot");
+    say("hey 👪 @Hob_Test_Bot, what time is it?");
+    say("/status@hob_test_bot now");
+    say("/help");
+    let own = fake.look(|world| {
+        let from = FakeTelegram::BOT_ID;
+        world.open(group, crate::support::fake_telegram::world::ChatKind::Supergroup);
+        world.chats.get_mut(&group).unwrap().messages.last_mut().unwrap().from = from;
+        world.chat(group).messages.last().unwrap().id
+    });
+    fake.post(Post::new(group, 8, "and tomorrow?").replying(own));
+    fake.post(Post::new(group, 8, "a reply to a person").replying(1));
+    fake.post(Post::new(7, 7, "/start@hob_test_bot"));
+    let hob = Running::start(&fake);
+    assert_eq!(
+        hob.intake.texts(5).await,
+        ["hey 👪 @Hob_Test_Bot, what time is it?", "/status now", "/help", "and tomorrow?", "/start"]
+    );
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    assert_eq!(hob.intake.attempts().len(), 5);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn a_topic_is_a_thread_and_a_reply_is_none() {
+    let fake = FakeTelegram::start().await;
+    let forum = -100_500;
+    fake.group(forum, &[42]);
+    fake.post(Post::new(forum, 7, "/one").in_topic(42));
+    fake.post(Post::new(forum, 7, "/two").with(json!({"message_thread_id": 9, "is_topic_message": false})));
+    let opened = json!({"message_id": 42, "from": {"id": FakeTelegram::BOT_ID, "is_bot": true, "first_name": "Hob"},
+        "chat": {"id": forum, "type": "supergroup", "title": "Home"}, "date": 1,
+        "forum_topic_created": {"name": "Garden", "icon_color": 7_322_096}});
+    fake.post(Post::new(forum, 7, "small talk").in_topic(42).with(json!({ "reply_to_message": opened })));
+    fake.say(7, "end");
+    let hob = Running::start(&fake);
+    let seen = hob.intake.until(3).await;
+    let threads: Vec<_> = seen.iter().map(|inbound| (text_of(inbound), inbound.conversation.thread.clone())).collect();
+    let expected = [("/one", Some("42")), ("/two", None), ("end", None)];
+    assert_eq!(threads, expected.map(|(text, thread)| (text.to_owned(), thread.map(str::to_owned))));
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn other_bots_are_not_heard_and_an_anonymous_administrator_is_the_group() {
+    let fake = FakeTelegram::start().await;
+    let group = -100_500;
+    let anonymous = json!({"from": {"id": 1_087_968_824, "is_bot": true, "first_name": "Group"},
+        "sender_chat": {"id": group, "type": "supergroup", "title": "Home"}});
+    fake.post(Post::new(group, 9, "/beep").with(json!({"from": {"id": 9, "is_bot": true, "first_name": "Beep"}})));
+    fake.post(Post::new(group, 9, "/hello").with(anonymous));
+    let hob = Running::start(&fake);
+    let seen = hob.intake.until(1).await;
+    assert_eq!((text_of(&seen[0]), seen[0].sender.external_id.as_str()), ("/hello".to_owned(), "-100500"));
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn a_press_is_handed_in_and_then_answered() {
+    let fake = FakeTelegram::start().await;
+    fake.person(7);
+    let hob = Running::start(&fake);
+    let mut question = crate::harness::message(7, "Sure?");
+    let choice = |label: &str| hob::domain::outgoing::Choice { label: label.to_owned(), token: format!("t:{label}") };
+    question.choices = vec![choice("yes"), choice("no")];
+    let receipt = hob::domain::channel::Channel::deliver(hob.telegram.as_ref(), &question).await.unwrap();
+    let asked = receipt.external_id.unwrap().parse().unwrap();
+    hob.intake.fail("busy", 1);
+    let press = fake.press(7, 7, asked, "t:no");
+    let seen = hob.intake.until(1).await;
+    assert_eq!((text_of(&seen[0]), &seen[0].external_id), ("pressed: t:no".to_owned(), &format!("cb:{press}")));
+    fake.until_true("an answered press", |world| world.presses[&press]).await;
+    assert_eq!(fake.look(|world| world.called("answerCallbackQuery")), 1);
+    hob.end().await;
+}
