@@ -4,5 +4,7 @@
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
 pub mod error;
+pub mod http;
+pub mod legal;
 pub mod message;
 pub mod provider;
