@@ -3,6 +3,7 @@
 //! Never: conversation logic, retries across calls, or the store.
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
+pub mod classify;
 pub mod error;
 pub mod http;
 pub mod legal;
