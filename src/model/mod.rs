@@ -8,4 +8,6 @@ pub mod error;
 pub mod http;
 pub mod legal;
 pub mod message;
+pub mod openai;
 pub mod provider;
+pub mod think;
