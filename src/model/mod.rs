@@ -8,6 +8,7 @@ pub mod error;
 pub mod http;
 pub mod legal;
 pub mod message;
+pub mod offline;
 pub mod openai;
 pub mod provider;
 pub mod think;
