@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use hob::domain::ids::CallId;
 use hob::domain::secret::Secret;
+use hob::model::discover::ollama::OllamaAddress;
+use hob::model::discover::{Source, discover};
 use hob::model::error::{ErrorClass, ModelError};
 use hob::model::message::{Completion, Message, StopReason, ToolCall, ToolResult, Usage};
 use hob::model::openai::{Deadlines, OpenAi, OpenAiSettings};
@@ -287,6 +289,22 @@ fn bad_settings_are_told_before_anything_is_sent() {
     assert_eq!(with("ftp://host/v1", "sk-x"), Err(ErrorClass::BadRequest));
     assert_eq!(with("https://host/v1", "sk-\nx"), Err(ErrorClass::Auth));
     assert_eq!(with(" https://host/v1/ ", "sk-x\n"), Ok(()));
+}
+
+#[tokio::test]
+async fn an_ollama_that_answers_is_taken() {
+    let fake = FakeModel::start().await;
+    let at = |host: String| move |name: &str| (name == "OLLAMA_HOST").then(|| host.clone());
+    let nowhere = OllamaAddress::parse("127.0.0.1:1").unwrap();
+    let found = discover(None, &at(fake.address().to_owned()), &nowhere).await.unwrap();
+    assert_eq!(found.source, Source::Fallback, "a server without models");
+    fake.tags(r#"{"models":[{"name":"llama3.2:latest","modified_at":"2025-01-01T00:00:00Z"}]}"#)
+        .reply(Reply::text("ok"));
+    let found = discover(None, &at(fake.address().to_owned()), &nowhere).await.unwrap();
+    assert_eq!((found.source, found.label.as_str()), (Source::Ollama, "ollama/llama3.2:latest"));
+    let provider = found.provider(deadlines()).unwrap();
+    assert_eq!(provider.complete(&asking("Hi"), &NoSink).await.unwrap().text, "ok");
+    assert_eq!(fake.requests()[0].authorization, None);
 }
 
 fn any_message() -> impl Strategy<Value = Message> {

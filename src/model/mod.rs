@@ -4,6 +4,7 @@
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
 pub mod classify;
+pub mod discover;
 pub mod error;
 pub mod http;
 pub mod legal;
