@@ -22,7 +22,7 @@ use crate::model::message::Completion;
 use crate::model::openai::chunk::Chunk;
 use crate::model::openai::reply::Reply;
 use crate::model::openai::transport::Failure;
-use crate::model::openai::wire::ChatRequest;
+use crate::model::openai::wire::{ChatRequest, Dialect};
 use crate::model::provider::{Provider, Request, Sink};
 
 mod chunk;
@@ -134,12 +134,13 @@ impl Provider for OpenAi {
     }
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let ask_usage = self.ask_usage.load(Ordering::Relaxed);
-        let body = ChatRequest::new(&self.model, request, ask_usage);
+        let usage = self.ask_usage.load(Ordering::Relaxed);
+        let dialect = Dialect { usage, signed_calls: self.client.config().is_gemini() };
+        let body = ChatRequest::new(&self.model, request, dialect);
         let outcome = match self.ask(&body, sink).await {
-            Err(failure) if ask_usage && failure.refuses_usage => {
+            Err(failure) if usage && failure.refuses_usage => {
                 self.ask_usage.store(false, Ordering::Relaxed);
-                let body = ChatRequest::new(&self.model, request, false);
+                let body = ChatRequest::new(&self.model, request, Dialect { usage: false, ..dialect });
                 self.ask(&body, sink).await
             }
             outcome => outcome,
@@ -182,6 +183,11 @@ impl Endpoint {
             headers.insert(AUTHORIZATION, value);
         }
         Ok(Self { base, base_text, headers, no_key: SecretString::default() })
+    }
+
+    /// Whether it is Google's own endpoint.
+    fn is_gemini(&self) -> bool {
+        self.base.host_str() == Some("generativelanguage.googleapis.com")
     }
 
     /// Whether it is on this machine, where no proxy leads.

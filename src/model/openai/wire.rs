@@ -24,6 +24,15 @@ pub(super) struct ChatRequest<'a> {
     stream_options: Option<StreamOptions>,
 }
 
+/// What a server takes besides the common ground.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Dialect {
+    /// It can be asked to report the usage.
+    pub(super) usage: bool,
+    /// It wants calls signed (Gemini 3 refuses a history in which a reply's first call is not).
+    pub(super) signed_calls: bool,
+}
+
 #[derive(Debug, Serialize)]
 struct StreamOptions {
     include_usage: bool,
@@ -56,7 +65,23 @@ struct Call {
     #[serde(rename = "type")]
     kind: Kind,
     function: CalledFunction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<ExtraContent>,
 }
+
+#[derive(Debug, Serialize)]
+struct ExtraContent {
+    google: GoogleContent,
+}
+
+#[derive(Debug, Serialize)]
+struct GoogleContent {
+    thought_signature: &'static str,
+}
+
+/// What Google documents for calls whose signature is not at hand, such as another model's.
+const SIGNATURE: ExtraContent =
+    ExtraContent { google: GoogleContent { thought_signature: "skip_thought_signature_validator" } };
 
 #[derive(Debug, Serialize)]
 struct CalledFunction {
@@ -85,16 +110,20 @@ enum Kind {
 }
 
 impl<'a> ChatRequest<'a> {
-    /// The request for `model`, asking for the usage where the server lets one.
-    pub(super) fn new(model: &'a str, request: &'a Request, ask_usage: bool) -> Self {
+    /// The request for `model`, as the server takes it.
+    pub(super) fn new(model: &'a str, request: &'a Request, dialect: Dialect) -> Self {
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
+        let mut messages: Vec<_> = system.into_iter().chain(chat_messages(legal(&request.messages))).collect();
+        if dialect.signed_calls {
+            messages.iter_mut().for_each(ChatMessage::sign);
+        }
         Self {
             model,
-            messages: system.into_iter().chain(chat_messages(legal(&request.messages))).collect(),
+            messages,
             tools: request.tools.iter().map(Tool::new).collect(),
             stream: true,
-            stream_options: ask_usage.then_some(StreamOptions { include_usage: true }),
+            stream_options: dialect.usage.then_some(StreamOptions { include_usage: true }),
         }
     }
 }
@@ -140,6 +169,85 @@ fn chat_message(message: Message, calls_before: &mut usize, unanswered: &mut vec
 impl Call {
     fn new(call: ToolCall, id: String) -> Self {
         let function = CalledFunction { name: call.name, arguments: call.arguments };
-        Self { id, kind: Kind::Function, function }
+        Self { id, kind: Kind::Function, function, extra_content: None }
+    }
+}
+
+impl ChatMessage {
+    /// Signs the first of the calls.
+    fn sign(&mut self) {
+        if let Self::Assistant { tool_calls, .. } = self
+            && let Some(call) = tool_calls.first_mut()
+        {
+            call.extra_content = Some(SIGNATURE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::CallId;
+    use crate::model::message::ToolResult;
+
+    #[test]
+    fn ids_are_unique_over_runs_and_calls_are_signed_where_wanted() {
+        let (id, name, arguments) = (CallId::new(0, 0), "look".to_owned(), "{}".to_owned());
+        let call = ToolCall { id: id.clone(), name: name.clone(), arguments };
+        let result = ToolResult { call: id, name, text: "x".to_owned(), is_error: false };
+        let run = |text: &str| {
+            let calls = vec![call.clone(), ToolCall { id: CallId::new(0, 1), ..call.clone() }];
+            let user = Message::User { text: text.to_owned() };
+            [user, Message::Assistant { text: String::new(), calls }, Message::Tool(result.clone())]
+        };
+        let messages = [run("a"), run("b")].concat();
+        let request = Request { system: " ".to_owned(), messages, tools: Vec::new() };
+        let dialect = Dialect { usage: false, signed_calls: true };
+        let body = serde_json::to_string_pretty(&ChatRequest::new("m", &request, dialect).messages[4..]).unwrap();
+        insta::assert_snapshot!(body, @r#"
+        [
+          {
+            "role": "user",
+            "content": "b"
+          },
+          {
+            "role": "assistant",
+            "content": null,
+            "tool_calls": [
+              {
+                "id": "call00002",
+                "type": "function",
+                "function": {
+                  "name": "look",
+                  "arguments": "{}"
+                },
+                "extra_content": {
+                  "google": {
+                    "thought_signature": "skip_thought_signature_validator"
+                  }
+                }
+              },
+              {
+                "id": "call00003",
+                "type": "function",
+                "function": {
+                  "name": "look",
+                  "arguments": "{}"
+                }
+              }
+            ]
+          },
+          {
+            "role": "tool",
+            "tool_call_id": "call00002",
+            "content": "x"
+          },
+          {
+            "role": "tool",
+            "tool_call_id": "call00003",
+            "content": "[interrupted: this call has no result; it may or may not have taken effect]"
+          }
+        ]
+        "#);
     }
 }
