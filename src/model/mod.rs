@@ -3,7 +3,17 @@
 //! Never: conversation logic, retries across calls, or the store.
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
+<<<<<<< HEAD
 pub mod catalog;
+=======
+pub mod classify;
+pub mod discover;
+>>>>>>> model
 pub mod error;
+pub mod http;
+pub mod legal;
 pub mod message;
+pub mod offline;
+pub mod openai;
 pub mod provider;
+pub mod think;

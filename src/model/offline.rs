@@ -1,0 +1,163 @@
+//! The built-in model for a machine without one: a deterministic parser of a few sentences that calls the tools on offer.
+//!
+//! Never: the network, or pretending to have understood.
+//! Start at [`Offline`].
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ids::CallId;
+use crate::model::error::{ErrorClass, ModelError};
+use crate::model::message::{Completion, Message, StopReason, ToolCall, ToolResult, Usage};
+use crate::model::offline::fact::Fact;
+use crate::model::offline::intent::{Intent, Language, Scope};
+use crate::model::offline::words::Words;
+use crate::model::provider::{Provider, Request, Sink};
+
+mod fact;
+mod intent;
+#[cfg(test)]
+mod tests;
+pub mod words;
+
+/// What people, logs and the bill call it.
+pub const LABEL: &str = "offline/built-in";
+
+/// The offline model.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Offline;
+
+/// The tools it knows to call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    RememberFact,
+    Recall,
+    CurrentTime,
+}
+
+impl Tool {
+    const ALL: [Self; 3] = [Self::RememberFact, Self::Recall, Self::CurrentTime];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::RememberFact => "remember_fact",
+            Self::Recall => "recall",
+            Self::CurrentTime => "current_time",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+}
+
+/// The arguments of `recall`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Recall {
+    query: String,
+    what: String,
+}
+
+/// The arguments of `current_time`.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct NoArguments {}
+
+/// What it answers: words, or one call.
+enum Answer {
+    Say(String),
+    Call(Tool, String),
+}
+
+#[async_trait]
+impl Provider for Offline {
+    fn label(&self) -> &str {
+        LABEL
+    }
+
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let (text, calls) = match answer(request)? {
+            Answer::Say(text) => (text, Vec::new()),
+            Answer::Call(tool, arguments) => {
+                let call = ToolCall { id: CallId::new(0, 0), name: tool.name().to_owned(), arguments };
+                (String::new(), vec![call])
+            }
+        };
+        for word in text.split_inclusive(' ') {
+            sink.delta(word);
+            tokio::task::yield_now().await;
+        }
+        Ok(Completion { text, calls, usage: Usage::default(), stop: StopReason::End })
+    }
+}
+
+/// Answers the last message of the history.
+fn answer(request: &Request) -> Result<Answer, ModelError> {
+    let asked = request.messages.iter().rev().find_map(|message| match message {
+        Message::User { text } => Some(text.as_str()),
+        Message::Assistant { .. } | Message::Tool(_) => None,
+    });
+    let (intent, language) = intent::parse(asked.unwrap_or_default());
+    let words = Words(language);
+    if let Some(Message::Tool(_)) = request.messages.last() {
+        return Ok(Answer::Say(from_results(&request.messages, language)));
+    }
+    let (tool, arguments) = match intent {
+        Intent::Remember(fact) => (Tool::RememberFact, arguments(&fact)?),
+        Intent::Recall { query, scope } => (Tool::Recall, arguments(&Recall { query, what: what(scope).to_owned() })?),
+        Intent::Time => (Tool::CurrentTime, arguments(&NoArguments {})?),
+        Intent::Help => return Ok(Answer::Say(words.help())),
+        Intent::Greeting => return Ok(Answer::Say(words.greeting())),
+        Intent::Thanks => return Ok(Answer::Say(words.thanks())),
+        Intent::Nothing => return Ok(Answer::Say(words.nothing())),
+        Intent::Unknown => return Ok(Answer::Say(words.unknown())),
+    };
+    if request.tools.iter().any(|offered| offered.name == tool.name()) {
+        Ok(Answer::Call(tool, arguments))
+    } else {
+        Ok(Answer::Say(words.not_on_offer(tool)))
+    }
+}
+
+/// Tells what came of the calls at the history's end.
+fn from_results(history: &[Message], language: Language) -> String {
+    let first = history.iter().rposition(|message| !matches!(message, Message::Tool(_))).map_or(0, |before| before + 1);
+    let calls = match first.checked_sub(1).and_then(|before| history.get(before)) {
+        Some(Message::Assistant { calls, .. }) => calls.as_slice(),
+        Some(Message::User { .. } | Message::Tool(_)) | None => &[],
+    };
+    let told = history.iter().skip(first).filter_map(|message| match message {
+        Message::Tool(result) => Some(from_result(result, calls.iter().find(|call| call.id == result.call), language)),
+        Message::User { .. } | Message::Assistant { .. } => None,
+    });
+    told.collect::<Vec<_>>().join("\n\n")
+}
+
+fn from_result(result: &ToolResult, call: Option<&ToolCall>, language: Language) -> String {
+    let words = Words(language);
+    if result.is_error {
+        return words.failed(result);
+    }
+    let arguments = call.map_or("", |call| call.arguments.as_str());
+    match Tool::named(&result.name) {
+        Some(Tool::RememberFact) => words.remembered(read::<Fact>(arguments).as_ref()),
+        Some(Tool::Recall) => words.recalled(read::<Recall>(arguments).as_ref(), &result.text),
+        Some(Tool::CurrentTime) | None => result.text.clone(),
+    }
+}
+
+/// The arguments of a call in the history, which another model may have made.
+fn read<'de, T: Deserialize<'de>>(arguments: &'de str) -> Option<T> {
+    serde_json::from_str(arguments).ok()
+}
+
+fn arguments<T: Serialize>(arguments: &T) -> Result<String, ModelError> {
+    serde_json::to_string(arguments).map_err(|error| ModelError::new(ErrorClass::Malformed, error.to_string()))
+}
+
+fn what(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Facts => "facts",
+        Scope::Messages => "messages",
+        Scope::All => "all",
+    }
+}

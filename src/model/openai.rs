@@ -1,0 +1,226 @@
+//! Models behind an OpenAI-compatible API: OpenAI, OpenRouter, Ollama, vLLM, and the like.
+//!
+//! Never: retries (the machine decides), or showing a model's reasoning.
+//! Start at [`OpenAi::new`].
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_openai::Client;
+use async_openai::config::Config;
+use async_trait::async_trait;
+use futures::StreamExt as _;
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use secrecy::SecretString;
+use tokio::time::{Instant, timeout_at};
+
+use crate::domain::secret::Secret;
+use crate::model::error::{ErrorClass, ModelError};
+use crate::model::http;
+use crate::model::message::Completion;
+use crate::model::openai::chunk::Chunk;
+use crate::model::openai::reply::Reply;
+use crate::model::openai::transport::Failure;
+use crate::model::openai::wire::{ChatRequest, Dialect};
+use crate::model::provider::{Provider, Request, Sink};
+
+mod chunk;
+mod reply;
+mod transport;
+mod wire;
+
+/// How long the usage may take after the model has said that it is done.
+const USAGE_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// How long to wait for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadlines {
+    /// For the connection.
+    pub connect: Duration,
+    /// From sending to the first event of the reply.
+    pub first_event: Duration,
+    /// From one event to the next.
+    pub between_events: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_event: Duration::from_secs(120),
+            between_events: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What it takes to reach a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenAiSettings {
+    /// Where the API is; `/chat/completions` is added.
+    pub base_url: String,
+    /// Local servers need none.
+    pub api_key: Option<Secret>,
+    /// As the provider calls it.
+    pub model: String,
+    /// `provider/model`, for people.
+    pub label: String,
+    /// How long to wait.
+    pub deadlines: Deadlines,
+}
+
+/// A model behind an OpenAI-compatible API.
+pub struct OpenAi {
+    client: Client<Endpoint>,
+    model: String,
+    label: String,
+    deadlines: Deadlines,
+    /// Cleared for good once the server refuses to report it.
+    ask_usage: AtomicBool,
+}
+
+impl OpenAi {
+    /// Sets the client up; nothing is sent yet.
+    pub fn new(settings: OpenAiSettings) -> Result<Self, ModelError> {
+        let OpenAiSettings { base_url, api_key, model, label, deadlines } = settings;
+        let endpoint = Endpoint::new(&base_url, api_key.as_ref())?;
+        let http =
+            if endpoint.is_local() { http::direct_client(deadlines.connect) } else { http::client(deadlines.connect) };
+        let http = http.map_err(|error| ModelError::new(ErrorClass::Network, error.to_string()))?;
+        // A service of our own also switches off async-openai's retries.
+        let service = tower::service_fn({
+            let http = http.clone();
+            move |request| transport::send(http.clone(), request)
+        });
+        let client = Client::build(http, endpoint).with_http_service(service);
+        Ok(Self { client, model, label, deadlines, ask_usage: AtomicBool::new(true) })
+    }
+
+    /// One exchange, from sending to the whole reply.
+    async fn ask(&self, request: &ChatRequest<'_>, sink: &dyn Sink) -> Result<Completion, Failure> {
+        let first = Instant::now() + self.deadlines.first_event;
+        let chat = self.client.chat();
+        let stream = timeout_at(first, chat.create_stream_byot::<_, Chunk>(request));
+        let mut stream = stream.await.map_err(|_elapsed| silent("did not answer in time"))??;
+        let mut reply = Reply::default();
+        let mut deadline = first;
+        let mut begun = false;
+        loop {
+            let event = match timeout_at(deadline, stream.next()).await {
+                Ok(Some(Ok(chunk))) => chunk,
+                Ok(None) => break,
+                // The reply is whole; what is missing is at most its price.
+                Ok(Some(Err(_))) | Err(_) if reply.finished() => break,
+                Ok(Some(Err(error))) => return Err(error.into()),
+                Err(_) if begun => return Err(silent("fell silent during its reply").into()),
+                Err(_) => return Err(silent("did not answer in time").into()),
+            };
+            begun = true;
+            let shown = reply.take(event)?;
+            if !shown.is_empty() {
+                sink.delta(&shown);
+            }
+            let wait = if reply.finished() { USAGE_WAIT_MAX } else { self.deadlines.between_events };
+            deadline = Instant::now() + wait.min(self.deadlines.between_events);
+        }
+        Ok(reply.complete()?)
+    }
+}
+
+#[async_trait]
+impl Provider for OpenAi {
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let usage = self.ask_usage.load(Ordering::Relaxed);
+        let dialect = Dialect { usage, signed_calls: self.client.config().is_gemini() };
+        let body = ChatRequest::new(&self.model, request, dialect);
+        let outcome = match self.ask(&body, sink).await {
+            Err(failure) if usage && failure.refuses_usage => {
+                self.ask_usage.store(false, Ordering::Relaxed);
+                let body = ChatRequest::new(&self.model, request, Dialect { usage: false, ..dialect });
+                self.ask(&body, sink).await
+            }
+            outcome => outcome,
+        };
+        outcome.map_err(|failure| failure.error)
+    }
+}
+
+fn silent(what: &str) -> ModelError {
+    ModelError::new(ErrorClass::Timeout, format!("The model {what}."))
+}
+
+/// Where to send and with which key; unlike async-openai's own it reads no environment and cannot panic.
+struct Endpoint {
+    base: Url,
+    base_text: String,
+    headers: HeaderMap,
+    /// The trait wants one; the header above is what counts.
+    no_key: SecretString,
+}
+
+impl Endpoint {
+    fn new(base_url: &str, api_key: Option<&Secret>) -> Result<Self, ModelError> {
+        let base_text = base_url.trim().trim_end_matches('/').to_owned();
+        let bad_url = || {
+            let what = "`base_url` under [provider] in config.toml must be an address like https://host/v1.";
+            ModelError::new(ErrorClass::BadRequest, what)
+        };
+        let base = Url::parse(&base_text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        let base = base.ok_or_else(bad_url)?;
+        let mut headers = HeaderMap::new();
+        if let Some(key) = api_key {
+            let value = HeaderValue::from_str(&format!("Bearer {}", key.expose().trim()));
+            let mut value = value.map_err(|_invalid| {
+                let what = "The API key has characters that no key has: check `api_key` under [provider] in \
+                            config.toml, or the key in the environment.";
+                ModelError::new(ErrorClass::Auth, what)
+            })?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        Ok(Self { base, base_text, headers, no_key: SecretString::default() })
+    }
+
+    /// Whether it is Google's own endpoint.
+    fn is_gemini(&self) -> bool {
+        self.base.host_str() == Some("generativelanguage.googleapis.com")
+    }
+
+    /// Whether it is on this machine, where no proxy leads.
+    fn is_local(&self) -> bool {
+        match self.base.host_str() {
+            Some("localhost") => true,
+            Some(host) => {
+                let host = host.trim_start_matches('[').trim_end_matches(']');
+                host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+            }
+            None => false,
+        }
+    }
+}
+
+impl Config for Endpoint {
+    fn headers(&self) -> HeaderMap {
+        self.headers.clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base_text)
+    }
+
+    fn query(&self) -> Vec<(&str, &str)> {
+        Vec::new()
+    }
+
+    fn api_base(&self) -> &str {
+        &self.base_text
+    }
+
+    fn api_key(&self) -> &SecretString {
+        &self.no_key
+    }
+}
