@@ -3,12 +3,9 @@
 //! Never: conversation logic, retries across calls, or the store.
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
-<<<<<<< HEAD
 pub mod catalog;
-=======
 pub mod classify;
 pub mod discover;
->>>>>>> model
 pub mod error;
 pub mod http;
 pub mod legal;
