@@ -100,13 +100,8 @@ impl Material {
     #[must_use]
     pub fn request(&self, transcript: &[Message], purpose: Purpose) -> Request {
         let mut messages = self.history.clone();
-        let mut transcript = transcript.iter();
-        if let Some(Message::User { text }) = transcript.clone().next() {
-            let text = format!("<context>\n{}\n</context>\n\n{text}", self.tail);
-            messages.push(Message::User { text });
-            transcript.next();
-        }
-        messages.extend(transcript.cloned());
+        messages.push(Message::User { text: format!("<context>\n{}\n</context>", self.tail) });
+        messages.extend(transcript.iter().cloned());
         let last_word = match purpose {
             Purpose::Work => None,
             Purpose::WrapUpTime => Some(texts::WRAP_UP_TIME),

@@ -1,3 +1,74 @@
 //! The commands of the command line: a file each, thin around the rooms below.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "here Hob speaks to the person at the command line")]
+
+pub mod chat;
 pub mod config;
+pub mod run;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::cli::config::ConfigCommand;
+use crate::config::data_dir::{create_data_dir, data_dir};
+use crate::config::environment::Environment;
+use crate::config::load::{Loaded, load};
+
+/// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
+#[derive(Debug, Parser)]
+#[command(name = "hob", version, about)]
+pub struct Arguments {
+    /// The config file; else $HOB_CONFIG, ./config.toml, ~/.config/hob/config.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What Hob can be told on the command line.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Command {
+    /// Talk to Hob here and now; from a pipe, each line is a message
+    Chat,
+    /// Serve the configured channels until told to stop
+    Run,
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+/// The loaded config and the data directory, which exists.
+struct Base {
+    loaded: Loaded,
+    data_dir: PathBuf,
+    environment: Environment,
+}
+
+/// Loads the config and makes the data directory.
+fn base(named: Option<&std::path::Path>) -> anyhow::Result<Base> {
+    let environment = Environment::of_process();
+    let loaded = load(named, &environment)?;
+    let data_dir = data_dir(&loaded.config.state, &environment)?;
+    create_data_dir(&data_dir)?;
+    Ok(Base { loaded, data_dir, environment })
+}
+
+/// Carries a command out.
+///
+/// # Errors
+/// What went wrong, in words for the person at the command line.
+pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
+    let named = arguments.config.as_deref();
+    match arguments.command {
+        Command::Chat => chat::run(base(named)?),
+        Command::Run => run::run(base(named)?),
+        Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
+    }
+}
+
+/// A runtime of `threads` worker threads.
+fn runtime(threads: usize) -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).thread_name("hob").enable_all().build()
+}

@@ -54,7 +54,12 @@ impl Statement for Recall {
 
     async fn run(&self, tx: &mut Tx) -> Result<Recalled, StoreError> {
         let Some(query) = match_expression(&self.query) else {
-            return Ok(Recalled::default());
+            // "What do you know about me?" names nothing to look for: then what is newest counts.
+            let facts = match self.scope {
+                Scope::Facts | Scope::All => facts::list(tx, self.user, self.limit).await?,
+                Scope::Messages => Vec::new(),
+            };
+            return Ok(Recalled { facts, messages: Vec::new() });
         };
         let mut recalled = Recalled::default();
         if self.scope != Scope::Messages {

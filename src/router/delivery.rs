@@ -127,7 +127,8 @@ impl Delivery {
     /// One line per channel, for `/status`.
     #[must_use]
     pub fn health(&self) -> Vec<String> {
-        self.inner.ports.channels.iter().map(|channel| channel.health()).collect()
+        let line = |channel: &Arc<dyn Channel>| format!("{}: {}", channel.address().0, channel.health());
+        self.inner.ports.channels.iter().map(line).collect()
     }
 }
 

@@ -115,8 +115,9 @@ impl Store {
 
     /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.
     pub async fn close(&self) {
-        self.writer.close().await;
+        // The last one to close folds the log into the file, and only the writer may.
         self.readers.close().await;
+        self.writer.close().await;
     }
 }
 

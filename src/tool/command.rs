@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
+use crate::config::tools::placeholder;
 use crate::model::provider::ToolSchema;
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
 
@@ -29,8 +30,8 @@ pub struct Declaration {
     pub idempotent: bool,
     /// How long it may take.
     pub timeout: Duration,
-    /// Where it runs; none: the daemon's own folder.
-    pub working_dir: Option<PathBuf>,
+    /// Where it runs.
+    pub working_dir: PathBuf,
     /// How much of its output the model sees, in characters (row C9).
     pub output_chars_max: usize,
 }
@@ -79,7 +80,7 @@ impl CommandTool {
             .command
             .iter()
             .map(|element| {
-                let Some(name) = element.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
+                let Some(name) = placeholder(element) else {
                     return Ok(element.clone());
                 };
                 match given.get(name).and_then(Value::as_str) {
@@ -109,9 +110,7 @@ impl Tool for CommandTool {
         let mut command = Command::new(program);
         command.args(rest).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env_clear().envs(clean_environment()).process_group(0).kill_on_drop(true);
-        if let Some(folder) = &self.declaration.working_dir {
-            command.current_dir(folder);
-        }
+        command.current_dir(&self.declaration.working_dir);
         match Box::pin(run(command, self.declaration.output_chars_max)).await {
             Ok(finished) => finished,
             Err(error) => Outcome::Error(format!("{program} could not be run: {error}.")),

@@ -2,6 +2,7 @@
 #![allow(
     dead_code,
     unreachable_pub,
+    unused_imports,
     clippy::unwrap_used,
     reason = "each test binary uses another part of this room, and a test's own machinery fails loudly"
 )]

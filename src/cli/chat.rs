@@ -1,0 +1,87 @@
+//! `hob chat`: a conversation at the terminal, or with a script through a pipe.
+
+use std::io::{BufReader, IsTerminal};
+use std::sync::Arc;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::channel::console::interact::interact;
+use crate::channel::console::pipe::{Input, pipe};
+use crate::channel::console::screen::Console;
+use crate::channel::console::terminal::Terminal;
+use crate::channel::console::{Ports, Quiet, local};
+use crate::cli::{Base, runtime};
+use crate::daemon::{Blueprint, Daemon, RestWatch, chat_log};
+use crate::domain::channel::Channel;
+use crate::domain::clock::SystemClock;
+use crate::domain::rng::SystemRng;
+use crate::telemetry::{self, Format, Sink};
+
+/// Holds the conversation until the person leaves, or the script's last line is answered.
+///
+/// # Errors
+/// When something cannot be started, or the terminal cannot be used.
+pub(super) fn run(base: Base) -> anyhow::Result<()> {
+    telemetry::start(Sink::File(&chat_log(&base.data_dir)), Format::Text, &base.loaded.config.daemon.log)?;
+    let runtime = runtime(2).context("the runtime could not be started")?;
+    if std::io::stdin().is_terminal() { runtime.block_on(typed(base)) } else { runtime.block_on(piped(base)) }
+}
+
+async fn typed(base: Base) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let (terminal, page) = Terminal::open(&base.data_dir)?;
+    let console = Arc::new(Console::terminal(page));
+    let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>).await?;
+    println!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model());
+    let ports = ports(&daemon);
+    let ended = tokio::select! {
+        ended = interact(terminal, &console, &ports) => ended,
+        _ = terminate.recv() => Ok(()),
+    };
+    daemon.stop().await;
+    Ok(ended?)
+}
+
+async fn piped(base: Base) -> anyhow::Result<()> {
+    let console = Arc::new(Console::pipe(std::io::stdout()));
+    let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>).await?;
+    eprintln!("{}", daemon.model());
+    let input = Input { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) };
+    let quiet = AtRest(daemon.rest());
+    let mut terminate = signal(SignalKind::terminate())?;
+    let ports = ports(&daemon);
+    let ended = tokio::select! {
+        ended = pipe(input, &console, &quiet, &ports) => ended,
+        _ = terminate.recv() => Ok(()),
+    };
+    daemon.stop().await;
+    Ok(ended?)
+}
+
+async fn start(base: Base, console: Arc<dyn Channel>) -> anyhow::Result<Daemon> {
+    let daemon = Daemon::start(Blueprint {
+        config: base.loaded.config,
+        data_dir: base.data_dir,
+        environment: base.environment,
+        own_channel: Some(console),
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+    })
+    .await?;
+    Ok(daemon)
+}
+
+fn ports(daemon: &Daemon) -> Ports {
+    Ports { intake: daemon.router(), rng: Arc::new(SystemRng), clock: Arc::new(SystemClock), name: "you".to_owned() }
+}
+
+struct AtRest(RestWatch);
+
+#[async_trait]
+impl Quiet for AtRest {
+    async fn quiet(&self) {
+        self.0.at_rest(&local()).await;
+    }
+}

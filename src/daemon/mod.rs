@@ -1,0 +1,412 @@
+//! Builds every part from the config, starts them in order, and stops them in order. No logic of its own.
+//!
+//! Never: a decision about a message or a run.
+//! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
+
+mod models;
+mod parts;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::agent::ports::{Ports, RunLimits, Watcher};
+use crate::agent::prompt::{self, PromptSettings};
+use crate::channel::telegram::{SetupError, Telegram};
+use crate::config::Config;
+use crate::config::environment::Environment;
+use crate::domain::channel::Channel;
+use crate::domain::clock::Clock;
+use crate::domain::ids::SessionId;
+use crate::domain::inbound::{ChannelKind, Conversation};
+use crate::domain::rng::Rng;
+use crate::model::catalog::Catalog;
+use crate::model::discover::DiscoverError;
+use crate::model::error::ModelError;
+use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use crate::router::intake::{IntakeLimits, Router};
+use crate::router::lanes::{LaneSettings, Lanes};
+use crate::router::respond::House;
+use crate::store::error::StoreError;
+use crate::store::lock::{DataLock, LockError};
+use crate::store::{Pace, Statement, Store, Tx, outbox, runs, sessions};
+
+/// How long the outbox is given to empty itself when the daemon stops.
+const FLUSH: Duration = Duration::from_secs(4);
+/// The database's file in the data directory.
+pub const DATABASE: &str = "hob.db";
+
+/// Hob could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process has the data directory.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The configured model cannot be used.
+    #[error("[provider]: {0}")]
+    Provider(#[from] DiscoverError),
+    /// A configured fallback cannot be used.
+    #[error("[[provider.fallbacks]] {model}: {source}")]
+    Fallback {
+        /// Which.
+        model: String,
+        /// Why.
+        source: DiscoverError,
+    },
+    /// A model's client cannot be built.
+    #[error("[provider]: {0}")]
+    Model(#[from] ModelError),
+    /// Telegram's client cannot be built.
+    #[error("[telegram]: {0}")]
+    Telegram(#[from] SetupError),
+    /// A value that the config's validator should have refused.
+    #[error("{0}")]
+    Config(String),
+}
+
+/// What a daemon is built from.
+pub struct Blueprint {
+    /// The config, as loaded.
+    pub config: Config,
+    /// Where its data is; it exists.
+    pub data_dir: PathBuf,
+    /// The process's environment: keys for models.
+    pub environment: Environment,
+    /// Channels that the caller brings; with one, those of the config stay off.
+    pub own_channel: Option<Arc<dyn Channel>>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+}
+
+/// A running Hob.
+pub struct Daemon {
+    router: Arc<Router>,
+    store: Store,
+    model: String,
+    rest: Arc<Notify>,
+    switches: Switches,
+    drain: Duration,
+    _lock: DataLock,
+}
+
+/// The stages of stopping, and the tasks that each of them ends.
+struct Switches {
+    /// Channels stop receiving.
+    intake: CancellationToken,
+    /// Lanes take up no run.
+    drain: CancellationToken,
+    /// Runs are cut off.
+    cut: CancellationToken,
+    /// Nothing is delivered any more.
+    silence: CancellationToken,
+    channels: TaskTracker,
+    lanes: TaskTracker,
+    outbox: TaskTracker,
+}
+
+impl Switches {
+    fn new() -> Self {
+        Self {
+            intake: CancellationToken::new(),
+            drain: CancellationToken::new(),
+            cut: CancellationToken::new(),
+            silence: CancellationToken::new(),
+            channels: TaskTracker::new(),
+            lanes: TaskTracker::new(),
+            outbox: TaskTracker::new(),
+        }
+    }
+}
+
+impl Daemon {
+    /// Starts every part: the outbox is swept before any run goes on, so that no answer is paid for twice.
+    ///
+    /// # Errors
+    /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
+    pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
+        let lock = DataLock::take(&blueprint.data_dir)?;
+        let store = Store::open(&blueprint.data_dir.join(DATABASE), Pace::Threaded).await?;
+        let owner = blueprint.rng.id();
+        // The lock says that no other process is alive here: whatever it left behind is ours.
+        store.write(VoidLeases { owner: owner.clone() }).await?;
+        let models = models::build(&blueprint.config, &blueprint.environment).await?;
+        let telegram = telegram(&blueprint)?;
+        let switches = Switches::new();
+        let rest = Arc::new(Notify::new());
+        let channels = channels(&blueprint, telegram.as_ref());
+        let serves = channels.iter().map(|channel| channel.address().0).collect();
+        let delivery = Delivery::new(DeliveryPorts {
+            store: store.clone(),
+            clock: Arc::clone(&blueprint.clock),
+            rng: Arc::clone(&blueprint.rng),
+            channels,
+            limits: delivery_limits(&blueprint.config),
+            stop: switches.silence.clone(),
+            tracker: switches.outbox.clone(),
+            rest: Arc::clone(&rest),
+        });
+        let catalog = Arc::new(models.catalog);
+        let ports = ports(&blueprint, &store, (Arc::clone(&catalog), Arc::new(delivery.clone())), owner)?;
+        let lanes = Lanes::new(
+            Arc::new(ports),
+            LaneSettings {
+                serves,
+                parallel_max: blueprint.config.daemon.runs_parallel_max,
+                drain: switches.drain.clone(),
+                cut: switches.cut.clone(),
+                tracker: switches.lanes.clone(),
+                rest: Arc::clone(&rest),
+            },
+        );
+        let house = Arc::new(House { models: catalog, started: blueprint.clock.now() });
+        let router = Arc::new(Router {
+            store: store.clone(),
+            clock: Arc::clone(&blueprint.clock),
+            access: parts::access(&blueprint.config),
+            limits: intake_limits(&blueprint.config),
+            house,
+            lanes: lanes.clone(),
+            delivery: delivery.clone(),
+        });
+        delivery.sweep().await?;
+        lanes.reconcile().await?;
+        keep_house(&switches, &lanes, &delivery, &blueprint.config);
+        if let Some(telegram) = telegram {
+            let intake = Arc::clone(&router);
+            switches.channels.spawn(telegram.run(intake, switches.intake.clone()));
+        }
+        let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
+        Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })
+    }
+
+    /// Which model answers, why, and how to change it.
+    #[must_use]
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Takes messages in.
+    #[must_use]
+    pub fn router(&self) -> Arc<Router> {
+        Arc::clone(&self.router)
+    }
+
+    /// Tells when a conversation has come to rest.
+    #[must_use]
+    pub fn rest(&self) -> RestWatch {
+        RestWatch { store: self.store.clone(), rest: Arc::clone(&self.rest) }
+    }
+
+    /// Answers whether the runtime and the writer are alive, by letting them do something.
+    pub async fn is_alive(&self, within: Duration) -> bool {
+        // A failing disk is no reason for a restart: only silence is.
+        tokio::time::timeout(within, self.router.lanes.heartbeat()).await.is_ok()
+    }
+
+    /// Stops in order: no more messages, no more runs, runs finished or suspended, the outbox flushed.
+    pub async fn stop(self) {
+        self.switches.intake.cancel();
+        self.switches.drain.cancel();
+        self.switches.lanes.close();
+        if tokio::time::timeout(self.drain, self.switches.lanes.wait()).await.is_err() {
+            tracing::info!("runs are still at work: they are suspended and go on at the next start");
+        }
+        self.switches.cut.cancel();
+        self.switches.lanes.wait().await;
+        self.switches.outbox.close();
+        if tokio::time::timeout(FLUSH, self.switches.outbox.wait()).await.is_err() {
+            tracing::warn!("not everything could be delivered: the rest goes out at the next start");
+        }
+        self.switches.silence.cancel();
+        self.switches.outbox.wait().await;
+        self.switches.channels.close();
+        self.switches.channels.wait().await;
+        self.store.close().await;
+    }
+}
+
+/// Heartbeats, reconciliation, and a look at the outbox, from time to time.
+fn keep_house(switches: &Switches, lanes: &Lanes, delivery: &Delivery, config: &Config) {
+    let beats = (lanes.clone(), switches.cut.clone(), Duration::from_secs(config.daemon.heartbeat_secs));
+    switches.channels.spawn(async move {
+        let (lanes, stop, every) = beats;
+        while !slept(every, &stop).await {
+            if let Err(error) = lanes.heartbeat().await {
+                tracing::warn!(%error, "leases could not be prolonged");
+            }
+        }
+    });
+    let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone());
+    let every = Duration::from_secs(config.daemon.reconcile_secs);
+    switches.channels.spawn(async move {
+        let (lanes, delivery, stop) = rounds;
+        while !slept(every, &stop).await {
+            if let Err(error) = lanes.reconcile().await {
+                tracing::warn!(%error, "runs could not be reconciled");
+            }
+            if let Err(error) = delivery.wake_all().await {
+                tracing::warn!(%error, "the outbox could not be looked through");
+            }
+        }
+    });
+}
+
+/// Sleeps; true if it was woken because of the stop.
+async fn slept(wait: Duration, stop: &CancellationToken) -> bool {
+    tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
+}
+
+fn telegram(blueprint: &Blueprint) -> Result<Option<Arc<Telegram>>, StartError> {
+    let Some(config) = blueprint.config.telegram.as_ref().filter(|_| blueprint.own_channel.is_none()) else {
+        return Ok(None);
+    };
+    let settings = parts::telegram(config)?;
+    let telegram = Telegram::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
+    Ok(Some(Arc::new(telegram)))
+}
+
+fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<dyn Channel>> {
+    let telegram = telegram.map(|telegram| Arc::clone(telegram) as Arc<dyn Channel>);
+    blueprint.own_channel.iter().cloned().chain(telegram).collect()
+}
+
+fn ports(
+    blueprint: &Blueprint,
+    store: &Store,
+    (models, watcher): (Arc<Catalog>, Arc<dyn Watcher>),
+    owner: String,
+) -> Result<Ports, StartError> {
+    let agent = &blueprint.config.agent;
+    let zone = parts::zone(agent.time_zone.as_deref())?;
+    Ok(Ports {
+        store: store.clone(),
+        clock: Arc::clone(&blueprint.clock),
+        models,
+        tools: parts::tools(&blueprint.config, store, &zone, &blueprint.data_dir),
+        prompt: prompt_settings(&blueprint.config, zone),
+        limits: RunLimits {
+            iterations: agent.iterations_max,
+            iterations_step: agent.iterations_step,
+            iterations_cap: agent.iterations_cap,
+            soft: Duration::from_secs(agent.soft_limit_secs),
+            hard: Duration::from_secs(agent.hard_limit_secs),
+            tool_output_chars_max: agent.tool_output_chars_max,
+        },
+        watcher,
+        owner,
+        lease: Duration::from_secs(blueprint.config.daemon.lease_secs),
+    })
+}
+
+fn prompt_settings(config: &Config, zone: TimeZone) -> PromptSettings {
+    PromptSettings {
+        base: config.agent.system_prompt.clone().unwrap_or_else(|| prompt::BASE.to_owned()),
+        zone,
+        history_messages_max: i64::try_from(config.agent.history_messages_max).unwrap_or(i64::MAX),
+    }
+}
+
+fn delivery_limits(config: &Config) -> DeliveryLimits {
+    DeliveryLimits {
+        attempts_max: i64::from(config.delivery.attempts_max),
+        age_max: Duration::from_secs(config.delivery.age_max_secs),
+        backoff_base: Duration::from_millis(config.delivery.backoff_base_ms),
+        backoff_max: Duration::from_secs(config.delivery.backoff_max_secs),
+    }
+}
+
+fn intake_limits(config: &Config) -> IntakeLimits {
+    IntakeLimits {
+        message_chars_max: config.agent.message_chars_max,
+        queue_len_max: i64::try_from(config.agent.queue_len_max).unwrap_or(i64::MAX),
+        mode: parts::mode(config.agent.queue_mode),
+    }
+}
+
+/// Watches conversations come to rest.
+#[derive(Clone)]
+pub struct RestWatch {
+    store: Store,
+    rest: Arc<Notify>,
+}
+
+impl RestWatch {
+    /// Resolves when the conversation has no run queued or at work and nothing to be said; a run that waits for a
+    /// person is at rest.
+    pub async fn at_rest(&self, conversation: &Conversation) {
+        let key = conversation.session_key().0;
+        loop {
+            let mut rested = std::pin::pin!(self.rest.notified());
+            rested.as_mut().enable();
+            match self.store.read(AtRest { key: key.clone() }).await {
+                Ok(true) => return,
+                Ok(false) => rested.await,
+                Err(error) => {
+                    tracing::warn!(%error, "whether the conversation is at rest cannot be told");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+    }
+}
+
+struct AtRest {
+    key: String,
+}
+
+#[async_trait]
+impl Statement for AtRest {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        let Some(session) = sessions::find_by_key(tx, &self.key).await? else {
+            return Ok(true);
+        };
+        Ok(!(is_busy(tx, session.id).await? || outbox::is_open(tx, session.id).await?))
+    }
+}
+
+async fn is_busy(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    let active = runs::find_active(tx, session).await?;
+    match active {
+        Some(run) if run.state == "waiting" => Ok(runs::has_signal(tx, run.id).await?),
+        Some(_) => Ok(true),
+        None => Ok(runs::count_queued(tx, session).await? > 0),
+    }
+}
+
+struct VoidLeases {
+    owner: String,
+}
+
+#[async_trait]
+impl Statement for VoidLeases {
+    type Output = u64;
+
+    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
+        runs::void_leases(tx, &self.owner).await
+    }
+}
+
+/// The platforms that the config connects, for people.
+#[must_use]
+pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
+    config.telegram.iter().map(|_| ChannelKind::Telegram).collect()
+}
+
+/// The chat's own log, beside the database.
+#[must_use]
+pub fn chat_log(data_dir: &Path) -> PathBuf {
+    data_dir.join("chat.log")
+}

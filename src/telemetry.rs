@@ -1,0 +1,74 @@
+//! The log: where it goes and what is in it.
+//!
+//! Never: a secret, or a message's body above debug level.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Parts of the log that are always off: async-openai writes what a model said, in errors.
+const QUIET: &str = "async_openai=off";
+
+/// Where the log goes.
+#[derive(Debug, Clone, Copy)]
+pub enum Sink<'a> {
+    /// Standard error: for a daemon under systemd or Docker.
+    StandardError,
+    /// A file: where the terminal is somebody's conversation.
+    File(&'a Path),
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Lines for people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// The log cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The file cannot be opened.
+    #[error("the log {path} cannot be written: {source}")]
+    File {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The filter is not one.
+    #[error("daemon.log: {0}")]
+    Filter(#[from] tracing_subscriber::filter::ParseError),
+    /// There is a log already.
+    #[error("the log was set up twice")]
+    Twice(#[from] tracing_subscriber::util::TryInitError),
+}
+
+/// Starts the log of this process.
+///
+/// # Errors
+/// When the filter cannot be read, the file cannot be opened, or there is a log already.
+pub fn start(sink: Sink<'_>, format: Format, filter: &str) -> Result<(), TelemetryError> {
+    let filter = EnvFilter::builder().parse(format!("{filter},{QUIET}"))?;
+    let (writer, colour) = match sink {
+        Sink::StandardError => (BoxMakeWriter::new(std::io::stderr), false),
+        Sink::File(path) => {
+            let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
+            let file = file.map_err(|source| TelemetryError::File { path: path.display().to_string(), source })?;
+            (BoxMakeWriter::new(Mutex::new(file)), false)
+        }
+    };
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colour);
+    match format {
+        Format::Text => builder.finish().try_init()?,
+        Format::Json => builder.json().finish().try_init()?,
+    }
+    Ok(())
+}
