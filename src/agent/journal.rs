@@ -9,7 +9,7 @@ use crate::agent::machine::state::{State, Status};
 use crate::agent::machine::{Replay, Step, step};
 use crate::domain::ids::{RunId, SessionId};
 use crate::store::error::StoreError;
-use crate::store::journal::{EventRow, append, list};
+use crate::store::journal::{EventRow, NewEvent, append, list};
 use crate::store::{Tx, millis, runs};
 
 /// The version of the encoding that this Hob writes.
@@ -19,9 +19,9 @@ pub const VERSION: i64 = 1;
 ///
 /// # Errors
 /// Never for events that the machine knows: they are plain data.
-pub fn encode(event: &Event, seq: i64, at: Timestamp) -> Result<EventRow, StoreError> {
+pub fn encode(event: &Event, seq: i64) -> Result<NewEvent, StoreError> {
     let body = serde_json::to_string(event).map_err(|error| StoreError::Database(error.to_string()))?;
-    Ok(EventRow { seq, kind: event.kind().to_owned(), version: VERSION, body, at: millis(at) })
+    Ok(NewEvent { seq, kind: event.kind(), body })
 }
 
 /// The event in a row, of this version or an older one.
@@ -63,12 +63,10 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
 /// # Errors
 /// When somebody else has appended to the run, or the database fails.
 pub async fn append_step(tx: &mut Tx, run: RunId, seq: i64, step: &Step, at: Timestamp) -> Result<i64, StoreError> {
-    let mut seq = seq;
-    for event in &step.events {
-        seq += 1;
-        append(tx, run, &encode(event, seq, at)?).await?;
-    }
-    Ok(seq)
+    let rows = step.events.iter().zip(seq + 1..).map(|(event, seq)| encode(event, seq));
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    append(tx, run, VERSION, &rows, millis(at)).await?;
+    Ok(rows.last().map_or(seq, |row| row.seq))
 }
 
 /// Opens a journal with the message that the run answers.

@@ -16,7 +16,7 @@ use crate::model::message::{Message, ToolCall};
 use crate::render::chunk;
 use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
-use crate::store::{Tx, messages, millis, model_calls, outbox, runs, tool_calls};
+use crate::store::{Tx, messages, millis, model_calls, outbox, tool_calls};
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,16 +194,15 @@ pub struct Target<'a> {
     pub at: Timestamp,
 }
 
-/// Stores the rows of a step and the state it led to.
+/// Stores the rows of a step.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row], after: &State) -> Result<(), StoreError> {
+pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(), StoreError> {
     for row in rows {
         write_row(tx, target, row).await?;
     }
-    let status = after.status();
-    runs::set_state(tx, target.key.run, status.as_str(), status.is_final().then(|| millis(target.at))).await
+    Ok(())
 }
 
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {

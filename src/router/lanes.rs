@@ -187,13 +187,13 @@ impl Inner {
         let Some(claimed) = self.ports.store.write(Claim { session, lease: self.lease() }).await? else {
             return Ok(());
         };
-        // Whatever comes of it, there may be a next one.
-        self.mark_again(session);
         let key = claimed.key.clone();
         let span = tracing::info_span!("run", run = %key.run);
         let drive = drive(Arc::clone(&self.ports), self.line(&signal), claimed).instrument(span.clone());
         match self.settings.tracker.spawn(drive).await {
-            Ok(Ok(Outcome::Ended | Outcome::Waiting | Outcome::Suspended)) => {}
+            Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),
+            // Whoever adds to the lane, or answers, wakes it.
+            Ok(Ok(Outcome::Ended { more: false } | Outcome::Waiting | Outcome::Suspended)) => {}
             Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
             Ok(Err(error)) => return self.give_back(&key, error).await,
             Err(ended) if ended.is_panic() => {
@@ -201,6 +201,7 @@ impl Inner {
                 tracing::error!(run = %key.run, message, "agent_run.failed");
                 let claimed = self.ports.store.read(Reload { key }).await?;
                 bury(Arc::clone(&self.ports), self.line(&signal), claimed, message).instrument(span).await?;
+                self.mark_again(session);
             }
             Err(_cancelled) => {}
         }

@@ -9,12 +9,13 @@ use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Event, Steered};
 use crate::agent::machine::state::{Phase, State};
-use crate::agent::machine::step;
+use crate::agent::machine::{Step, step};
 use crate::agent::projection::{self, Target};
 use crate::agent::signal::Signal;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, blobs, runs, signals};
+use crate::store::runs::Reached;
+use crate::store::{Statement, Tx, blobs, millis, runs, signals};
 
 /// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,8 +51,8 @@ pub(super) struct Advance {
 
 /// What came of it.
 pub(super) enum Advanced {
-    /// It is committed.
-    Done { state: Box<State>, seq: i64, effects: Vec<Committed<Effect>> },
+    /// It is committed; `more`: another run waits in the lane.
+    Done { state: Box<State>, seq: i64, effects: Vec<Committed<Effect>>, more: bool },
     /// Another process drives the run now: nothing was stored.
     LeaseLost,
 }
@@ -61,44 +62,56 @@ impl Statement for Advance {
     type Output = Advanced;
 
     async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
-        if !runs::is_owned(tx, self.key.run, &self.owner).await? {
+        let Some(causes) = self.causes(tx).await? else {
             return Ok(Advanced::LeaseLost);
-        }
-        for (hash, text) in &self.blobs {
-            blobs::put(tx, hash, text).await?;
-        }
+        };
         let mut state = State::clone(&self.state);
-        let (mut seq, mut effects) = (self.seq, Vec::new());
-        for event in self.events(tx).await? {
+        let (mut seq, mut effects, mut rows) = (self.seq, Vec::new(), Vec::new());
+        let mut recorded = Step::default();
+        for cause in causes {
             let before = state.clone();
-            let step = step(&mut state, event);
-            let rows = projection::rows(&self.key, seq + 1, &before, &step, &state);
-            seq = journal::append_step(tx, self.key.run, seq, &step, self.at).await?;
-            let target = Target { key: &self.key, destination: &self.destination, at: self.at };
-            projection::write(tx, &target, &rows, &state).await?;
+            let step = step(&mut state, cause);
+            rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
+            seq += i64::try_from(step.events.len()).unwrap_or(0);
+            recorded.events.extend(step.events);
             effects.extend(step.effects.into_iter().map(Committed));
         }
-        if seq == self.seq {
-            // Woken for nothing: the claim set the row to running, the fold knows better.
-            let target = Target { key: &self.key, destination: &self.destination, at: self.at };
-            projection::write(tx, &target, &[], &state).await?;
+        let status = state.status();
+        let ended_at = status.is_final().then(|| millis(self.at));
+        let reached = Reached { state: status.as_str(), ended_at };
+        let Some(more) = runs::advance(tx, self.key.run, &self.owner, reached).await? else {
+            return Ok(Advanced::LeaseLost);
+        };
+        if !self.blobs.is_empty() {
+            blobs::put(tx, &self.blobs).await?;
         }
-        Ok(Advanced::Done { state: Box::new(state), seq, effects })
+        if !recorded.events.is_empty() {
+            journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
+        }
+        let target = Target { key: &self.key, destination: &self.destination, at: self.at };
+        projection::write(tx, &target, &rows).await?;
+        Ok(Advanced::Done { state: Box::new(state), seq, effects, more })
     }
 }
 
 impl Advance {
-    /// The events of this transaction: at a safe boundary, those who may join come before the cause.
-    async fn events(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
-        match &self.cause {
-            Cause::Signals => self.take_signals(tx).await,
-            Cause::Event(event @ Event::ToolFinished { .. }) if self.is_boundary() => {
+    /// The causes of this transaction: at a safe boundary, those who may join come first. None: the lease is lost.
+    async fn causes(&self, tx: &mut Tx) -> Result<Option<Vec<Event>>, StoreError> {
+        let takes = matches!(self.cause, Cause::Signals) || self.is_boundary();
+        // What is taken here must not be lost to a process that no longer drives the run.
+        if takes && !runs::is_owned(tx, self.key.run, &self.owner).await? {
+            return Ok(None);
+        }
+        let events = match &self.cause {
+            Cause::Signals => self.take_signals(tx).await?,
+            Cause::Event(event @ Event::ToolFinished { .. }) if takes => {
                 let mut events = self.take_joining(tx).await?;
                 events.push(event.clone());
-                Ok(events)
+                events
             }
-            Cause::Event(event) => Ok(vec![event.clone()]),
-        }
+            Cause::Event(event) => vec![event.clone()],
+        };
+        Ok(Some(events))
     }
 
     /// The last open call is about to be settled, and the model will be asked next.

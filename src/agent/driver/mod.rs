@@ -38,7 +38,10 @@ const COMMIT_RETRY_MAX: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The run is over.
-    Ended,
+    Ended {
+        /// Another one waits in the lane.
+        more: bool,
+    },
     /// The run waits for a person.
     Waiting,
     /// The daemon stops: the run goes on at the next start.
@@ -65,6 +68,7 @@ pub struct Driver {
     seq: i64,
     material: Option<Arc<Material>>,
     work: Work,
+    more: bool,
     blobs: Vec<(String, String)>,
 }
 
@@ -86,6 +90,7 @@ impl Driver {
             seq: claimed.folded.replay.seq,
             material: None,
             work: Work::default(),
+            more: false,
             blobs: Vec::new(),
         })
     }
@@ -110,7 +115,7 @@ impl Driver {
                 Status::Running => {}
                 Status::Waiting | Status::Queued => return Ok(Outcome::Waiting),
                 Status::Completed | Status::Cancelled | Status::Failed | Status::Withdrawn | Status::Joined => {
-                    return Ok(Outcome::Ended);
+                    return Ok(Outcome::Ended { more: self.more });
                 }
             }
             cause = tokio::select! {
@@ -206,7 +211,8 @@ impl Driver {
             };
             match self.ports.store.write(advance).await {
                 Ok(Advanced::LeaseLost) => return Ok(None),
-                Ok(Advanced::Done { state, seq, effects }) => {
+                Ok(Advanced::Done { state, seq, effects, more }) => {
+                    self.more = more;
                     self.state = Arc::from(state);
                     self.seq = seq;
                     self.blobs.clear();
