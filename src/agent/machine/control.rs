@@ -36,8 +36,7 @@ pub(super) fn on_soft_limit(run: &mut Active) -> Vec<Effect> {
 
 /// The code that drove this run panicked: it is told and over, and no other run is touched.
 pub(super) fn on_panic(run: &mut Active, message: &str) -> Vec<Effect> {
-    crate::agent::machine::tools::close_batch(run, texts::INTERRUPTED);
-    run.phase = Phase::Replied;
+    ending::close(run, texts::INTERRUPTED);
     vec![
         Effect::Reply(Reply::Notice { text: texts::panicked(message) }),
         Effect::End(End::Failed { why: "panic".to_owned() }),

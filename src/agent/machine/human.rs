@@ -3,7 +3,7 @@
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
 use crate::agent::machine::state::{Active, Paused, Phase, Progress};
-use crate::agent::machine::{resume, texts, tools};
+use crate::agent::machine::{ending, resume, texts, tools};
 use crate::domain::ids::CallId;
 
 /// The run waits from here on.
@@ -141,7 +141,6 @@ fn run_again(run: &mut Active, id: &CallId) -> Vec<Effect> {
 }
 
 fn give_up(run: &mut Active) -> Vec<Effect> {
-    tools::close_batch(run, texts::GIVEN_UP_CALL);
-    run.phase = Phase::Replied;
+    ending::close(run, texts::GIVEN_UP_CALL);
     vec![Effect::Reply(Reply::Notice { text: texts::GIVEN_UP.to_owned() }), Effect::End(End::GivenUp)]
 }

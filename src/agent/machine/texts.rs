@@ -1,6 +1,6 @@
 //! Every sentence that a run itself says, to people and to the model, in one place.
 
-use crate::agent::machine::event::{Limits, Question, Steered};
+use crate::agent::machine::event::{CancelReason, Limits, Question, Steered};
 use crate::domain::ids::UserId;
 use crate::model::error::ErrorClass;
 
@@ -29,6 +29,14 @@ pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longe
 /// For the model: the last turn, because of iterations.
 pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
      plainly what has been done, what has not, and what should happen next.";
+
+/// For the model: what cut a call off, when somebody or a limit ended the run.
+pub(super) fn stopped(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => STOPPED,
+        CancelReason::HardLimit => INTERRUPTED,
+    }
+}
 
 /// The answer, with a word about it if it was cut off.
 pub(super) fn answer(text: &str, cut_off: bool) -> String {
