@@ -28,9 +28,7 @@ pub(super) fn on_resumed(run: &mut Active, system: &Digest, was_suspended: bool)
         Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => return Vec::new(),
         Phase::Calling(_) | Phase::Acting(_) => {}
     }
-    if let Phase::Calling(call) = &run.phase {
-        run.usage.input_tokens += call.input_estimate;
-    }
+    run.lose_call();
     if let Some(reason) = run.cancel {
         return ending::cancelled(run, reason);
     }
@@ -51,6 +49,7 @@ pub(super) fn on_mismatch(run: &mut Active, mismatch: &JournalMismatch) -> Vec<E
     match &run.phase {
         Phase::Done(_) => vec![Effect::Ignored { why: "the run is over" }],
         Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied => {
+            run.lose_call();
             vec![Effect::AskHuman(Question::Mismatch(mismatch.clone()))]
         }
     }
