@@ -32,12 +32,20 @@ pub(super) fn close(run: &mut Active, unsettled: &str) {
 /// Ends a run whose end somebody, or a limit, wants. What was done stays in the history, in whole pairs.
 pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     close(run, texts::stopped(reason));
+    run.cancel = Some(reason);
+    let end = Effect::End(end_of(run));
     match reason {
-        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => vec![Effect::End(End::Cancelled)],
-        CancelReason::HardLimit => vec![
-            Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }),
-            Effect::End(End::Failed { why: "hard_limit".to_owned() }),
-        ],
+        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => vec![end],
+        CancelReason::HardLimit => vec![Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }), end],
+    }
+}
+
+/// The end of a run that has nothing left to do.
+pub(super) fn end_of(run: &Active) -> End {
+    match run.cancel {
+        Some(CancelReason::Stopped { .. } | CancelReason::Interrupted { .. }) => End::Cancelled,
+        Some(CancelReason::HardLimit) => End::Failed { why: "hard_limit".to_owned() },
+        None => End::Completed,
     }
 }
 
