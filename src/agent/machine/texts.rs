@@ -1,6 +1,6 @@
 //! Every sentence that a run itself says, to people and to the model, in one place.
 
-use crate::agent::machine::event::{CancelReason, Limits, Question, Steered};
+use crate::agent::machine::event::{CancelReason, JournalMismatch, Limits, Question, Steered};
 use crate::domain::ids::UserId;
 use crate::model::error::ErrorClass;
 
@@ -106,6 +106,14 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
 pub(super) fn panicked(message: &str) -> String {
     let first: String = message.lines().next().unwrap_or_default().chars().take(200).collect();
     format!("Something broke inside me while I worked on this, and I stopped: {first}. The log has the details.")
+}
+
+/// What the person is told when the record of a run's beginning is lost.
+pub(super) fn lost_beginning(mismatch: &JournalMismatch) -> String {
+    format!(
+        "I was interrupted on this, and my record of it does not add up ({mismatch}). I can't tell what was done, so I \
+         have stopped. Please look, and send it again if it is still needed."
+    )
 }
 
 /// The words of a question; the decisions it offers are listed by number beneath.
