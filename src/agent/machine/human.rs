@@ -30,8 +30,11 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
     if answer.question.is_some_and(|number| number != run.questions) {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     }
-    run.crashes = 0;
     let question = question.clone();
+    if !matches!(question, Question::PromptChanged { .. }) {
+        // Somebody has looked at where it stands; a word about the prompt does not say so.
+        run.crashes = 0;
+    }
     match &question {
         Question::Asked { call, .. } => {
             unpause(run);

@@ -37,11 +37,12 @@ pub(super) fn on_resumed(run: &mut Active, system: &Digest, was_suspended: bool)
     if !was_suspended {
         run.crashes += 1;
     }
-    if run.crashes >= CRASHES_MAX {
-        return vec![Effect::AskHuman(Question::CrashLoop)];
-    }
+    // First, because the answer to the other question says nothing about it.
     if run.system_seen != *system {
         return vec![Effect::AskHuman(Question::PromptChanged { system: system.clone() })];
+    }
+    if run.crashes >= CRASHES_MAX {
+        return vec![Effect::AskHuman(Question::CrashLoop)];
     }
     reopen(run)
 }
