@@ -45,13 +45,14 @@ pub(super) fn answer(text: &str, cut_off: bool) -> String {
 
 /// Row A6: the words and the new limit.
 pub(super) fn more_iterations(limits: &Limits) -> (String, u32) {
-    let granted = limits.iterations.saturating_add(limits.iterations_step).min(limits.iterations_cap);
+    let raised = limits.iterations.saturating_add(limits.iterations_step).min(limits.iterations_cap);
+    let granted = raised.max(limits.iterations);
     let text = if granted > limits.iterations {
         format!("Granted: up to {granted} steps in all.")
     } else {
         format!("Not granted: {granted} steps are the most. Finish with what you have.")
     };
-    (text, granted.max(limits.iterations))
+    (text, granted)
 }
 
 /// A message that joined on the way; another person's carries their name.
