@@ -19,7 +19,7 @@ pub mod texts;
 mod tools;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::VecDeque;
 
