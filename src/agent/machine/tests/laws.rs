@@ -16,12 +16,12 @@ use crate::agent::machine::{Replay, apply, step};
 use crate::domain::ids::{CallId, RunId};
 use crate::model::error::ErrorClass;
 
-fn choices() -> impl Strategy<Value = Vec<(u8, u8)>> {
+pub(crate) fn choices() -> impl Strategy<Value = Vec<(u8, u8)>> {
     vec(any::<(u8, u8)>(), 0..40)
 }
 
 /// Any event at all, plausible or not.
-fn any_event() -> impl Strategy<Value = Event> {
+pub(crate) fn any_event() -> impl Strategy<Value = Event> {
     let call = || CallId("1.0".to_owned());
     let mismatch = JournalMismatch { seq: 2, expected: "a".to_owned(), actual: "b".to_owned() };
     let fixed = vec![

@@ -4,7 +4,7 @@ mod ends;
 mod human;
 mod ladder;
 mod late;
-mod laws;
+pub(crate) mod laws;
 mod limits;
 mod replay;
 mod reply;
@@ -220,7 +220,7 @@ pub(crate) fn fails(class: ErrorClass) -> Event {
     Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms: None }
 }
 
-fn finished(call: &str, outcome: ToolOutcome) -> Event {
+pub(crate) fn finished(call: &str, outcome: ToolOutcome) -> Event {
     Event::ToolFinished { call: CallId(call.to_owned()), outcome }
 }
 
@@ -232,7 +232,7 @@ fn stopped_tool(call: &str) -> Event {
     finished(call, ToolOutcome::Interrupted)
 }
 
-fn asks(call: &str, question: &str) -> Event {
+pub(crate) fn asks(call: &str, question: &str) -> Event {
     finished(call, ToolOutcome::Ask { question: question.to_owned() })
 }
 
@@ -265,6 +265,6 @@ pub(crate) fn crash() -> Event {
     Event::Resumed { system: system(1) }
 }
 
-fn panic() -> Event {
+pub(crate) fn panic() -> Event {
     Event::Panicked { message: "index out of bounds\nmore".to_owned() }
 }
