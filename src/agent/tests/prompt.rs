@@ -87,7 +87,7 @@ fn from_turn_to_turn_only_what_follows_the_tail_is_new() {
         let (requests, transcript) = turn(&material(history.clone(), minute));
         let request = requests.last().unwrap();
         if let Some(before) = before {
-            let tail = before.messages.iter().position(|message| has_context(message)).unwrap();
+            let tail = before.messages.iter().position(has_context).unwrap();
             assert_eq!((&request.system, &request.tools), (&before.system, &before.tools));
             assert!(request.messages.starts_with(&before.messages[..tail]), "turn {minute}");
         }
