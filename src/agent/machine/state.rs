@@ -313,6 +313,13 @@ impl Active {
         ModelCall { purpose, model: self.model, label, delay_ms: 0, failures: 0, digest, input_estimate }
     }
 
+    /// Nobody will learn what the model call in flight cost: its estimate stands in.
+    pub fn lose_call(&mut self) {
+        if let Phase::Calling(call) = &self.phase {
+            self.usage.input_tokens += call.input_estimate;
+        }
+    }
+
     /// Is it over?
     #[must_use]
     pub fn end(&self) -> Option<&End> {
