@@ -9,7 +9,7 @@ use crate::agent::machine::state::{State, Status};
 use crate::agent::machine::{Replay, Step, step};
 use crate::domain::ids::{RunId, SessionId};
 use crate::store::error::StoreError;
-use crate::store::journal::{EventRow, NewEvent, append, list};
+use crate::store::journal::{EventRow, append, list};
 use crate::store::{Tx, millis, runs};
 
 /// The version of the encoding that this Hob writes.
@@ -19,9 +19,9 @@ pub const VERSION: i64 = 1;
 ///
 /// # Errors
 /// Never for events that the machine knows: they are plain data.
-pub fn encode(event: &Event, seq: i64) -> Result<NewEvent, StoreError> {
+pub fn encode(event: &Event, seq: i64, at: Timestamp) -> Result<EventRow, StoreError> {
     let body = serde_json::to_string(event).map_err(|error| StoreError::Database(error.to_string()))?;
-    Ok(NewEvent { seq, kind: event.kind(), body })
+    Ok(EventRow { seq, kind: event.kind().to_owned(), version: VERSION, body, at: millis(at) })
 }
 
 /// The event in a row, of this version or an older one.
@@ -63,9 +63,9 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
 /// # Errors
 /// When somebody else has appended to the run, or the database fails.
 pub async fn append_step(tx: &mut Tx, run: RunId, seq: i64, step: &Step, at: Timestamp) -> Result<i64, StoreError> {
-    let rows = step.events.iter().zip(seq + 1..).map(|(event, seq)| encode(event, seq));
+    let rows = step.events.iter().zip(seq + 1..).map(|(event, seq)| encode(event, seq, at));
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
-    append(tx, run, VERSION, &rows, millis(at)).await?;
+    append(tx, run, &rows).await?;
     Ok(rows.last().map_or(seq, |row| row.seq))
 }
 

@@ -7,7 +7,7 @@ use crate::store::Tx;
 use crate::store::error::StoreError;
 
 /// One stored event.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EventRow {
     /// 1 for a run's first.
     pub seq: i64,
@@ -21,29 +21,17 @@ pub struct EventRow {
     pub at: i64,
 }
 
-/// An event about to be appended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NewEvent {
-    /// 1 for a run's first.
-    pub seq: i64,
-    /// What kind of event it is.
-    pub kind: &'static str,
-    /// Its bytes.
-    pub body: String,
-}
-
 /// Appends events in one statement. Their numbers must be the next: a second writer of one run fails here.
 ///
 /// # Errors
 /// When a number is taken, or the database fails.
-pub async fn append(tx: &mut Tx, run: RunId, version: i64, events: &[NewEvent], at: i64) -> Result<(), StoreError> {
+pub async fn append(tx: &mut Tx, run: RunId, events: &[EventRow]) -> Result<(), StoreError> {
     let events = serde_json::to_string(events).map_err(|error| StoreError::Database(error.to_string()))?;
     sqlx::query!(
         "INSERT INTO run_events (run_id, seq, kind, version, body, at)
-         SELECT $1, value ->> 'seq', value ->> 'kind', $2, value ->> 'body', $3 FROM json_each($4)",
+         SELECT $1, value ->> 'seq', value ->> 'kind', value ->> 'version', value ->> 'body', value ->> 'at'
+         FROM json_each($2)",
         run,
-        version,
-        at,
         events
     )
     .execute(&mut *tx)
