@@ -38,7 +38,10 @@ pub fn apply(state: &mut State, event: &Event) -> Vec<Effect> {
 }
 
 fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
-    let was_suspended = std::mem::replace(&mut run.suspended, matches!(event, Event::Suspended));
+    let was_suspended = run.suspended;
+    // Words from outside may come before a process takes the run up again: they make no crash of a good stop.
+    let taken_up = matches!(event, Event::Resumed { .. } | Event::Mismatched(_));
+    run.suspended = matches!(event, Event::Suspended) || (was_suspended && !taken_up);
     match event {
         Event::ModelAsked { .. } | Event::ToolStarted { .. } | Event::Replied(_) => ending::on_started(run, event),
         Event::HumanAsked(question) => human::on_asked(run, question),

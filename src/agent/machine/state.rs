@@ -61,7 +61,7 @@ pub struct Active {
     pub system_seen: Digest,
     /// How often the process died since something new was learnt.
     pub crashes: u32,
-    /// The daemon stopped in good order after the last event: the next resumption follows no crash.
+    /// The daemon stopped in good order: the next resumption follows no crash.
     pub suspended: bool,
     /// How many questions were asked; the last one's number.
     pub questions: u32,

@@ -120,6 +120,33 @@ fn a_stop_in_good_order_is_no_crash() {
 }
 
 #[test]
+fn a_word_from_outside_makes_no_crash_of_a_good_stop() {
+    let mut run = Script::begun();
+    run.on(crash());
+    run.on(crash());
+    run.check(Event::Suspended, &[]);
+    run.check(Event::SoftLimit, &[]);
+    run.check(answers("hm"), &["ignored: nothing was asked"]);
+    run.check(crash(), &["ask a/one WrapUpTime"]);
+    run.check(crash(), &["human crash loop"]);
+
+    let mut stopped = Script::acting(&["look", "send"]);
+    stopped.check(Event::Suspended, &[]);
+    stopped.check(stop(), &["abort 1.0 1.1"]);
+    stopped.check(crash(), &["end Cancelled"]);
+
+    let mut mismatch = Script::begun();
+    mismatch.on(crash());
+    mismatch.on(crash());
+    mismatch.on(Event::Suspended);
+    mismatch.check(mismatched(), &["human mismatch 3"]);
+    mismatch.on(answers("carry on"));
+    mismatch.on(crash());
+    mismatch.on(crash());
+    mismatch.check(crash(), &["human crash loop"]);
+}
+
+#[test]
 fn a_suspended_call_with_side_effects_is_as_doubtful_as_any() {
     let mut run = Script::acting(&["send"]);
     run.check(Event::Suspended, &[]);
