@@ -32,6 +32,9 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// Another process drives the run now: nothing was stored.
+    #[error("another process drives the run now")]
+    LeaseLost,
     /// The writer has stopped.
     #[error("the database is closed")]
     Closed,
@@ -51,9 +54,12 @@ impl StoreError {
             Self::Full | Self::Busy(_) => true,
             // An I/O error (SQLITE_IOERR) may be a disk that comes back; giving up would lose work.
             Self::Database(_) => true,
-            Self::ReadOnly(_) | Self::Newer { .. } | Self::Inconsistent { .. } | Self::Closed | Self::Migration(_) => {
-                false
-            }
+            Self::ReadOnly(_)
+            | Self::Newer { .. }
+            | Self::Inconsistent { .. }
+            | Self::LeaseLost
+            | Self::Closed
+            | Self::Migration(_) => false,
         }
     }
 
@@ -73,6 +79,7 @@ impl StoreError {
             Self::ReadOnly(what) => Self::ReadOnly(what.clone()),
             Self::Newer { found, known } => Self::Newer { found: *found, known: *known },
             Self::Inconsistent { table, id, what } => Self::Inconsistent { table, id: id.clone(), what: what.clone() },
+            Self::LeaseLost => Self::LeaseLost,
             Self::Closed => Self::Closed,
             Self::Migration(what) => Self::Migration(what.clone()),
             Self::Database(what) => Self::Database(what.clone()),

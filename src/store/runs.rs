@@ -28,6 +28,8 @@ pub struct ActiveRun {
     pub user: UserId,
     /// `running` or `waiting`.
     pub state: String,
+    /// A word for it is on its way: what it waits for may have come already.
+    pub signalled: bool,
 }
 
 /// Puts a message's run at the end of its lane.
@@ -118,7 +120,8 @@ pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Res
 pub async fn find_active(tx: &mut Tx, session: SessionId) -> Result<Option<ActiveRun>, StoreError> {
     let run = sqlx::query_as!(
         ActiveRun,
-        r#"SELECT id AS "id!: RunId", user_id AS "user!: UserId", state
+        r#"SELECT id AS "id!: RunId", user_id AS "user!: UserId", state,
+                  EXISTS (SELECT 1 FROM signals s WHERE s.run_id = runs.id AND s.taken = 0) AS "signalled!: bool"
            FROM runs WHERE session_id = $1 AND state IN ('running', 'waiting')"#,
         session
     )
@@ -181,21 +184,6 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
     .execute(&mut *tx)
     .await?;
     Ok(())
-}
-
-/// Is `owner` still the one who drives the run? Checked in every transaction of a driver.
-///
-/// # Errors
-/// When the database fails.
-pub async fn is_owned(tx: &mut Tx, run: RunId, owner: &str) -> Result<bool, StoreError> {
-    let owned = sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND lease_owner = $2) AS "owned!: bool""#,
-        run,
-        owner
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(owned)
 }
 
 /// Writes the state that the fold has reached. Only a running run keeps its lease.

@@ -32,7 +32,7 @@ impl<T> Committed<T> {
 pub(super) enum Cause {
     /// The world said something.
     Event(Event),
-    /// There may be signals.
+    /// Nothing but that there may be signals.
     Signals,
 }
 
@@ -50,11 +50,13 @@ pub(super) struct Advance {
 }
 
 /// What came of it.
-pub(super) enum Advanced {
-    /// It is committed; `more`: another run waits in the lane.
-    Done { state: Box<State>, seq: i64, effects: Vec<Committed<Effect>>, more: bool },
-    /// Another process drives the run now: nothing was stored.
-    LeaseLost,
+pub(super) struct Advanced {
+    pub(super) state: State,
+    /// The number of the last event.
+    pub(super) seq: i64,
+    pub(super) effects: Vec<Committed<Effect>>,
+    /// Another run waits in the lane.
+    pub(super) more: bool,
 }
 
 #[async_trait]
@@ -62,13 +64,13 @@ impl Statement for Advance {
     type Output = Advanced;
 
     async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
-        let Some(causes) = self.causes(tx).await? else {
-            return Ok(Advanced::LeaseLost);
-        };
         let mut state = State::clone(&self.state);
         let (mut seq, mut effects, mut rows) = (self.seq, Vec::new(), Vec::new());
         let mut recorded = Step::default();
-        for cause in causes {
+        for cause in self.events(tx).await? {
+            if state.status().is_final() {
+                break;
+            }
             let before = state.clone();
             let step = step(&mut state, cause);
             rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
@@ -79,9 +81,8 @@ impl Statement for Advance {
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
         let reached = Reached { state: status.as_str(), ended_at };
-        let Some(more) = runs::advance(tx, self.key.run, &self.owner, reached).await? else {
-            return Ok(Advanced::LeaseLost);
-        };
+        // Whoever has lost the lease takes nothing with them: the whole transaction is void.
+        let more = runs::advance(tx, self.key.run, &self.owner, reached).await?.ok_or(StoreError::LeaseLost)?;
         if !self.blobs.is_empty() {
             blobs::put(tx, &self.blobs).await?;
         }
@@ -90,28 +91,30 @@ impl Statement for Advance {
         }
         let target = Target { key: &self.key, destination: &self.destination, at: self.at };
         projection::write(tx, &target, &rows).await?;
-        Ok(Advanced::Done { state: Box::new(state), seq, effects, more })
+        Ok(Advanced { state, seq, effects, more })
     }
 }
 
 impl Advance {
-    /// The causes of this transaction: at a safe boundary, those who may join come first. None: the lease is lost.
-    async fn causes(&self, tx: &mut Tx) -> Result<Option<Vec<Event>>, StoreError> {
-        let takes = matches!(self.cause, Cause::Signals) || self.is_boundary();
-        // What is taken here must not be lost to a process that no longer drives the run.
-        if takes && !runs::is_owned(tx, self.key.run, &self.owner).await? {
-            return Ok(None);
-        }
-        let events = match &self.cause {
-            Cause::Signals => self.take_signals(tx).await?,
-            Cause::Event(event @ Event::ToolFinished { .. }) if takes => {
-                let mut events = self.take_joining(tx).await?;
-                events.push(event.clone());
-                events
-            }
-            Cause::Event(event) => vec![event.clone()],
+    /// The events of this transaction. What people said up to now goes before what the world says now: a stop that is
+    /// committed is carried out, whatever else comes and however often the process dies. At a safe boundary, those who
+    /// may join come next.
+    async fn events(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
+        let mut events = self.take_signals(tx).await?;
+        let Cause::Event(event) = &self.cause else {
+            return Ok(events);
         };
-        Ok(Some(events))
+        if matches!(event, Event::Begun(_) | Event::Mismatched(_)) {
+            // These open the run, or close it for anything but an answer: nothing can be said to it before.
+            events.insert(0, event.clone());
+            return Ok(events);
+        }
+        let ends = events.iter().any(|event| matches!(event, Event::CancelRequested(_)));
+        if matches!(event, Event::ToolFinished { .. }) && self.is_boundary() && !ends {
+            events.extend(self.take_joining(tx).await?);
+        }
+        events.push(event.clone());
+        Ok(events)
     }
 
     /// The last open call is about to be settled, and the model will be asked next.

@@ -210,10 +210,10 @@ impl Driver {
                 at: self.ports.clock.now(),
             };
             match self.ports.store.write(advance).await {
-                Ok(Advanced::LeaseLost) => return Ok(None),
-                Ok(Advanced::Done { state, seq, effects, more }) => {
+                Err(StoreError::LeaseLost) => return Ok(None),
+                Ok(Advanced { state, seq, effects, more }) => {
                     self.more = more;
-                    self.state = Arc::from(state);
+                    self.state = Arc::new(state);
                     self.seq = seq;
                     self.blobs.clear();
                     return Ok(Some(effects));
@@ -221,8 +221,9 @@ impl Driver {
                 Err(error) if error.is_passing() && !self.line.cut.is_cancelled() => {
                     tracing::warn!(run = %self.key.run, %error, "the run's next step could not be stored; trying again");
                     tokio::select! {
-                        () = tokio::time::sleep(wait) => {}
+                        biased;
                         () = self.line.cut.cancelled() => return Err(error),
+                        () = tokio::time::sleep(wait) => {}
                     }
                     wait = (wait * 2).min(COMMIT_RETRY_MAX);
                 }
