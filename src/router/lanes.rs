@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::agent::driver::{Claim, Claimed, Driver, Line, Outcome, Reload, bury};
+use crate::agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload, bury};
 use crate::agent::ports::Ports;
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::ChannelKind;
@@ -186,8 +186,15 @@ impl Inner {
 
     /// Claims the next run and drives it to where it rests; a panic ends that run and no other.
     async fn run_next(self: &Arc<Self>, session: SessionId, signal: Arc<Notify>) -> Result<(), StoreError> {
-        let Some(claimed) = self.ports.store.write(Claim { session, lease: self.lease() }).await? else {
-            return Ok(());
+        let claimed = match self.ports.store.write(Claim { session, lease: self.lease() }).await? {
+            Found::Run(claimed) => *claimed,
+            Found::Nothing => return Ok(()),
+            Found::WrittenOff { run, why } => {
+                tracing::error!(%run, why, "agent_run.failed: its journal cannot be read");
+                self.ports.watcher.said(session);
+                self.mark_again(session);
+                return Ok(());
+            }
         };
         let key = claimed.key.clone();
         let span = tracing::info_span!("run", run = %key.run);

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{Event, Steered};
+use crate::agent::machine::event::{Event, Steered, ToolOutcome};
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::{self, Target};
@@ -110,7 +110,7 @@ impl Advance {
             return Ok(events);
         }
         let ends = events.iter().any(|event| matches!(event, Event::CancelRequested(_)));
-        if matches!(event, Event::ToolFinished { .. }) && self.is_boundary() && !ends {
+        if settles(event) && self.is_boundary() && !ends {
             events.extend(self.take_joining(tx).await?);
         }
         events.push(event.clone());
@@ -120,7 +120,10 @@ impl Advance {
     /// The last open call is about to be settled, and the model will be asked next.
     fn is_boundary(&self) -> bool {
         self.state.active().is_some_and(|active| match &active.phase {
-            Phase::Acting(batch) => active.cancel.is_none() && batch.started().count() == 1,
+            Phase::Acting(batch) => {
+                let person_is_next = batch.asking().is_some() || batch.doubtful().is_some();
+                active.cancel.is_none() && batch.started().count() == 1 && !person_is_next
+            }
             Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => false,
         })
     }
@@ -151,4 +154,9 @@ impl Advance {
         }
         Ok(events)
     }
+}
+
+/// Is this the end of a tool after which the model can be asked?
+fn settles(event: &Event) -> bool {
+    matches!(event, Event::ToolFinished { outcome, .. } if !matches!(outcome, ToolOutcome::Ask { .. }))
 }

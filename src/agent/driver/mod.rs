@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
-pub use crate::agent::driver::claim::{Claim, Claimed, Reload};
+pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::Effect;
@@ -137,6 +137,10 @@ impl Driver {
 
     /// What this process tells the run first: that it begins, that it does not add up, or that it goes on.
     async fn first_cause(&mut self, claimed: Claimed) -> Result<Cause, StoreError> {
+        if let Some(mismatch) = claimed.folded.replay.mismatch() {
+            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
+            return Ok(Cause::Event(Event::Mismatched(mismatch)));
+        }
         if let State::Queued(accepted) = &*self.state {
             let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &claimed.facts);
             let session = &claimed.session;
@@ -155,13 +159,9 @@ impl Driver {
                 at: self.ports.clock.now(),
             })));
         }
-        if let Some(mismatch) = claimed.folded.replay.mismatch() {
-            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
-            return Ok(Cause::Event(Event::Mismatched(mismatch)));
-        }
         let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
         if waits {
-            // Nothing died here: a person's word has come.
+            // A person's word has come. It is also their word to go on with the prompt that the run began with.
             return Ok(Cause::Signals);
         }
         tracing::info!(run = %self.key.run, "agent_run.resumed");
