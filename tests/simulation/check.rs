@@ -102,16 +102,14 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
     let said: Vec<(String, Option<i64>)> =
         sqlx::query_as("SELECT key, run_id FROM outbox ORDER BY id").fetch_all(&mut *tx).await.unwrap();
     let mut wrong = Vec::new();
-    for acked in world.state().acked.iter() {
-        let known =
-            acked.inbound.sender.external_id == OWNER || MEMBERS.contains(&acked.inbound.sender.external_id.as_str());
-        let place = &acked.inbound.conversation;
-        let stored = rows.iter().any(|row| {
-            row.account == place.account && row.chat == place.chat && row.external_id == acked.inbound.external_id
-        });
-        let new = matches!(acked.inbound.happening, Happening::Posted { .. } | Happening::Pressed { .. });
-        if new && stored != known {
-            wrong.push(format!("{} was acknowledged; stored: {stored}", acked.inbound.external_id));
+    for acked in &world.state().acked {
+        let (place, who) = (&acked.conversation, acked.sender.external_id.as_str());
+        let stored = rows
+            .iter()
+            .any(|row| row.account == place.account && row.chat == place.chat && row.external_id == acked.external_id);
+        let new = matches!(acked.happening, Happening::Posted { .. } | Happening::Pressed { .. });
+        if new && stored != (who == OWNER || MEMBERS.contains(&who)) {
+            wrong.push(format!("{} was acknowledged; stored: {stored}", acked.external_id));
         }
     }
     let mut answers = 0;
@@ -257,7 +255,10 @@ async fn history(tx: &mut Tx, told: &[Told]) -> Vec<String> {
         wrong.push(format!("calls without a result at the end: {open:?}"));
     }
     for told in told {
-        for text in &told.joined {
+        for (user, text) in &told.joined {
+            if *user != told.row.user_id {
+                wrong.push(format!("run {}: {text:?} of another person joined it", told.row.id));
+            }
             if !texts.get(&told.row.id).is_some_and(|said| said.iter().any(|words| words.contains(text))) {
                 wrong.push(format!("run {}: {text:?} joined it and is nowhere", told.row.id));
             }

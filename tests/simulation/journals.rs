@@ -15,7 +15,6 @@ use hob::store::{Tx, journal};
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub(crate) struct RunRow {
     pub(crate) id: i64,
-    pub(crate) session_id: i64,
     pub(crate) inbound_id: i64,
     pub(crate) user_id: i64,
     pub(crate) sender_id: i64,
@@ -41,14 +40,14 @@ pub(crate) struct Told {
     pub(crate) run_again: BTreeMap<String, usize>,
     /// What was started after somebody had ended the run.
     pub(crate) started_after_cancel: Vec<&'static str>,
-    /// Words that joined.
-    pub(crate) joined: Vec<String>,
+    /// Words that joined, and whose.
+    pub(crate) joined: Vec<(i64, String)>,
     pub(crate) kinds: Vec<&'static str>,
 }
 
 pub(crate) async fn list(tx: &mut Tx) -> Vec<Told> {
     let rows: Vec<RunRow> = sqlx::query_as(
-        "SELECT r.id, r.session_id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner
+        "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner
          FROM runs r JOIN inbound i ON i.id = r.inbound_id ORDER BY r.id",
     )
     .fetch_all(&mut *tx)
@@ -100,7 +99,7 @@ impl Told {
         }
         match event {
             Event::Accepted(accepted) => self.principal = Some(accepted.principal.user.0),
-            Event::Steered(steered) => self.joined.push(steered.text.clone()),
+            Event::Steered(steered) => self.joined.push((steered.principal.user.0, steered.text.clone())),
             Event::HumanAsked(_) => self.questions.push(seq),
             Event::Replied(reply) => self.replies.push((seq, reply.clone())),
             Event::Ended(_) => self.ends += 1,

@@ -61,15 +61,11 @@ pub(crate) fn live(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> 
             end = lived(world, path, life, last) => end,
         };
         world.note(format!("life over: {end:?}"));
-        end_time(world);
+        world.end();
         end
     });
     drop(runtime);
     end
-}
-
-fn end_time(world: &World) {
-    world.end();
 }
 
 async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End {
@@ -104,7 +100,6 @@ async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End 
 pub(crate) struct Process {
     pub(crate) store: Store,
     pub(crate) lanes: Lanes,
-    pub(crate) delivery: Delivery,
     pub(crate) router: Arc<Router>,
     accounts: Vec<Arc<Account>>,
     tracker: TaskTracker,
@@ -176,10 +171,10 @@ impl Process {
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
             house: Arc::new(House { models, started: clock.now() }),
             lanes: lanes.clone(),
-            delivery: delivery.clone(),
+            delivery,
         });
         let outside = CancellationToken::new();
-        Ok(Self { store, lanes, delivery, router, accounts, tracker, outside, drain, cut })
+        Ok(Self { store, lanes, router, accounts, tracker, outside, drain, cut })
     }
 
     /// Lets the channels speak, and starts what happens from time to time.

@@ -18,7 +18,7 @@ mod story;
 mod tools;
 mod world;
 
-use seeds::run_seeds;
+use seeds::{run_in_parallel, run_seeds};
 
 #[test]
 fn the_same_seed_is_the_same_world() {
@@ -73,5 +73,5 @@ fn seed_from_environment() {
 fn many_seeds() {
     let from = seeds::number("HOB_SIM_FROM").unwrap_or(1_000);
     let count = seeds::number("HOB_SIM_SEEDS").unwrap_or(10_000);
-    run_seeds(from..from + count);
+    run_in_parallel(&(from..from + count));
 }

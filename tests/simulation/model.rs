@@ -46,7 +46,7 @@ impl Model {
             4..9 => ErrorClass::RateLimit,
             9..13 => ErrorClass::Network,
             13..16 => ErrorClass::Malformed,
-            16 => panic!("the scripted model panics"),
+            16 => panic!("simulated: the model panics"),
             17..20 => {
                 world.note(format!("{} stalls", self.label));
                 sleep(Duration::from_secs(7_200)).await;

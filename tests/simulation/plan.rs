@@ -55,9 +55,11 @@ pub(crate) fn sender_of(chat: &str) -> &'static str {
 pub(crate) fn lives(world: &World) -> Vec<Life> {
     let mut lives = Vec::new();
     let mut prompt = Life::long().prompt;
-    for _ in 0..world.below(5) {
+    let most = if world.chance(300) { 10 } else { 5 };
+    for _ in 0..world.below(most) {
         let when = if world.chance(500) { When::Before } else { When::After };
-        let mut life = Life::until(world.between(0, 45), when);
+        let far = if world.chance(500) { 12 } else { 45 };
+        let mut life = Life::until(world.below(far), when);
         if world.chance(250) {
             life.crash = None;
             life.stop_ms = Some(i64::try_from(world.between(1_000, 90_000)).unwrap_or(1_000));
@@ -75,10 +77,12 @@ pub(crate) fn lives(world: &World) -> Vec<Life> {
 
 /// Posts everything that people do in a random world, over a few minutes.
 pub(crate) fn people(world: &World) {
-    let length = world.between(5_000, 240_000);
-    for number in 0..world.between(3, 12) {
+    let busy = world.chance(500);
+    let length = if busy { world.between(5_000, 40_000) } else { world.between(5_000, 240_000) };
+    let places: &[&str] = if busy { &[GROUP, GROUP, "2"] } else { &["1", "2", "3", GROUP, GROUP, TERMINAL] };
+    for number in 0..world.between(3, 14) {
         let at = i64::try_from(world.below(length)).unwrap_or(0);
-        let chat = ["1", "2", "3", GROUP, GROUP, TERMINAL][usize::try_from(world.below(6)).unwrap_or(0)];
+        let chat = places[usize::try_from(world.below(places.len() as u64)).unwrap_or(0)];
         let who = if chat == GROUP { anybody(world) } else { sender_of(chat) };
         let who = if chat != TERMINAL && world.chance(20) { STRANGER } else { who };
         let text = words(world, number);

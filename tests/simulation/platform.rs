@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::channel::{Accepted, Channel, Intake, Progress};
+use hob::domain::channel::{Channel, Intake, Progress};
 use hob::domain::clock::Clock as _;
 use hob::domain::ids::RunId;
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
@@ -12,7 +12,7 @@ use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use tokio::time::sleep;
 
 use crate::plan::{self, GROUP};
-use crate::world::{Acked, Taken, World};
+use crate::world::{Taken, World};
 
 /// Hob's account on a platform.
 pub(crate) struct Account {
@@ -145,7 +145,7 @@ pub(crate) async fn feed(account: Arc<Account>, intake: Arc<dyn Intake>) {
                 "{} {} {:?}: {accepted:?}",
                 inbound.conversation.chat, inbound.external_id, inbound.happening
             ));
-            acks.push((key, Acked { inbound, ignored: accepted == Accepted::Ignored }));
+            acks.push((key, inbound));
         }
         sleep(Duration::from_millis(world.below(60))).await;
         let mut state = world.state();

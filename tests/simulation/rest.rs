@@ -11,7 +11,6 @@ use crate::world::World;
 /// A run that waits for somebody.
 #[derive(Debug, Clone, sqlx::FromRow)]
 pub(crate) struct Asking {
-    pub(crate) run: i64,
     pub(crate) channel: String,
     pub(crate) account: String,
     pub(crate) chat: String,
@@ -44,7 +43,7 @@ impl Statement for LookAround {
         let outbox =
             sqlx::query_scalar("SELECT count(*) FROM outbox WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
         let asking = sqlx::query_as(
-            "SELECT r.id AS run, i.channel, i.account, i.chat, p.external_id AS sender
+            "SELECT i.channel, i.account, i.chat, p.external_id AS sender
              FROM runs r JOIN inbound i ON i.id = r.inbound_id
              JOIN identities p ON p.user_id = r.user_id AND p.channel = i.channel AND p.account = i.account
              WHERE r.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)

@@ -27,6 +27,19 @@ pub(crate) fn run_seeds(seeds: Range<u64>) {
     );
 }
 
+/// Runs seeds on every core.
+pub(crate) fn run_in_parallel(seeds: &Range<u64>) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let each = (seeds.end - seeds.start).div_ceil(cores);
+    std::thread::scope(|scope| {
+        for core in 0..cores {
+            let from = seeds.start + core * each;
+            let through = (from + each).min(seeds.end);
+            scope.spawn(move || run_seeds(from..through));
+        }
+    });
+}
+
 /// A number from the environment.
 pub(crate) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()

@@ -41,14 +41,14 @@ impl Tool for Hand {
         let (run, call) = (invocation.run.0, invocation.call.0);
         sleep(Duration::from_millis(world.below(self.slow_ms))).await;
         if !world.is_calm() && world.chance(10) {
-            panic!("the tool panics before its effect");
+            panic!("simulated: before its effect");
         }
         world.note(format!("{} takes effect: run {run} call {call}", self.spec.schema.name));
         let idempotent = self.spec.idempotent;
         world.state().effects.push(Effect { run, call, user: invocation.principal.user.0, idempotent });
         sleep(Duration::from_millis(world.below(self.slow_ms))).await;
         if !world.is_calm() && world.chance(10) {
-            panic!("the tool panics after its effect");
+            panic!("simulated: after its effect");
         }
         if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) }
     }

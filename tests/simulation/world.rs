@@ -47,13 +47,6 @@ pub(crate) struct Taken {
     pub(crate) told: Option<(usize, u64)>,
 }
 
-/// What was promised to the platform: the update need not be delivered again.
-#[derive(Debug, Clone)]
-pub(crate) struct Acked {
-    pub(crate) inbound: Inbound,
-    pub(crate) ignored: bool,
-}
-
 #[derive(Default)]
 pub(crate) struct Process {
     /// Which life of Hob this is.
@@ -75,9 +68,10 @@ pub(crate) struct State {
     pub(crate) skew_ms: i64,
     /// The platforms and the models behave.
     pub(crate) calm: bool,
-    /// Everybody answers what Hob asks, at once or late.
+    /// By when they can be fetched: what no poll has acknowledged, with the account it is for.
     pub(crate) updates: BTreeMap<(i64, u64), (String, Inbound)>,
-    pub(crate) acked: Vec<Acked>,
+    /// The platform was told that it need not deliver these again.
+    pub(crate) acked: Vec<Inbound>,
     pub(crate) taken: Vec<Taken>,
     pub(crate) refused: Vec<i64>,
     pub(crate) effects: Vec<Effect>,
