@@ -196,9 +196,10 @@ impl Inner {
     async fn pause(&self, signal: &Notify, until: Timestamp) {
         let wait = Duration::try_from(until.duration_since(self.ports.clock.now())).unwrap_or(Duration::ZERO);
         tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = signal.notified() => {}
+            biased;
             () = self.ports.stop.cancelled() => {}
+            () = signal.notified() => {}
+            () = tokio::time::sleep(wait) => {}
         }
     }
 

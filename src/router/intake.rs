@@ -190,7 +190,8 @@ impl Take {
         }
         let active = runs::find_active(tx, arriving.session.id).await?;
         match &active {
-            Some(run) if run.state == "waiting" && arriving.principal.may_act_for(run.user) => {
+            // One word is enough: what comes after it, before the run goes on, is a message of its own.
+            Some(run) if is_asking(run) && arriving.principal.may_act_for(run.user) => {
                 let answer = Answer { by: arriving.principal.user, text: text.to_owned(), question: None };
                 self.answer(tx, &arriving, run.id, answer).await
             }
@@ -277,10 +278,14 @@ impl Take {
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
         let active = runs::find_active(tx, arriving.session.id).await?;
-        let open = Press::parse(token).and_then(|press| {
-            let run = active.filter(|run| run.id.0 == press.run && run.state == "waiting")?;
+        let meant = Press::parse(token).and_then(|press| {
+            let run = active.filter(|run| run.id.0 == press.run && is_asking(run))?;
             Some((press, run))
         });
+        let open = match meant {
+            Some((press, run)) if is_open(tx, &press).await? => Some((press, run)),
+            Some(_) | None => None,
+        };
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
             Some((_, run)) if !arriving.principal.may_act_for(run.user) => {
@@ -345,4 +350,15 @@ impl Take {
         respond::say(tx, &reply, &told, self.now).await?;
         Ok(Taken { accepted: Accepted::Committed, lane: Some(arriving.session.id), said: Some(arriving.session.id) })
     }
+}
+
+/// Does the run wait for a word that has not come yet?
+fn is_asking(run: &runs::ActiveRun) -> bool {
+    run.state == "waiting" && !run.signalled
+}
+
+/// Is the question under which a button was pressed the one that its run asks now?
+async fn is_open(tx: &mut Tx, press: &Press) -> Result<bool, StoreError> {
+    let folded = journal::load(tx, RunId(press.run)).await?;
+    Ok(folded.replay.state.active().is_some_and(|active| active.questions == press.question))
 }

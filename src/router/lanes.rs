@@ -132,8 +132,9 @@ impl Inner {
         let mut wait = RETRY;
         while let Some(signal) = self.look_again(session) {
             let permit = tokio::select! {
-                permit = Arc::clone(&self.permits).acquire_owned() => permit,
+                biased;
                 () = self.settings.drain.cancelled() => return self.leave(session),
+                permit = Arc::clone(&self.permits).acquire_owned() => permit,
             };
             match self.run_next(session, signal).await {
                 Ok(()) => wait = RETRY,
@@ -141,8 +142,9 @@ impl Inner {
                     tracing::warn!(%error, "the lane cannot go on; trying again");
                     self.mark_again(session);
                     tokio::select! {
-                        () = tokio::time::sleep(wait) => {}
+                        biased;
                         () = self.settings.drain.cancelled() => return self.leave(session),
+                        () = tokio::time::sleep(wait) => {}
                     }
                     wait = (wait * 2).min(RETRY_MAX);
                 }

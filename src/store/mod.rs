@@ -28,6 +28,7 @@ use jiff::Timestamp;
 use sqlx::migrate::{Migrate, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use tokio::sync::Mutex;
 
 use crate::store::error::StoreError;
 use crate::store::writer::{Boundary, Writer};
@@ -64,12 +65,29 @@ pub enum Pace {
     Lockstep(Arc<dyn Boundary>),
 }
 
+impl Pace {
+    /// Does what only SQLite's threads work on; in lockstep no time passes meanwhile.
+    async fn run<F: Future>(&self, work: F) -> F::Output {
+        match self {
+            Self::Threaded => work.await,
+            Self::Lockstep(_) => futures::executor::block_on(work),
+        }
+    }
+}
+
 /// The database.
 #[derive(Clone)]
 pub struct Store {
     writer: Writer,
-    readers: SqlitePool,
+    readers: Readers,
     pace: Pace,
+}
+
+#[derive(Clone)]
+enum Readers {
+    Pool(SqlitePool),
+    /// In lockstep there is one reader at a time, and no pool with tasks and timers of its own.
+    One(Arc<Mutex<SqliteConnection>>),
 }
 
 impl Store {
@@ -79,14 +97,24 @@ impl Store {
     /// When the file cannot be opened or written, is damaged, or was made by a newer Hob.
     pub async fn open(path: &Path, pace: Pace) -> Result<Self, StoreError> {
         let options = options(path);
-        let mut writing = options.connect().await.map_err(StoreError::from)?;
-        migrate(&mut writing).await?;
-        // Readers are opened as they are needed: an idle Hob holds one.
-        let readers = SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .min_connections(0)
-            .test_before_acquire(false)
-            .connect_lazy_with(options.read_only(true));
+        let open = async {
+            let mut writing = options.connect().await.map_err(StoreError::from)?;
+            migrate(&mut writing).await?;
+            Ok::<_, StoreError>(writing)
+        };
+        let writing = pace.run(open).await?;
+        let reading = options.clone().read_only(true);
+        let readers = match &pace {
+            // Readers are opened as they are needed: an idle Hob holds one.
+            Pace::Threaded => Readers::Pool(
+                SqlitePoolOptions::new()
+                    .max_connections(READERS)
+                    .min_connections(0)
+                    .test_before_acquire(false)
+                    .connect_lazy_with(reading),
+            ),
+            Pace::Lockstep(_) => Readers::One(Arc::new(Mutex::new(pace.run(reading.connect()).await?))),
+        };
         Ok(Self { writer: Writer::start(writing, pace.clone()), readers, pace })
     }
 
@@ -104,19 +132,20 @@ impl Store {
     /// When it fails, or tries to write.
     pub async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
         let work = async {
-            let mut connection = self.readers.acquire().await?;
-            statement.run(&mut connection).await
+            match &self.readers {
+                Readers::Pool(pool) => statement.run(&mut *pool.acquire().await?).await,
+                Readers::One(connection) => statement.run(&mut *connection.lock().await).await,
+            }
         };
-        match &self.pace {
-            Pace::Threaded => work.await,
-            Pace::Lockstep(_) => futures::executor::block_on(work),
-        }
+        self.pace.run(work).await
     }
 
     /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.
     pub async fn close(&self) {
         // The last one to close folds the log into the file, and only the writer may.
-        self.readers.close().await;
+        if let Readers::Pool(pool) = &self.readers {
+            pool.close().await;
+        }
         self.writer.close().await;
     }
 }

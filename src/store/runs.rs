@@ -28,6 +28,8 @@ pub struct ActiveRun {
     pub user: UserId,
     /// `running` or `waiting`.
     pub state: String,
+    /// A word for it is on its way: what it waits for may have come already.
+    pub signalled: bool,
 }
 
 /// Puts a message's run at the end of its lane.
@@ -118,7 +120,8 @@ pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Res
 pub async fn find_active(tx: &mut Tx, session: SessionId) -> Result<Option<ActiveRun>, StoreError> {
     let run = sqlx::query_as!(
         ActiveRun,
-        r#"SELECT id AS "id!: RunId", user_id AS "user!: UserId", state
+        r#"SELECT id AS "id!: RunId", user_id AS "user!: UserId", state,
+                  EXISTS (SELECT 1 FROM signals s WHERE s.run_id = runs.id AND s.taken = 0) AS "signalled!: bool"
            FROM runs WHERE session_id = $1 AND state IN ('running', 'waiting')"#,
         session
     )

@@ -109,14 +109,14 @@ impl Desk {
             }
             self.group(std::mem::take(&mut jobs)).await;
             if let Some(reply) = closing {
-                close(self.connection).await;
+                self.pace.run(close(self.connection)).await;
                 if reply.send(()).is_err() {
                     tracing::trace!("nobody waits for the database to close");
                 }
                 return;
             }
         }
-        close(self.connection).await;
+        self.pace.run(close(self.connection)).await;
     }
 
     /// All in one transaction; if one fails, each in its own, so that nobody pays for another's error.

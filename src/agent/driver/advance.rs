@@ -31,7 +31,7 @@ impl<T> Committed<T> {
 pub(super) enum Cause {
     /// The world said something.
     Event(Event),
-    /// There may be signals.
+    /// Nothing but that there may be signals.
     Signals,
 }
 
@@ -70,6 +70,9 @@ impl Statement for Advance {
         let mut state = State::clone(&self.state);
         let (mut seq, mut effects) = (self.seq, Vec::new());
         for event in self.events(tx).await? {
+            if state.status().is_final() {
+                break;
+            }
             let before = state.clone();
             let step = step(&mut state, event);
             let rows = projection::rows(&self.key, seq + 1, &before, &step, &state);
@@ -88,17 +91,25 @@ impl Statement for Advance {
 }
 
 impl Advance {
-    /// The events of this transaction: at a safe boundary, those who may join come before the cause.
+    /// The events of this transaction. What people said up to now goes before what the world says now: a stop that is
+    /// committed is carried out, whatever else comes and however often the process dies. At a safe boundary, those who
+    /// may join come next.
     async fn events(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
-        match &self.cause {
-            Cause::Signals => self.take_signals(tx).await,
-            Cause::Event(event @ Event::ToolFinished { .. }) if self.is_boundary() => {
-                let mut events = self.take_joining(tx).await?;
-                events.push(event.clone());
-                Ok(events)
-            }
-            Cause::Event(event) => Ok(vec![event.clone()]),
+        let mut events = self.take_signals(tx).await?;
+        let Cause::Event(event) = &self.cause else {
+            return Ok(events);
+        };
+        if matches!(event, Event::Begun(_) | Event::Mismatched(_)) {
+            // These open the run, or close it for anything but an answer: nothing can be said to it before.
+            events.insert(0, event.clone());
+            return Ok(events);
         }
+        let ends = events.iter().any(|event| matches!(event, Event::CancelRequested(_)));
+        if matches!(event, Event::ToolFinished { .. }) && self.is_boundary() && !ends {
+            events.extend(self.take_joining(tx).await?);
+        }
+        events.push(event.clone());
+        Ok(events)
     }
 
     /// The last open call is about to be settled, and the model will be asked next.

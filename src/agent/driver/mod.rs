@@ -215,8 +215,9 @@ impl Driver {
                 Err(error) if error.is_passing() && !self.line.cut.is_cancelled() => {
                     tracing::warn!(run = %self.key.run, %error, "the run's next step could not be stored; trying again");
                     tokio::select! {
-                        () = tokio::time::sleep(wait) => {}
+                        biased;
                         () = self.line.cut.cancelled() => return Err(error),
+                        () = tokio::time::sleep(wait) => {}
                     }
                     wait = (wait * 2).min(COMMIT_RETRY_MAX);
                 }

@@ -1,0 +1,116 @@
+//! A few stories, in each of which the process dies at every commit in turn: just before it, and just after.
+
+use crate::plan::GROUP;
+use crate::story::{Said, scripted};
+use crate::world::When;
+
+/// Tells a story without a death, and then with one at each of its commits.
+fn at_every_commit(seed: u64, messages: &[Said]) {
+    let whole = scripted(seed, messages, None);
+    assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
+    let mut kills = 0;
+    for commit in 0..=whole.commits {
+        for when in [When::Before, When::After] {
+            let ended = scripted(seed, messages, Some((commit, when)));
+            kills += ended.kills;
+            assert!(
+                ended.violations.is_empty(),
+                "{}\nkilled {when:?} commit {commit} of {}:\n{}",
+                ended.trace.join("\n"),
+                whole.commits,
+                ended.violations.join("\n")
+            );
+        }
+    }
+    println!("{} commits, {kills} kills", whole.commits);
+    assert!(kills >= whole.commits, "{kills} kills for {} commits", whole.commits);
+}
+
+#[test]
+fn a_turn_with_tools() {
+    at_every_commit(1, &[(100, "2", "2", "m do look append look+append")]);
+}
+
+#[test]
+fn questions() {
+    at_every_commit(2, &[(100, "2", "2", "m do ask append+ask"), (900_000, "2", "2", "thanks")]);
+}
+
+#[test]
+fn a_stop_and_what_waits_behind_it() {
+    for seed in 3..6 {
+        at_every_commit(
+            seed,
+            &[
+                (100, "2", "2", "m do append nap append"),
+                (2_500, "2", "2", "m do look"),
+                (4_000, "2", "2", "/stop"),
+                (4_200, "2", "2", "/queue"),
+                (4_400, "2", "2", "m do append"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_stop_and_nothing_after_it() {
+    for seed in 10..13 {
+        at_every_commit(seed, &[(100, "2", "2", "m do append nap append nap append"), (4_000, "2", "2", "/stop")]);
+    }
+}
+
+#[test]
+fn a_stop_while_a_question_is_open() {
+    at_every_commit(
+        6,
+        &[
+            (100, "2", "2", "m do ask"),
+            (9_000, "2", "2", "/stop"),
+            (9_010, "2", "2", "too late"),
+            (9_200, "2", "2", "m do append"),
+        ],
+    );
+}
+
+#[test]
+fn steering() {
+    at_every_commit(
+        7,
+        &[
+            (100, GROUP, "1", "/queue mode steer"),
+            (200, GROUP, "2", "m do append nap append"),
+            (3_000, GROUP, "2", "m do look append"),
+            (3_500, GROUP, "3", "m do look"),
+            (4_000, GROUP, "2", "m do append"),
+        ],
+    );
+}
+
+#[test]
+fn interrupting() {
+    at_every_commit(
+        8,
+        &[
+            (100, GROUP, "1", "/queue mode interrupt"),
+            (200, GROUP, "2", "m do append nap append"),
+            (3_500, GROUP, "3", "m do append"),
+            (5_000, GROUP, "2", "m do look"),
+            (5_500, GROUP, "1", "m do append"),
+        ],
+    );
+}
+
+#[test]
+fn sessions_side_by_side() {
+    at_every_commit(
+        9,
+        &[
+            (100, "1", "1", "m do append look"),
+            (110, "2", "2", "m do look append"),
+            (120, "3", "3", "m do append+append"),
+            (130, GROUP, "1", "m do append"),
+            (140, "tty", "1", "m do append ask"),
+            (150, GROUP, "2", "/queue drop 1"),
+        ],
+    );
+}

@@ -1,0 +1,294 @@
+//! What must be true, whatever happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use hob::agent::machine::event::Reply;
+use hob::domain::inbound::Happening;
+use hob::model::message::Message;
+use hob::store::{Store, Tx};
+
+use crate::journals::{self, Told};
+use crate::plan::{MEMBERS, OWNER};
+use crate::world::{Taken, World};
+
+/// What must be true of the database at every moment.
+pub(crate) fn between_lives(path: &Path) -> Vec<String> {
+    on(path, async |tx| {
+        let mut wrong = Vec::new();
+        for told in journals::list(tx).await {
+            let (row, fold) = (&told.row, told.state.status());
+            if let Some(mismatch) = &told.mismatch {
+                wrong.push(format!("run {}: {mismatch}", row.id));
+            }
+            // A claim is no event: it gives the lane to a run whose first event comes next.
+            let claimed = row.state == "running" && ["queued", "waiting"].contains(&fold.as_str());
+            if row.state != fold.as_str() && !claimed {
+                wrong.push(format!("run {} is {}, its journal says {}", row.id, row.state, fold.as_str()));
+            }
+        }
+        wrong
+    })
+}
+
+/// What must be true when everything has come to rest.
+pub(crate) fn at_rest(world: &World, path: &Path) -> Vec<String> {
+    on(path, async |tx| {
+        let told = journals::list(tx).await;
+        let mut wrong: Vec<String> = told.iter().flat_map(run).collect();
+        wrong.extend(outcomes(world, tx, &told).await);
+        wrong.extend(outbox(world, tx).await);
+        wrong.extend(effects(world, &told));
+        wrong.extend(history(tx, &told).await);
+        wrong.extend(leftovers(tx).await);
+        wrong
+    })
+}
+
+fn on(path: &Path, check: impl AsyncFnOnce(&mut Tx) -> Vec<String>) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let mut connection = Store::raw(path).await.unwrap();
+        let wrong = check(&mut connection).await;
+        sqlx::Connection::close(connection).await.unwrap();
+        wrong
+    })
+}
+
+/// One run: one end, one last word, and the authority of its own sender.
+fn run(told: &Told) -> Vec<String> {
+    let (id, state) = (told.row.id, told.row.state.as_str());
+    let mut wrong = Vec::new();
+    let mut must = |ok: bool, what: String| {
+        if !ok {
+            wrong.push(format!("run {id} ({state}): {what}; {:?}", told.kinds));
+        }
+    };
+    must(told.ends == 1, format!("{} ends", told.ends));
+    must(told.row.lease_owner.is_none(), "it has a lease".to_owned());
+    must(told.row.user_id == told.row.sender_id, "its user is not its message's sender".to_owned());
+    must(told.principal == Some(told.row.sender_id), "it has another's authority".to_owned());
+    must(told.answers_ignored == 0, format!("{} answers were ignored", told.answers_ignored));
+    must(told.started_after_cancel.is_empty(), format!("after its cancel: {:?}", told.started_after_cancel));
+    let replies = told.replies.len();
+    let answered = matches!(told.replies.first(), Some((_, Reply::Answer { .. } | Reply::Silence)));
+    let noticed = matches!(told.replies.first(), Some((_, Reply::Notice { .. })));
+    match state {
+        "completed" => must(replies == 1 && answered, format!("{replies} replies")),
+        "failed" => must(replies == 1 && noticed, format!("{replies} notices")),
+        "cancelled" => must(replies == 0 || (replies == 1 && noticed), format!("{:?}", told.replies)),
+        "withdrawn" | "joined" => must(replies == 0, format!("{replies} replies")),
+        other => must(false, format!("it is still {other}")),
+    }
+    wrong
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct Inbound {
+    id: i64,
+    account: String,
+    chat: String,
+    external_id: String,
+    disposition: String,
+}
+
+/// Every acknowledged message was stored once and came to exactly one outcome.
+async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
+    let rows: Vec<Inbound> =
+        sqlx::query_as("SELECT id, account, chat, external_id, disposition FROM inbound ORDER BY id")
+            .fetch_all(&mut *tx)
+            .await
+            .unwrap();
+    let said: Vec<(String, Option<i64>)> =
+        sqlx::query_as("SELECT key, run_id FROM outbox ORDER BY id").fetch_all(&mut *tx).await.unwrap();
+    let mut wrong = Vec::new();
+    for acked in &world.state().acked {
+        let (place, who) = (&acked.conversation, acked.sender.external_id.as_str());
+        let stored = rows
+            .iter()
+            .any(|row| row.account == place.account && row.chat == place.chat && row.external_id == acked.external_id);
+        let new = matches!(acked.happening, Happening::Posted { .. } | Happening::Pressed { .. });
+        if new && stored != (who == OWNER || MEMBERS.contains(&who)) {
+            wrong.push(format!("{} was acknowledged; stored: {stored}", acked.external_id));
+        }
+    }
+    let mut answers = 0;
+    for row in &rows {
+        let runs = told.iter().filter(|told| told.row.inbound_id == row.id).count();
+        let replies = said.iter().filter(|(key, _)| key.starts_with(&format!("inbound:{}:0", row.id))).count();
+        let right = match row.disposition.as_str() {
+            // Its acknowledgement is the only word besides the run's own.
+            "run" => runs == 1 && replies <= 1,
+            "command" | "refused" => runs == 0 && replies == 1,
+            "answer" => runs == 0 && replies == 0,
+            _ => false,
+        };
+        answers += usize::from(row.disposition == "answer");
+        if !right {
+            wrong.push(format!("message {} ({}): {runs} runs, {replies} replies", row.external_id, row.disposition));
+        }
+    }
+    let heard: usize = told.iter().map(|told| told.answers).sum();
+    if heard != answers {
+        wrong.push(format!("{answers} messages were taken as answers, {heard} were heard"));
+    }
+    for told in told {
+        wrong.extend(words(told, &said));
+    }
+    wrong
+}
+
+/// What a run said is in the outbox, and nothing else is.
+fn words(told: &Told, said: &[(String, Option<i64>)]) -> Vec<String> {
+    let spoken = told.replies.iter().filter(|(_, reply)| !matches!(reply, Reply::Silence)).map(|(seq, _)| *seq);
+    let expected: BTreeSet<i64> = spoken.chain(told.questions.iter().copied()).collect();
+    let prefix = format!("run:{}:", told.row.id);
+    let found: BTreeSet<i64> =
+        said.iter().filter_map(|(key, _)| key.strip_prefix(&prefix)?.split(':').next()?.parse().ok()).collect();
+    if expected == found {
+        Vec::new()
+    } else {
+        vec![format!("run {} said {expected:?}, queued {found:?}", told.row.id)]
+    }
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct OutboxRow {
+    id: i64,
+    account: String,
+    chat: String,
+    text: String,
+    state: String,
+}
+
+/// Each chunk arrived once, or again with a mark because nobody knew; in order.
+async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
+    let rows: Vec<OutboxRow> = sqlx::query_as("SELECT id, account, chat, text, state FROM outbox ORDER BY id")
+        .fetch_all(&mut *tx)
+        .await
+        .unwrap();
+    let state = world.state();
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let taken: Vec<&Taken> = state.taken.iter().filter(|taken| taken.outbox == row.id).collect();
+        let right = match row.state.as_str() {
+            "delivered" => !taken.is_empty(),
+            "failed" => state.refused.contains(&row.id),
+            _ => false,
+        };
+        if !right {
+            wrong.push(format!("outbox {} is {} and was taken {} times", row.id, row.state, taken.len()));
+        }
+        let strange =
+            |taken: &&&Taken| taken.text != row.text || taken.chat != row.chat || taken.account != row.account;
+        if taken.iter().any(|taken| strange(&taken)) {
+            wrong.push(format!("outbox {} arrived as something else, or elsewhere", row.id));
+        }
+        for pair in taken.windows(2) {
+            let [first, again] = pair else { continue };
+            // Told, and yet unknown: only if that life ended before it committed anything more.
+            let unheard = first.told.is_none_or(|(life, commits)| state.past.get(life) == Some(&commits));
+            if !again.may_repeat || !unheard {
+                wrong.push(format!("outbox {} arrived again: {first:?} {again:?}", row.id));
+            }
+        }
+    }
+    let mut newest: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for taken in state.taken.iter().filter(|taken| seen.insert(taken.outbox)) {
+        let last = newest.entry((&taken.account, &taken.chat)).or_insert(0);
+        if *last > taken.outbox {
+            wrong.push(format!("outbox {} arrived after {last} in {}", taken.outbox, taken.chat));
+        }
+        *last = taken.outbox;
+    }
+    wrong
+}
+
+/// A side effect happens once, unless a person wanted it again.
+fn effects(world: &World, told: &[Told]) -> Vec<String> {
+    let state = world.state();
+    let mut count: BTreeMap<(i64, &str), usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for effect in state.effects.iter() {
+        let Some(told) = told.iter().find(|told| told.row.id == effect.run) else {
+            wrong.push(format!("an effect of no run: {effect:?}"));
+            continue;
+        };
+        if told.row.user_id != effect.user {
+            wrong.push(format!("an effect with another's authority: {effect:?}"));
+        }
+        if effect.idempotent {
+            continue;
+        }
+        let times = count.entry((effect.run, &effect.call)).or_default();
+        *times += 1;
+        if *times > 1 + told.run_again.get(&effect.call).copied().unwrap_or(0) {
+            wrong.push(format!("a side effect happened {times} times: {effect:?}"));
+        }
+    }
+    wrong
+}
+
+/// Every call in the stored history has its result behind it, and what joined is there.
+async fn history(tx: &mut Tx, told: &[Told]) -> Vec<String> {
+    let rows: Vec<(i64, i64, String)> =
+        sqlx::query_as("SELECT session_id, run_id, body FROM messages ORDER BY session_id, ordinal")
+            .fetch_all(&mut *tx)
+            .await
+            .unwrap();
+    let mut wrong = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut texts: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+    for (session, run, body) in rows {
+        match serde_json::from_str(&body).unwrap() {
+            Message::Tool(result) if open.first() == Some(&result.call.0) => drop(open.remove(0)),
+            Message::Tool(result) => wrong.push(format!("session {session}: a result without its call: {result:?}")),
+            Message::User { text } if open.is_empty() => texts.entry(run).or_default().push(text),
+            Message::Assistant { calls, .. } if open.is_empty() => {
+                open = calls.into_iter().map(|call| call.id.0).collect()
+            }
+            other => wrong.push(format!("session {session}: {other:?} while {open:?} have no result")),
+        }
+    }
+    if !open.is_empty() {
+        wrong.push(format!("calls without a result at the end: {open:?}"));
+    }
+    for told in told {
+        for (user, text) in &told.joined {
+            if *user != told.row.user_id {
+                wrong.push(format!("run {}: {text:?} of another person joined it", told.row.id));
+            }
+            if !texts.get(&told.row.id).is_some_and(|said| said.iter().any(|words| words.contains(text))) {
+                wrong.push(format!("run {}: {text:?} joined it and is nowhere", told.row.id));
+            }
+        }
+    }
+    wrong
+}
+
+/// Nothing is left lying about.
+async fn leftovers(tx: &mut Tx) -> Vec<String> {
+    let checks = [
+        ("runs still open", "SELECT count(*) FROM runs WHERE ended_at IS NULL"),
+        ("outbox rows still open", "SELECT count(*) FROM outbox WHERE ended_at IS NULL"),
+        ("model calls of which nobody knows", "SELECT count(*) FROM model_calls WHERE state = 'asked'"),
+        (
+            "signals not taken",
+            "SELECT count(*) FROM signals s JOIN runs r ON r.id = s.run_id WHERE s.taken = 0 AND r.ended_at IS NULL",
+        ),
+        (
+            "runs that went on to their end after somebody had ended them",
+            "SELECT count(*) FROM signals s JOIN runs r ON r.id = s.run_id
+             WHERE s.body LIKE '%cancel%' AND r.state IN ('completed', 'joined', 'withdrawn')",
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (what, query) in checks {
+        let count: i64 = sqlx::query_scalar(query).fetch_one(&mut *tx).await.unwrap();
+        if count > 0 {
+            wrong.push(format!("{count} {what}"));
+        }
+    }
+    wrong
+}

@@ -1,0 +1,129 @@
+//! Every run's journal, folded again, with what the invariants ask of it.
+
+use std::collections::BTreeMap;
+
+use hob::agent::journal::decode;
+use hob::agent::machine::effect::Effect;
+use hob::agent::machine::event::{Event, Question, Reply};
+use hob::agent::machine::human::Decision;
+use hob::agent::machine::state::{Phase, State};
+use hob::agent::machine::{Replay, apply};
+use hob::domain::ids::RunId;
+use hob::store::{Tx, journal};
+
+/// A run's row.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub(crate) struct RunRow {
+    pub(crate) id: i64,
+    pub(crate) inbound_id: i64,
+    pub(crate) user_id: i64,
+    pub(crate) sender_id: i64,
+    pub(crate) state: String,
+    pub(crate) lease_owner: Option<String>,
+}
+
+/// A run, as its journal tells it.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) row: RunRow,
+    pub(crate) state: State,
+    pub(crate) mismatch: Option<String>,
+    pub(crate) principal: Option<i64>,
+    /// By number.
+    pub(crate) replies: Vec<(i64, Reply)>,
+    pub(crate) questions: Vec<i64>,
+    pub(crate) ends: usize,
+    /// Answers that changed nothing.
+    pub(crate) answers_ignored: usize,
+    pub(crate) answers: usize,
+    /// What a person wanted made again, and how often.
+    pub(crate) run_again: BTreeMap<String, usize>,
+    /// What was started after somebody had ended the run.
+    pub(crate) started_after_cancel: Vec<&'static str>,
+    /// Words that joined, and whose.
+    pub(crate) joined: Vec<(i64, String)>,
+    pub(crate) kinds: Vec<&'static str>,
+}
+
+pub(crate) async fn list(tx: &mut Tx) -> Vec<Told> {
+    let rows: Vec<RunRow> = sqlx::query_as(
+        "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner
+         FROM runs r JOIN inbound i ON i.id = r.inbound_id ORDER BY r.id",
+    )
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
+    let mut told = Vec::new();
+    for row in rows {
+        told.push(tell(tx, row).await);
+    }
+    told
+}
+
+async fn tell(tx: &mut Tx, row: RunRow) -> Told {
+    let run = RunId(row.id);
+    let mut told = Told {
+        row,
+        state: State::Empty,
+        mismatch: None,
+        principal: None,
+        replies: Vec::new(),
+        questions: Vec::new(),
+        ends: 0,
+        answers_ignored: 0,
+        answers: 0,
+        run_again: BTreeMap::new(),
+        started_after_cancel: Vec::new(),
+        joined: Vec::new(),
+        kinds: Vec::new(),
+    };
+    let mut replay = Replay::default();
+    let mut cancelled = false;
+    for stored in journal::list(tx, run).await.unwrap() {
+        let event = decode(run, &stored).unwrap();
+        told.hear(stored.seq, &event, cancelled);
+        cancelled |= matches!(event, Event::CancelRequested(_));
+        replay.feed(&event);
+    }
+    told.mismatch = replay.mismatch().map(|mismatch| mismatch.to_string());
+    told
+}
+
+impl Told {
+    fn hear(&mut self, seq: i64, event: &Event, cancelled: bool) {
+        self.kinds.push(event.kind());
+        let before = self.state.clone();
+        let effects = apply(&mut self.state, event);
+        if cancelled && matches!(event, Event::ModelAsked { .. } | Event::ToolStarted { .. } | Event::HumanAsked(_)) {
+            self.started_after_cancel.push(event.kind());
+        }
+        match event {
+            Event::Accepted(accepted) => self.principal = Some(accepted.principal.user.0),
+            Event::Steered(steered) => self.joined.push((steered.principal.user.0, steered.text.clone())),
+            Event::HumanAsked(_) => self.questions.push(seq),
+            Event::Replied(reply) => self.replies.push((seq, reply.clone())),
+            Event::Ended(_) => self.ends += 1,
+            Event::HumanAnswered(answer) => {
+                self.answers += 1;
+                if effects.iter().any(|effect| matches!(effect, Effect::Ignored { .. })) {
+                    self.answers_ignored += 1;
+                }
+                if let Some((call, question)) = unsafe_call(&before)
+                    && Decision::parse(&answer.text, &question) == Some(Decision::RunAgain)
+                {
+                    *self.run_again.entry(call).or_default() += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn unsafe_call(state: &State) -> Option<(String, Question)> {
+    match &state.active()?.phase {
+        Phase::Waiting { question: question @ Question::UnsafeCall { call, .. }, .. } => {
+            Some((call.0.clone(), question.clone()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,260 @@
+//! One process: the parts of a daemon put together, driven until it is killed, stopped or at rest.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::agent::ports::{Ports, RunLimits};
+use hob::agent::prompt::PromptSettings;
+use hob::domain::channel::{Channel, Intake};
+use hob::domain::clock::Clock;
+use hob::domain::inbound::ChannelKind;
+use hob::model::catalog::{Catalog, Entry};
+use hob::policy::access::AccessList;
+use hob::router::command::Mode;
+use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use hob::router::intake::{IntakeLimits, Router};
+use hob::router::lanes::{LaneSettings, Lanes};
+use hob::router::respond::House;
+use hob::store::error::StoreError;
+use hob::store::{Pace, Statement, Store, Tx, runs};
+use hob::tool::ask_human::AskHuman;
+use hob::tool::registry::Registry;
+use hob::tool::request_more_iterations::RequestMoreIterations;
+use jiff::tz::TimeZone;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::model::Model;
+use crate::plan::{self, Life};
+use crate::platform::{self, Account};
+use crate::rest::{self, LookAround};
+use crate::tools::Hand;
+use crate::world::World;
+
+const HEARTBEAT: Duration = Duration::from_secs(60);
+const RECONCILE: Duration = Duration::from_secs(300);
+/// A world that is not at rest after so long never will be.
+const STUCK: Duration = Duration::from_secs(48 * 3_600);
+
+/// How a life ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum End {
+    Killed,
+    Stopped,
+    AtRest,
+    Stuck(String),
+}
+
+/// Lives one life on the database at `path`.
+pub(crate) fn live(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let end = runtime.block_on(async {
+        world.begin(life.down_ms, life.crash);
+        let end = tokio::select! {
+            biased;
+            () = world.killed.notified() => End::Killed,
+            end = lived(world, path, life, last) => end,
+        };
+        world.note(format!("life over: {end:?}"));
+        world.end();
+        end
+    });
+    drop(runtime);
+    end
+}
+
+async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End {
+    let process = Process::boot(world, path, life).await.expect("the store opens");
+    process.serve(world);
+    let born = Instant::now();
+    loop {
+        sleep(Duration::from_secs(5)).await;
+        if life.stop_ms.is_some_and(|stop| born.elapsed().as_millis() >= u128::try_from(stop).unwrap_or(0)) {
+            process.stop().await;
+            return End::Stopped;
+        }
+        if !world.state().updates.is_empty() {
+            continue;
+        }
+        if last && !world.is_calm() && life.crash.is_none() {
+            world.note("calm");
+            world.state().calm = true;
+        }
+        let seen = process.store.read(LookAround).await.expect("the store reads");
+        if seen.is_at_rest() {
+            return End::AtRest;
+        }
+        rest::answer(world, &seen);
+        if born.elapsed() > STUCK {
+            return End::Stuck(format!("{seen:?}"));
+        }
+    }
+}
+
+/// A running Hob.
+pub(crate) struct Process {
+    pub(crate) store: Store,
+    pub(crate) lanes: Lanes,
+    pub(crate) router: Arc<Router>,
+    accounts: Vec<Arc<Account>>,
+    tracker: TaskTracker,
+    outside: CancellationToken,
+    drain: CancellationToken,
+    cut: CancellationToken,
+}
+
+struct VoidLeases(String);
+
+#[async_trait]
+impl Statement for VoidLeases {
+    type Output = u64;
+
+    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
+        runs::void_leases(tx, &self.0).await
+    }
+}
+
+impl Process {
+    /// What a daemon does when it starts, up to the moment when it lets its channels speak.
+    pub(crate) async fn boot(world: &Arc<World>, path: &Path, life: &Life) -> Result<Self, StoreError> {
+        let store = Store::open(path, Pace::Lockstep(Arc::clone(world) as _)).await?;
+        let owner = format!("sim-{}", world.state().process.number);
+        store.write(VoidLeases(owner.clone())).await?;
+        let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
+        let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
+        let clock: Arc<dyn Clock> = Arc::clone(world) as _;
+        let account = |kind, name| Arc::new(Account { world: Arc::clone(world), kind, name });
+        let accounts =
+            vec![account(ChannelKind::Telegram, plan::TELEGRAM), account(ChannelKind::Terminal, plan::TERMINAL)];
+        let delivery = Delivery::new(DeliveryPorts {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            rng: Arc::clone(world) as _,
+            channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
+            limits: delivery_limits(),
+            stop: cut.clone(),
+            tracker: tracker.clone(),
+            rest: Arc::clone(&rest),
+        });
+        let models = models(world);
+        let ports = Ports {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            models: Arc::clone(&models),
+            tools: tools(world),
+            prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
+            limits: run_limits(),
+            watcher: Arc::new(delivery.clone()),
+            owner,
+            lease: HEARTBEAT * 3,
+        };
+        let settings = LaneSettings {
+            serves: BTreeSet::from([ChannelKind::Telegram, ChannelKind::Terminal]),
+            parallel_max: 3,
+            drain: drain.clone(),
+            cut: cut.clone(),
+            tracker: tracker.clone(),
+            rest,
+        };
+        let lanes = Lanes::new(Arc::new(ports), settings);
+        delivery.sweep().await?;
+        lanes.reconcile().await?;
+        let router = Arc::new(Router {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            access: access(),
+            limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
+            house: Arc::new(House { models, started: clock.now() }),
+            lanes: lanes.clone(),
+            delivery,
+        });
+        let outside = CancellationToken::new();
+        Ok(Self { store, lanes, router, accounts, tracker, outside, drain, cut })
+    }
+
+    /// Lets the channels speak, and starts what happens from time to time.
+    pub(crate) fn serve(&self, world: &Arc<World>) {
+        for account in &self.accounts {
+            let intake: Arc<dyn Intake> = Arc::clone(&self.router) as _;
+            let feed = platform::feed(Arc::clone(account), intake);
+            let outside = self.outside.clone();
+            tokio::spawn(async move { outside.run_until_cancelled(feed).await });
+        }
+        let (lanes, world) = (self.lanes.clone(), Arc::clone(world));
+        tokio::spawn(async move {
+            loop {
+                sleep(HEARTBEAT).await;
+                if let Err(error) = lanes.heartbeat().await {
+                    world.note(format!("no heartbeat: {error}"));
+                }
+            }
+        });
+        let lanes = self.lanes.clone();
+        tokio::spawn(async move {
+            loop {
+                sleep(RECONCILE).await;
+                lanes.reconcile().await.expect("the store reads");
+            }
+        });
+    }
+
+    /// Stops in good order: what runs may end; what doesn't in time is cut.
+    pub(crate) async fn stop(&self) {
+        self.outside.cancel();
+        self.drain.cancel();
+        self.tracker.close();
+        if timeout(Duration::from_secs(3), self.tracker.wait()).await.is_err() {
+            self.cut.cancel();
+            // What is still being sent then has an unknown outcome.
+            let ended = timeout(Duration::from_secs(2), self.tracker.wait()).await;
+            tracing::debug!(in_time = ended.is_ok(), "cut");
+        }
+        self.store.close().await;
+    }
+}
+
+fn models(world: &Arc<World>) -> Arc<Catalog> {
+    let model = |label| Arc::new(Model { world: Arc::clone(world), label });
+    let fallback = Entry { role: "fallback", provider: model("sim/second") };
+    Arc::new(Catalog::new(model("sim/first"), vec![fallback]))
+}
+
+fn tools(world: &Arc<World>) -> Registry {
+    Registry::default()
+        .with(Hand::new(world, "look", true, 1_000))
+        .with(Hand::new(world, "nap", true, 30_000))
+        .with(Hand::new(world, "append", false, 2_500))
+        .with(Hand::new(world, "crawl", false, 100_000))
+        .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(RequestMoreIterations::default()))
+}
+
+fn run_limits() -> RunLimits {
+    RunLimits {
+        iterations: 3,
+        iterations_step: 1,
+        iterations_cap: 5,
+        soft: Duration::from_secs(15 * 60),
+        hard: Duration::from_secs(20 * 60),
+        tool_output_chars_max: 2_000,
+    }
+}
+
+fn delivery_limits() -> DeliveryLimits {
+    DeliveryLimits {
+        attempts_max: 40,
+        age_max: Duration::from_secs(24 * 3_600),
+        backoff_base: Duration::from_secs(1),
+        backoff_max: Duration::from_secs(60),
+    }
+}
+
+fn access() -> AccessList {
+    let telegram_users = plan::MEMBERS.iter().map(|id| (*id).to_owned()).collect();
+    AccessList { telegram_users, telegram_owners: BTreeSet::from([plan::OWNER.to_owned()]) }
+}

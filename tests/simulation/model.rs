@@ -1,0 +1,113 @@
+//! A scripted model: the message says what is to be done, chance says what goes wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::domain::ids::CallId;
+use hob::model::error::{ErrorClass, ModelError};
+use hob::model::message::{Completion, Message, StopReason, ToolCall, Usage};
+use hob::model::provider::{Provider, Request, Sink};
+use tokio::time::sleep;
+
+use crate::world::World;
+
+/// One of the models.
+pub(crate) struct Model {
+    pub(crate) world: Arc<World>,
+    pub(crate) label: &'static str,
+}
+
+#[async_trait]
+impl Provider for Model {
+    fn label(&self) -> &str {
+        self.label
+    }
+
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let world = &self.world;
+        sleep(Duration::from_millis(world.between(50, 3_000))).await;
+        if !world.is_calm() {
+            self.fail().await?;
+        }
+        sink.delta("…");
+        Ok(self.follow(request))
+    }
+}
+
+impl Model {
+    async fn fail(&self) -> Result<(), ModelError> {
+        let world = &self.world;
+        let class = match world.below(200) {
+            0 => ErrorClass::Auth,
+            1 => ErrorClass::UnknownModel,
+            2 => ErrorClass::ContextTooLong,
+            3 => ErrorClass::BadRequest,
+            4..9 => ErrorClass::RateLimit,
+            9..13 => ErrorClass::Network,
+            13..16 => ErrorClass::Malformed,
+            16 => panic!("simulated: the model panics"),
+            17..20 => {
+                world.note(format!("{} stalls", self.label));
+                sleep(Duration::from_secs(7_200)).await;
+                ErrorClass::Timeout
+            }
+            _ => return Ok(()),
+        };
+        world.note(format!("{} fails: {class:?}", self.label));
+        let retry_after = world.chance(300).then(|| Duration::from_secs(world.between(1, 90)));
+        Err(ModelError { class, message: "it went wrong".to_owned(), retry_after })
+    }
+
+    fn follow(&self, request: &Request) -> Completion {
+        let world = &self.world;
+        let task = request.messages.iter().rposition(|message| script(message).is_some());
+        let (steps, done) = match task {
+            None => (Vec::new(), 0),
+            Some(at) => {
+                let acted =
+                    |message: &&Message| matches!(message, Message::Assistant { calls, .. } if !calls.is_empty());
+                let done = request.messages.iter().skip(at).filter(acted).count();
+                (request.messages.get(at).and_then(script).unwrap_or_default(), done)
+            }
+        };
+        let odd = !world.is_calm();
+        if odd && world.chance(15) {
+            return completion("", Vec::new());
+        }
+        match steps.get(done) {
+            Some(step) if step == "hush" => completion("NO_REPLY", Vec::new()),
+            Some(step) if !request.tools.is_empty() && !(odd && world.chance(30)) => {
+                let calls = step.split('+').enumerate().map(|(index, name)| self.call(index, name)).collect();
+                completion("", calls)
+            }
+            _ if odd && world.chance(30) => completion(&"A long story. ".repeat(400), Vec::new()),
+            _ => completion(&format!("Done {}.", world.serial()), Vec::new()),
+        }
+    }
+
+    fn call(&self, index: usize, step: &str) -> ToolCall {
+        let (name, arguments) = match step {
+            "ask" => ("ask_human", format!("{{\"question\":\"Which one, {}?\"}}", self.world.serial())),
+            "more" => ("request_more_iterations", "{\"reason\":\"much to do\"}".to_owned()),
+            "torn" => ("look", "{\"n\":".to_owned()),
+            other => (other, format!("{{\"n\":{}}}", self.world.serial())),
+        };
+        // Providers are free to name calls as they like.
+        ToolCall { id: CallId(format!("call_{index}")), name: name.to_owned(), arguments }
+    }
+}
+
+/// The steps that a message asks for: `m7 do look+append ask`.
+fn script(message: &Message) -> Option<Vec<String>> {
+    let Message::User { text } = message else {
+        return None;
+    };
+    let (_, steps) = text.split_once(" do ")?;
+    Some(steps.split_whitespace().map(str::to_owned).collect())
+}
+
+fn completion(text: &str, calls: Vec<ToolCall>) -> Completion {
+    let usage = Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 0 };
+    Completion { text: text.to_owned(), calls, usage, stop: StopReason::End }
+}

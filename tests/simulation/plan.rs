@@ -1,0 +1,161 @@
+//! What people do in a world, and when the process dies: all of it from the seed.
+
+use hob::domain::clock::Clock as _;
+use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
+
+use crate::world::{When, World};
+
+/// The chat that everybody is in.
+pub(crate) const GROUP: &str = "-100";
+/// The account on the first platform.
+pub(crate) const TELEGRAM: &str = "default";
+/// The account on the second.
+pub(crate) const TERMINAL: &str = "tty";
+/// The head of the household.
+pub(crate) const OWNER: &str = "1";
+/// Those who live there.
+pub(crate) const MEMBERS: [&str; 2] = ["2", "3"];
+const STRANGER: &str = "9";
+
+/// One life of the process.
+#[derive(Debug, Clone)]
+pub(crate) struct Life {
+    /// It is killed at this commit.
+    pub(crate) crash: Option<(u64, When)>,
+    /// It is stopped in good order after so long.
+    pub(crate) stop_ms: Option<i64>,
+    /// How long nothing runs before it.
+    pub(crate) down_ms: i64,
+    /// Its system prompt.
+    pub(crate) prompt: String,
+}
+
+impl Life {
+    /// A life without an end of its own.
+    pub(crate) fn long() -> Self {
+        Self { crash: None, stop_ms: None, down_ms: 0, prompt: "You are simulated.".to_owned() }
+    }
+
+    /// A life that ends at a commit.
+    pub(crate) fn until(commit: u64, when: When) -> Self {
+        Self { crash: Some((commit, when)), ..Self::long() }
+    }
+}
+
+pub(crate) fn anybody(world: &World) -> &'static str {
+    ["1", "2", "3"][usize::try_from(world.below(3)).unwrap_or(0)]
+}
+
+/// Whose private chat this is.
+pub(crate) fn sender_of(chat: &str) -> &'static str {
+    ["1", "2", "3"].into_iter().find(|user| *user == chat).unwrap_or(OWNER)
+}
+
+/// The lives of a random world.
+pub(crate) fn lives(world: &World) -> Vec<Life> {
+    let mut lives = Vec::new();
+    let mut prompt = Life::long().prompt;
+    let most = if world.chance(300) { 10 } else { 5 };
+    for _ in 0..world.below(most) {
+        let when = if world.chance(500) { When::Before } else { When::After };
+        let far = if world.chance(500) { 12 } else { 45 };
+        let mut life = Life::until(world.below(far), when);
+        if world.chance(250) {
+            life.crash = None;
+            life.stop_ms = Some(i64::try_from(world.between(1_000, 90_000)).unwrap_or(1_000));
+        }
+        life.down_ms = i64::try_from(world.below(30_000)).unwrap_or(0);
+        if world.chance(100) {
+            prompt.push('!');
+        }
+        life.prompt.clone_from(&prompt);
+        lives.push(life);
+    }
+    lives.push(Life { prompt, ..Life::long() });
+    lives
+}
+
+/// Posts everything that people do in a random world, over a few minutes.
+pub(crate) fn people(world: &World) {
+    let busy = world.chance(500);
+    let length = if busy { world.between(5_000, 40_000) } else { world.between(5_000, 240_000) };
+    let places: &[&str] = if busy { &[GROUP, GROUP, "2"] } else { &["1", "2", "3", GROUP, GROUP, TERMINAL] };
+    for number in 0..world.between(3, 14) {
+        let at = i64::try_from(world.below(length)).unwrap_or(0);
+        let chat = places[usize::try_from(world.below(places.len() as u64)).unwrap_or(0)];
+        let who = if chat == GROUP { anybody(world) } else { sender_of(chat) };
+        let who = if chat != TERMINAL && world.chance(20) { STRANGER } else { who };
+        let text = words(world, number);
+        say(world, at, (chat, who), &format!("m{number}"), &text);
+    }
+}
+
+/// One message, with what its sender and the platform do to it afterwards.
+pub(crate) fn say(world: &World, at: i64, (chat, who): (&str, &str), id: &str, text: &str) {
+    let update = |happening| update(world, (chat, who), id, happening);
+    post(world, at, (chat, who), id, text);
+    let later = |most| at + i64::try_from(world.between(1, most)).unwrap_or(1);
+    if world.chance(100) {
+        world.post(later(60_000), account(chat), update(Happening::Posted { text: text.to_owned() }));
+    }
+    if world.chance(120) {
+        let text = format!("{id} edited do look");
+        world.post(later(20_000), account(chat), update(Happening::Edited { text }));
+    }
+    if world.chance(80) {
+        world.post(later(20_000), account(chat), update(Happening::Deleted));
+    }
+}
+
+/// One message.
+pub(crate) fn post(world: &World, at: i64, (chat, who): (&str, &str), id: &str, text: &str) {
+    world.post(at, account(chat), update(world, (chat, who), id, Happening::Posted { text: text.to_owned() }));
+}
+
+pub(crate) fn account(chat: &str) -> &'static str {
+    if chat == TERMINAL { TERMINAL } else { TELEGRAM }
+}
+
+fn update(world: &World, (chat, who): (&str, &str), id: &str, happening: Happening) -> Inbound {
+    let channel = if chat == TERMINAL { ChannelKind::Terminal } else { ChannelKind::Telegram };
+    let conversation = Conversation { channel, account: account(chat).to_owned(), chat: chat.to_owned(), thread: None };
+    let sender = Sender { external_id: who.to_owned(), name: format!("Person {who}") };
+    Inbound { conversation, external_id: id.to_owned(), sender, happening, sent_at: world.now() }
+}
+
+fn words(world: &World, number: u64) -> String {
+    let pick = |words: &[&str]| words[usize::try_from(world.below(words.len() as u64)).unwrap_or(0)].to_owned();
+    match world.below(100) {
+        0..8 => "/stop".to_owned(),
+        8..14 => pick(&["/queue mode queue", "/queue mode steer", "/queue mode interrupt"]),
+        14..18 => pick(&["/queue", "/queue drop 1", "/queue drop 1"]),
+        18..21 => pick(&["/new", "/status", "/help", "/model", "/model second", "/bogus"]),
+        21 => String::new(),
+        22 => "long ".repeat(500),
+        23..30 => "just a word".to_owned(),
+        _ => {
+            let steps: Vec<String> = (0..world.between(1, 4))
+                .map(|_| {
+                    pick(&[
+                        "look",
+                        "append",
+                        "append",
+                        "append+append",
+                        "look+append",
+                        "ask",
+                        "ask",
+                        "append+ask",
+                        "nap",
+                        "nap+append+look",
+                        "more",
+                        "torn",
+                        "hush",
+                        "no_such_tool",
+                        "crawl",
+                    ])
+                })
+                .collect();
+            format!("m{number} do {}", steps.join(" "))
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! A platform that holds what it was sent, loses answers, delivers again what was not acknowledged, and its people.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::domain::channel::{Channel, Intake, Progress};
+use hob::domain::clock::Clock as _;
+use hob::domain::ids::RunId;
+use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
+use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use tokio::time::sleep;
+
+use crate::plan::{self, GROUP};
+use crate::world::{Taken, World};
+
+/// Hob's account on a platform.
+pub(crate) struct Account {
+    pub(crate) world: Arc<World>,
+    pub(crate) kind: ChannelKind,
+    pub(crate) name: &'static str,
+}
+
+/// How the platform treats one request.
+#[derive(Debug, Clone, Copy)]
+enum Manner {
+    Takes,
+    Later {
+        after: Option<Duration>,
+    },
+    Refuses,
+    /// The connection breaks; the message may have arrived.
+    Breaks {
+        arrived: bool,
+    },
+    /// No answer comes.
+    Hangs {
+        arrived: bool,
+    },
+}
+
+impl Account {
+    fn manner(&self) -> Manner {
+        if self.world.is_calm() {
+            return Manner::Takes;
+        }
+        let arrived = self.world.chance(500);
+        match self.world.below(100) {
+            0..80 => Manner::Takes,
+            80..85 => Manner::Later { after: None },
+            85..89 => Manner::Later { after: Some(Duration::from_secs(self.world.between(1, 40))) },
+            89 => Manner::Refuses,
+            90..98 => Manner::Breaks { arrived },
+            _ => Manner::Hangs { arrived },
+        }
+    }
+
+    fn take(&self, message: &Outgoing) -> usize {
+        let chat = &message.destination.conversation.chat;
+        let mark = if message.may_repeat { " (may repeat)" } else { "" };
+        let first: String = message.text.chars().take(48).collect();
+        self.world.note(format!("{chat} sees outbox {}{mark}: {:?}", message.id, first));
+        let index = self.world.take(Taken {
+            account: self.name.to_owned(),
+            chat: chat.clone(),
+            outbox: message.id.0,
+            text: message.text.clone(),
+            may_repeat: message.may_repeat,
+            told: None,
+        });
+        react(&self.world, self.kind, message);
+        index
+    }
+}
+
+#[async_trait]
+impl Channel for Account {
+    fn address(&self) -> (ChannelKind, &str) {
+        (self.kind, self.name)
+    }
+
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        let world = &self.world;
+        let manner = self.manner();
+        sleep(Duration::from_millis(world.below(400))).await;
+        match manner {
+            Manner::Takes => {
+                let index = self.take(message);
+                sleep(Duration::from_millis(world.below(300))).await;
+                world.told(index);
+                Ok(Receipt { external_id: Some(format!("p{index}")) })
+            }
+            Manner::Later { after } => Err(DeliveryError::Retry { after, why: "429".to_owned() }),
+            Manner::Refuses => {
+                world.note(format!("outbox {} is refused", message.id));
+                world.state().refused.push(message.id.0);
+                Err(DeliveryError::Refused { why: "403".to_owned() })
+            }
+            Manner::Breaks { arrived } | Manner::Hangs { arrived } => {
+                if arrived {
+                    self.take(message);
+                }
+                let hang = matches!(manner, Manner::Hangs { .. });
+                sleep(Duration::from_secs(if hang { 1_000 } else { 1 })).await;
+                world.note(format!("outbox {} is lost, arrived: {arrived}", message.id));
+                Err(DeliveryError::Unknown { why: "connection reset".to_owned() })
+            }
+        }
+    }
+
+    fn progress(&self, _destination: &Destination, _run: RunId, _progress: Progress) {}
+
+    fn health(&self) -> String {
+        format!("{}: simulated", self.kind)
+    }
+}
+
+/// Hands in what is due, in order, a few at a time; the acknowledgement travels with the next request.
+pub(crate) async fn feed(account: Arc<Account>, intake: Arc<dyn Intake>) {
+    let world = &account.world;
+    loop {
+        let batch = due(&account);
+        if batch.is_empty() {
+            let next = world.state().updates.iter().find(|(_, (name, _))| name == account.name).map(|(key, _)| key.0);
+            let wait = next.map_or(3_600_000, |at| (at - world.now_ms()).max(1));
+            tokio::select! {
+                biased;
+                () = world.posted.notified() => {}
+                () = sleep(Duration::from_millis(u64::try_from(wait).unwrap_or(1))) => {}
+            }
+            continue;
+        }
+        let mut acks = Vec::new();
+        for (key, inbound) in batch {
+            let accepted = loop {
+                match intake.accept(inbound.clone()).await {
+                    Ok(accepted) => break accepted,
+                    Err(error) => {
+                        world.note(format!("not stored: {error}"));
+                        sleep(Duration::from_secs(1)).await;
+                    }
+                }
+            };
+            world.note(format!(
+                "{} {} {:?}: {accepted:?}",
+                inbound.conversation.chat, inbound.external_id, inbound.happening
+            ));
+            acks.push((key, inbound));
+        }
+        sleep(Duration::from_millis(world.below(60))).await;
+        let mut state = world.state();
+        for (key, acked) in acks {
+            state.updates.remove(&key);
+            state.acked.push(acked);
+        }
+    }
+}
+
+fn due(account: &Account) -> Vec<((i64, u64), Inbound)> {
+    let now = account.world.now_ms();
+    let state = account.world.state();
+    let mine = state.updates.iter().filter(|(key, (name, _))| key.0 <= now && name == account.name);
+    mine.take(3).map(|(key, (_, inbound))| (*key, inbound.clone())).collect()
+}
+
+/// People answer what they are asked: by button or in words, soon or late, the right ones or others.
+fn react(world: &World, kind: ChannelKind, message: &Outgoing) {
+    let question = !message.choices.is_empty() || message.text.starts_with("Which one");
+    if !question || world.is_calm() || world.chance(150) {
+        return;
+    }
+    let place = &message.destination.conversation;
+    let who = if place.chat == GROUP { plan::anybody(world) } else { plan::sender_of(&place.chat) };
+    let times = if world.chance(200) { 2 } else { 1 };
+    for _ in 0..times {
+        let soon = world.chance(800);
+        let at = world.now_ms() + i64::try_from(world.between(500, if soon { 20_000 } else { 400_000 })).unwrap_or(0);
+        let choice = message.choices.get(usize::try_from(world.below(3)).unwrap_or(0));
+        let happening = match choice {
+            Some(choice) if world.chance(600) => Happening::Pressed { token: choice.token.clone() },
+            Some(choice) if world.chance(800) => Happening::Posted { text: choice.label.clone() },
+            Some(_) => Happening::Posted { text: "what do you mean?".to_owned() },
+            None => Happening::Posted { text: format!("the {}th", world.serial()) },
+        };
+        world.post(at, &place.account, from(world, kind, place, (who, happening)));
+    }
+}
+
+/// An update as the platform would hand it out.
+pub(crate) fn from(
+    world: &World,
+    kind: ChannelKind,
+    place: &Conversation,
+    (who, happening): (&str, Happening),
+) -> Inbound {
+    Inbound {
+        conversation: Conversation { channel: kind, ..place.clone() },
+        external_id: format!("x{}", world.serial()),
+        sender: Sender { external_id: who.to_owned(), name: format!("Person {who}") },
+        happening,
+        sent_at: world.now(),
+    }
+}

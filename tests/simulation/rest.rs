@@ -1,0 +1,69 @@
+//! Is the world at rest? And the last word of its people: every question gets an answer in the end.
+
+use async_trait::async_trait;
+use hob::domain::inbound::{ChannelKind, Conversation, Happening};
+use hob::store::error::StoreError;
+use hob::store::{Statement, Tx};
+
+use crate::platform;
+use crate::world::World;
+
+/// A run that waits for somebody.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub(crate) struct Asking {
+    pub(crate) channel: String,
+    pub(crate) account: String,
+    pub(crate) chat: String,
+    pub(crate) sender: String,
+}
+
+/// What is still open.
+#[derive(Debug, Clone)]
+pub(crate) struct Open {
+    pub(crate) runs: i64,
+    pub(crate) outbox: i64,
+    pub(crate) asking: Vec<Asking>,
+}
+
+impl Open {
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.runs == 0 && self.outbox == 0
+    }
+}
+
+/// Looks at the database.
+pub(crate) struct LookAround;
+
+#[async_trait]
+impl Statement for LookAround {
+    type Output = Open;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Open, StoreError> {
+        let runs = sqlx::query_scalar("SELECT count(*) FROM runs WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
+        let outbox =
+            sqlx::query_scalar("SELECT count(*) FROM outbox WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
+        let asking = sqlx::query_as(
+            "SELECT i.channel, i.account, i.chat, p.external_id AS sender
+             FROM runs r JOIN inbound i ON i.id = r.inbound_id
+             JOIN identities p ON p.user_id = r.user_id AND p.channel = i.channel AND p.account = i.account
+             WHERE r.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)
+             ORDER BY r.id",
+        )
+        .fetch_all(&mut *tx)
+        .await?;
+        Ok(Open { runs, outbox, asking })
+    }
+}
+
+/// Who was asked says something.
+pub(crate) fn answer(world: &World, open: &Open) {
+    for asking in &open.asking {
+        let kind: ChannelKind = asking.channel.parse().unwrap();
+        let place =
+            Conversation { channel: kind, account: asking.account.clone(), chat: asking.chat.clone(), thread: None };
+        let text = world.between(1, 3).to_string();
+        let at = world.now_ms() + i64::try_from(world.between(100, 4_000)).unwrap_or(0);
+        let who = asking.sender.as_str();
+        world.post(at, &asking.account, platform::from(world, kind, &place, (who, Happening::Posted { text })));
+    }
+}

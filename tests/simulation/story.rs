@@ -1,0 +1,112 @@
+//! A world from its first message to its rest, over as many lives as it takes.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once, OnceLock};
+
+use hob::store::{Pace, Store};
+use tempfile::TempDir;
+
+use crate::check;
+use crate::life::{End, live};
+use crate::plan::{self, Life};
+use crate::world::{When, World};
+
+/// How a story ended.
+pub(crate) struct Ended {
+    pub(crate) hash: u64,
+    pub(crate) commits: u64,
+    pub(crate) kills: u64,
+    pub(crate) trace: Vec<String>,
+    pub(crate) violations: Vec<String>,
+}
+
+/// A world of which everything is random.
+pub(crate) fn random(seed: u64) -> Ended {
+    let world = World::new(seed);
+    plan::people(&world);
+    let lives = plan::lives(&world);
+    tell(&world, &lives)
+}
+
+/// A world in which only these messages are sent, and everything else works; the process dies as told.
+pub(crate) fn scripted(seed: u64, messages: &[Said], crash: Option<(u64, When)>) -> Ended {
+    let world = World::new(seed);
+    world.state().calm = true;
+    for (number, (at, chat, who, text)) in messages.iter().enumerate() {
+        plan::post(&world, *at, (chat, who), &format!("m{number}"), text);
+    }
+    let lives = match crash {
+        Some((commit, when)) => vec![Life::until(commit, when), Life::long()],
+        None => vec![Life::long()],
+    };
+    tell(&world, &lives)
+}
+
+/// When, in which chat, who, what.
+pub(crate) type Said = (i64, &'static str, &'static str, &'static str);
+
+/// Panics that belong to the story are not shown.
+fn hush() {
+    static HUSHED: Once = Once::new();
+    HUSHED.call_once(|| {
+        let shown = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !info.payload_as_str().is_some_and(|text| text.starts_with("simulated")) {
+                shown(info);
+            }
+        }));
+    });
+}
+
+/// Lives `lives` one after the other until the world is at rest, and checks what must be true then.
+pub(crate) fn tell(world: &Arc<World>, lives: &[Life]) -> Ended {
+    hush();
+    let folder = tempfile::tempdir_in(memory()).unwrap();
+    let path = folder.path().join("hob.db");
+    std::fs::copy(template(), &path).unwrap();
+    let mut violations = Vec::new();
+    let mut kills = 0;
+    let mut number = 0;
+    loop {
+        // When all planned lives have ended early, one more lives on.
+        let last = number + 1 >= lives.len();
+        let life = lives.get(number).cloned().unwrap_or_else(Life::long);
+        let end = live(world, &path, &life, last);
+        number += 1;
+        violations.extend(check::between_lives(&path));
+        match end {
+            End::Killed => kills += 1,
+            End::Stopped => {}
+            End::AtRest => break,
+            End::Stuck(open) => {
+                violations.push(format!("stuck: {open}"));
+                break;
+            }
+        }
+    }
+    violations.extend(check::at_rest(world, &path));
+    let hash = world.hash();
+    let mut state = world.state();
+    Ended { hash, commits: state.commits_total, kills, trace: std::mem::take(&mut state.trace), violations }
+}
+
+/// Where files cost nothing: a killed process loses nothing that it wrote, whatever the disk does.
+fn memory() -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() }
+}
+
+/// A database with its schema, made once.
+fn template() -> &'static Path {
+    static TEMPLATE: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = TEMPLATE.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("template.db");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+        });
+        (folder, path)
+    });
+    path
+}

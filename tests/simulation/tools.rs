@@ -1,0 +1,55 @@
+//! Tools with and without side effects; the effect happens somewhere between two waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::model::provider::ToolSchema;
+use hob::tool::{Invocation, Outcome, Tool, ToolSpec};
+use tokio::time::sleep;
+
+use crate::world::{Effect, World};
+
+/// A tool of the world.
+pub(crate) struct Hand {
+    world: Arc<World>,
+    spec: ToolSpec,
+    /// The longest it takes before and after its effect, in milliseconds.
+    slow_ms: u64,
+}
+
+impl Hand {
+    pub(crate) fn new(world: &Arc<World>, name: &str, idempotent: bool, slow_ms: u64) -> Arc<Self> {
+        let schema = ToolSchema {
+            name: name.to_owned(),
+            description: "A tool of the simulation.".to_owned(),
+            parameters: serde_json::json!({ "type": "object", "properties": {} }),
+        };
+        let spec = ToolSpec { schema, idempotent, timeout: Duration::from_secs(120) };
+        Arc::new(Self { world: Arc::clone(world), spec, slow_ms })
+    }
+}
+
+#[async_trait]
+impl Tool for Hand {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        let world = &self.world;
+        let (run, call) = (invocation.run.0, invocation.call.0);
+        sleep(Duration::from_millis(world.below(self.slow_ms))).await;
+        if !world.is_calm() && world.chance(10) {
+            panic!("simulated: before its effect");
+        }
+        world.note(format!("{} takes effect: run {run} call {call}", self.spec.schema.name));
+        let idempotent = self.spec.idempotent;
+        world.state().effects.push(Effect { run, call, user: invocation.principal.user.0, idempotent });
+        sleep(Duration::from_millis(world.below(self.slow_ms))).await;
+        if !world.is_calm() && world.chance(10) {
+            panic!("simulated: after its effect");
+        }
+        if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) }
+    }
+}

@@ -1,0 +1,251 @@
+//! What lies outside of Hob and survives its deaths: time, chance, the platforms, the file that a tool appends to.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use hob::domain::clock::Clock;
+use hob::domain::inbound::Inbound;
+use hob::domain::rng::Rng;
+use hob::store::writer::Boundary;
+use jiff::Timestamp;
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// 2026-01-01T00:00:00Z.
+const EPOCH_MS: i64 = 1_767_225_600_000;
+
+/// Just before or just after a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    Before,
+    After,
+}
+
+/// An effect that a tool had.
+#[derive(Debug, Clone)]
+pub(crate) struct Effect {
+    pub(crate) run: i64,
+    pub(crate) call: String,
+    pub(crate) user: i64,
+    /// Only side effects are counted.
+    pub(crate) idempotent: bool,
+}
+
+/// A message that a platform took.
+#[derive(Debug, Clone)]
+pub(crate) struct Taken {
+    pub(crate) account: String,
+    pub(crate) chat: String,
+    pub(crate) outbox: i64,
+    pub(crate) text: String,
+    pub(crate) may_repeat: bool,
+    /// Hob was told so, in this life, after so many commits.
+    pub(crate) told: Option<(usize, u64)>,
+}
+
+#[derive(Default)]
+pub(crate) struct Process {
+    /// Which life of Hob this is.
+    pub(crate) number: usize,
+    pub(crate) commits: u64,
+    pub(crate) crash: Option<(u64, When)>,
+    started_ms: i64,
+    started: Option<Instant>,
+}
+
+pub(crate) struct State {
+    rng: SmallRng,
+    serial: u64,
+    pub(crate) process: Process,
+    pub(crate) commits_total: u64,
+    /// Commits that each past life had made.
+    pub(crate) past: Vec<u64>,
+    /// How far the wall clock is off, in milliseconds.
+    pub(crate) skew_ms: i64,
+    /// The platforms and the models behave.
+    pub(crate) calm: bool,
+    /// By when they can be fetched: what no poll has acknowledged, with the account it is for.
+    pub(crate) updates: BTreeMap<(i64, u64), (String, Inbound)>,
+    /// The platform was told that it need not deliver these again.
+    pub(crate) acked: Vec<Inbound>,
+    pub(crate) taken: Vec<Taken>,
+    pub(crate) refused: Vec<i64>,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) trace: Vec<String>,
+    hash: u64,
+}
+
+pub(crate) struct World {
+    state: Mutex<State>,
+    /// The process was killed.
+    pub(crate) killed: Notify,
+    /// Something new is on a platform.
+    pub(crate) posted: Notify,
+}
+
+impl World {
+    pub(crate) fn new(seed: u64) -> Arc<Self> {
+        let state = State {
+            rng: SmallRng::seed_from_u64(seed),
+            serial: 0,
+            process: Process::default(),
+            commits_total: 0,
+            past: Vec::new(),
+            skew_ms: 0,
+            calm: false,
+            updates: BTreeMap::new(),
+            acked: Vec::new(),
+            taken: Vec::new(),
+            refused: Vec::new(),
+            effects: Vec::new(),
+            trace: Vec::new(),
+            hash: seed,
+        };
+        Arc::new(Self { state: Mutex::new(state), killed: Notify::new(), posted: Notify::new() })
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A process starts, `down_ms` after the last one's end; it dies at `crash`.
+    pub(crate) fn begin(&self, down_ms: i64, crash: Option<(u64, When)>) {
+        let now = self.now_ms();
+        let mut state = self.state();
+        let number = state.process.number + 1;
+        let commits = state.process.commits;
+        state.past.push(commits);
+        state.process = Process { number, commits: 0, crash, started_ms: now + down_ms, started: Some(Instant::now()) };
+    }
+
+    /// No process lives: time stands still.
+    pub(crate) fn end(&self) {
+        let now = self.now_ms();
+        let mut state = self.state();
+        state.process.started_ms = now;
+        state.process.started = None;
+    }
+
+    /// Milliseconds since the world began.
+    pub(crate) fn now_ms(&self) -> i64 {
+        let state = self.state();
+        let ran = state.process.started.map_or(0, |started| started.elapsed().as_millis());
+        state.process.started_ms + i64::try_from(ran).unwrap_or(i64::MAX)
+    }
+
+    /// A word in the trace.
+    pub(crate) fn note(&self, line: impl AsRef<str>) {
+        let now = self.now_ms();
+        let mut state = self.state();
+        let life = state.process.number;
+        let line = format!("{:>10.3} #{life} {}", now as f64 / 1000.0, line.as_ref());
+        let mut hasher = DefaultHasher::new();
+        (state.hash, &line).hash(&mut hasher);
+        state.hash = hasher.finish();
+        if std::env::var_os("HOB_SIM_LIVE").is_some() {
+            eprintln!("{line}");
+        }
+        state.trace.push(line);
+    }
+
+    /// A hash of everything that happened.
+    pub(crate) fn hash(&self) -> u64 {
+        self.state().hash
+    }
+
+    /// A number below `end`.
+    pub(crate) fn below(&self, end: u64) -> u64 {
+        self.state().rng.next_u64() % end.max(1)
+    }
+
+    pub(crate) fn between(&self, from: u64, through: u64) -> u64 {
+        from + self.below(through - from + 1)
+    }
+
+    /// True so many times in a thousand.
+    pub(crate) fn chance(&self, thousandths: u64) -> bool {
+        self.below(1000) < thousandths
+    }
+
+    pub(crate) fn is_calm(&self) -> bool {
+        self.state().calm
+    }
+
+    /// A number never given before.
+    pub(crate) fn serial(&self) -> u64 {
+        let mut state = self.state();
+        state.serial += 1;
+        state.serial
+    }
+
+    /// Puts an update on a platform, to be fetched from `at_ms` on.
+    pub(crate) fn post(&self, at_ms: i64, account: &str, inbound: Inbound) {
+        let serial = self.serial();
+        self.state().updates.insert((at_ms, serial), (account.to_owned(), inbound));
+        self.posted.notify_waiters();
+    }
+
+    /// Something that a person sees or hears may make them act.
+    pub(crate) fn take(&self, taken: Taken) -> usize {
+        let mut state = self.state();
+        state.taken.push(taken);
+        state.taken.len() - 1
+    }
+
+    /// Hob hears that the platform took it.
+    pub(crate) fn told(&self, index: usize) {
+        let mut state = self.state();
+        let told = (state.process.number, state.process.commits);
+        if let Some(taken) = state.taken.get_mut(index) {
+            taken.told = Some(told);
+        }
+    }
+
+    async fn maybe_die(&self, when: When) {
+        let (commits, crash) = {
+            let state = self.state();
+            (state.process.commits, state.process.crash)
+        };
+        let Some((at, moment)) = crash else {
+            return;
+        };
+        if commits == at && moment == when {
+            self.note(format!("KILLED {when:?} commit {at}"));
+            self.killed.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        let ms = EPOCH_MS + self.now_ms() + self.state().skew_ms;
+        Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+}
+
+impl Rng for World {
+    fn next_u64(&self) -> u64 {
+        self.state().rng.next_u64()
+    }
+}
+
+#[async_trait]
+impl Boundary for World {
+    async fn before_commit(&self) {
+        self.maybe_die(When::Before).await;
+    }
+
+    async fn after_commit(&self) {
+        {
+            let mut state = self.state();
+            state.process.commits += 1;
+            state.commits_total += 1;
+        }
+        self.maybe_die(When::After).await;
+    }
+}
