@@ -10,3 +10,6 @@ pub mod ports;
 pub mod projection;
 pub mod prompt;
 pub mod signal;
+
+#[cfg(test)]
+mod tests;

@@ -107,7 +107,7 @@ fn rows_of_event(key: &RunKey, event: &Event, seq: i64, lost: u64, after: &State
         Event::ModelFailed { message, .. } => {
             vec![Row::ModelEnded(CallEnd { state: "failed", error: Some(message.clone()), ..CallEnd::default() })]
         }
-        Event::Resumed { .. } => vec![unheard("lost")],
+        Event::Resumed { .. } | Event::Mismatched(_) => vec![unheard("lost")],
         Event::CancelRequested(_) | Event::Panicked { .. } => vec![unheard("dropped")],
         Event::ToolFinished { .. } => vec![Row::ToolFinished { event: event.clone() }],
         Event::HumanAsked(question) => {
@@ -128,7 +128,6 @@ fn rows_of_event(key: &RunKey, event: &Event, seq: i64, lost: u64, after: &State
         | Event::HumanAnswered(_)
         | Event::SoftLimit
         | Event::Suspended
-        | Event::Mismatched(_)
         | Event::Ended(_) => Vec::new(),
     }
 }

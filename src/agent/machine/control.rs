@@ -17,6 +17,7 @@ pub(super) fn on_cancel(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     if run.cancel.is_some() {
         return vec![Effect::Ignored { why: "the run is being cancelled already" }];
     }
+    run.lose_call();
     match &run.phase {
         Phase::Calling(_) | Phase::Waiting { .. } => ending::cancelled(run, reason),
         Phase::Acting(batch) => {
@@ -36,8 +37,8 @@ pub(super) fn on_soft_limit(run: &mut Active) -> Vec<Effect> {
 
 /// The code that drove this run panicked: it is told and over, and no other run is touched.
 pub(super) fn on_panic(run: &mut Active, message: &str) -> Vec<Effect> {
-    crate::agent::machine::tools::close_batch(run, texts::INTERRUPTED);
-    run.phase = Phase::Replied;
+    run.lose_call();
+    ending::close(run, texts::INTERRUPTED);
     vec![
         Effect::Reply(Reply::Notice { text: texts::panicked(message) }),
         Effect::End(End::Failed { why: "panic".to_owned() }),

@@ -8,25 +8,44 @@ use crate::model::message::Message;
 
 /// A safe boundary: what came meanwhile joins, then the model is asked.
 pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
-    for steered in std::mem::take(&mut run.steering) {
-        let text = texts::steered(&steered, run.input.principal.user);
-        run.transcript.push_from(steered.principal.user, text);
-    }
+    join_steering(run);
     let call = run.call_model();
     run.phase = Phase::Calling(call.clone());
     vec![Effect::CallModel(call)]
 }
 
+/// What joined on the way goes into the history, in the order in which it came.
+fn join_steering(run: &mut Active) {
+    for steered in std::mem::take(&mut run.steering) {
+        let text = texts::steered(&steered, run.input.principal.user);
+        run.transcript.push_from(steered.principal.user, text);
+    }
+}
+
+/// Nothing is asked any more: the open batch is closed, and what had joined is not forgotten. The end must follow.
+pub(super) fn close(run: &mut Active, unsettled: &str) {
+    tools::close_batch(run, unsettled);
+    join_steering(run);
+    run.phase = Phase::Replied;
+}
+
 /// Ends a run whose end somebody, or a limit, wants. What was done stays in the history, in whole pairs.
 pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
-    tools::close_batch(run, texts::STOPPED);
-    run.phase = Phase::Replied;
+    close(run, texts::stopped(reason));
+    run.cancel = Some(reason);
+    let end = Effect::End(end_of(run));
     match reason {
-        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => vec![Effect::End(End::Cancelled)],
-        CancelReason::HardLimit => vec![
-            Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }),
-            Effect::End(End::Failed { why: "hard_limit".to_owned() }),
-        ],
+        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => vec![end],
+        CancelReason::HardLimit => vec![Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }), end],
+    }
+}
+
+/// The end of a run that has nothing left to do.
+pub(super) fn end_of(run: &Active) -> End {
+    match run.cancel {
+        Some(CancelReason::Stopped { .. } | CancelReason::Interrupted { .. }) => End::Cancelled,
+        Some(CancelReason::HardLimit) => End::Failed { why: "hard_limit".to_owned() },
+        None => End::Completed,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
 use crate::agent::machine::state::{Active, Paused, Phase, Progress};
-use crate::agent::machine::{resume, texts, tools};
+use crate::agent::machine::{ending, resume, texts, tools};
 use crate::domain::ids::CallId;
 
 /// The run waits from here on.
@@ -30,8 +30,11 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
     if answer.question.is_some_and(|number| number != run.questions) {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     }
-    run.crashes = 0;
     let question = question.clone();
+    if !matches!(question, Question::PromptChanged { .. }) {
+        // Somebody has looked at where it stands; a word about the prompt does not say so.
+        run.crashes = 0;
+    }
     match &question {
         Question::Asked { call, .. } => {
             unpause(run);
@@ -141,7 +144,6 @@ fn run_again(run: &mut Active, id: &CallId) -> Vec<Effect> {
 }
 
 fn give_up(run: &mut Active) -> Vec<Effect> {
-    tools::close_batch(run, texts::GIVEN_UP_CALL);
-    run.phase = Phase::Replied;
+    ending::close(run, texts::GIVEN_UP_CALL);
     vec![Effect::Reply(Reply::Notice { text: texts::GIVEN_UP.to_owned() }), Effect::End(End::GivenUp)]
 }

@@ -19,12 +19,12 @@ pub mod texts;
 mod tools;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::VecDeque;
 
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{Event, JournalMismatch};
+use crate::agent::machine::event::{Event, JournalMismatch, Reply};
 use crate::agent::machine::state::{Active, State};
 
 /// Takes one event in and says what is to be done now. Dispatch only: the files decide.
@@ -38,7 +38,10 @@ pub fn apply(state: &mut State, event: &Event) -> Vec<Effect> {
 }
 
 fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
-    let was_suspended = std::mem::replace(&mut run.suspended, matches!(event, Event::Suspended));
+    let was_suspended = run.suspended;
+    // Words from outside may come before a process takes the run up again: they make no crash of a good stop.
+    let taken_up = matches!(event, Event::Resumed { .. } | Event::Mismatched(_));
+    run.suspended = matches!(event, Event::Suspended) || (was_suspended && !taken_up);
     match event {
         Event::ModelAsked { .. } | Event::ToolStarted { .. } | Event::Replied(_) => ending::on_started(run, event),
         Event::HumanAsked(question) => human::on_asked(run, question),
@@ -113,6 +116,7 @@ impl Replay {
         {
             // A person has been told of this one: it no longer stands in the way.
             self.mismatch = None;
+            self.expected.clear();
         }
         let effects = apply(&mut self.state, event);
         self.expected.extend(effects.iter().filter_map(Effect::start_record));
@@ -137,12 +141,12 @@ impl Replay {
             (None, true) => false,
             (None, false) => true,
         };
-        if same || self.mismatch.is_some() {
+        if same {
             return;
         }
         // From here on the recorded journal is what happened; what the machine would have done is void.
         self.expected.clear();
-        self.mismatch = Some(JournalMismatch {
+        self.mismatch.get_or_insert_with(|| JournalMismatch {
             seq: self.seq,
             expected: expected.map_or_else(|| "no start of an effect".to_owned(), |event| describe(&event)),
             actual: describe(event),
@@ -150,12 +154,16 @@ impl Replay {
     }
 }
 
-/// Digests made by another recipe can't be compared: then only whom is asked counts.
+/// Digests made by another recipe can't be compared: then only whom is asked counts. Hob's own notices may have been
+/// reworded since: then what was said counts.
 fn same_start(expected: &Event, actual: &Event) -> bool {
     if let (Event::ModelAsked { digest: a, model: m, .. }, Event::ModelAsked { digest: b, model: n, .. }) =
         (expected, actual)
     {
         return m == n && (a == b || a.scheme() != b.scheme());
+    }
+    if let (Event::Replied(Reply::Notice { .. }), Event::Replied(Reply::Notice { .. })) = (expected, actual) {
+        return true;
     }
     expected == actual
 }

@@ -81,6 +81,7 @@ pub(super) fn on_failed(
             vec![Effect::CallModel(call)]
         }
         None => {
+            ending::close(run, texts::INTERRUPTED);
             let text = texts::model_failed(class, message);
             vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: texts::class_name(class) })]
         }

@@ -9,6 +9,7 @@
 //! | a started call of an idempotent tool | it is run again |
 //! | any other started call | a person says: it happened · run it again · give up |
 //! | a question to a person | it stays open |
+//! | its last word, without its end | it ends: nothing is asked and nothing said again |
 //! | a cancel that was not carried out | it is carried out: nothing is run again |
 //! | the same step for the third time in a row | a person says: carry on · give up |
 //! | a changed system prompt, or a journal that replays otherwise | a person says: carry on · give up |
@@ -24,24 +25,24 @@ const CRASHES_MAX: u32 = 3;
 /// A process took the run up.
 pub(super) fn on_resumed(run: &mut Active, system: &Digest, was_suspended: bool) -> Vec<Effect> {
     match &run.phase {
-        // The person's own word sets these going again.
-        Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => return Vec::new(),
+        // The person's own word sets it going again.
+        Phase::Waiting { .. } | Phase::Done(_) => return Vec::new(),
+        Phase::Replied => return reopen(run),
         Phase::Calling(_) | Phase::Acting(_) => {}
     }
-    if let Phase::Calling(call) = &run.phase {
-        run.usage.input_tokens += call.input_estimate;
-    }
+    run.lose_call();
     if let Some(reason) = run.cancel {
         return ending::cancelled(run, reason);
     }
     if !was_suspended {
         run.crashes += 1;
     }
-    if run.crashes >= CRASHES_MAX {
-        return vec![Effect::AskHuman(Question::CrashLoop)];
-    }
+    // First, because the answer to the other question says nothing about it.
     if run.system_seen != *system {
         return vec![Effect::AskHuman(Question::PromptChanged { system: system.clone() })];
+    }
+    if run.crashes >= CRASHES_MAX {
+        return vec![Effect::AskHuman(Question::CrashLoop)];
     }
     reopen(run)
 }
@@ -51,6 +52,7 @@ pub(super) fn on_mismatch(run: &mut Active, mismatch: &JournalMismatch) -> Vec<E
     match &run.phase {
         Phase::Done(_) => vec![Effect::Ignored { why: "the run is over" }],
         Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied => {
+            run.lose_call();
             vec![Effect::AskHuman(Question::Mismatch(mismatch.clone()))]
         }
     }
@@ -58,8 +60,11 @@ pub(super) fn on_mismatch(run: &mut Active, mismatch: &JournalMismatch) -> Vec<E
 
 /// The effects that are still open: idempotent calls run again, others become doubtful, the model is asked again.
 pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
-    let Phase::Acting(batch) = &mut run.phase else {
-        return ending::go_on(run);
+    let batch = match &mut run.phase {
+        Phase::Acting(batch) => batch,
+        Phase::Calling(_) => return ending::go_on(run),
+        Phase::Replied => return vec![Effect::End(ending::end_of(run))],
+        Phase::Waiting { .. } | Phase::Done(_) => return Vec::new(),
     };
     let mut effects = Vec::new();
     for open in &mut batch.calls {

@@ -61,7 +61,7 @@ pub struct Active {
     pub system_seen: Digest,
     /// How often the process died since something new was learnt.
     pub crashes: u32,
-    /// The daemon stopped in good order after the last event: the next resumption follows no crash.
+    /// The daemon stopped in good order: the next resumption follows no crash.
     pub suspended: bool,
     /// How many questions were asked; the last one's number.
     pub questions: u32,
@@ -311,6 +311,13 @@ impl Active {
         );
         let input_estimate = (self.context.chars + self.transcript.bytes) / CHARS_PER_TOKEN;
         ModelCall { purpose, model: self.model, label, delay_ms: 0, failures: 0, digest, input_estimate }
+    }
+
+    /// Nobody will learn what the model call in flight cost: its estimate stands in.
+    pub fn lose_call(&mut self) {
+        if let Phase::Calling(call) = &self.phase {
+            self.usage.input_tokens += call.input_estimate;
+        }
     }
 
     /// Is it over?

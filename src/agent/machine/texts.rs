@@ -1,6 +1,6 @@
 //! Every sentence that a run itself says, to people and to the model, in one place.
 
-use crate::agent::machine::event::{Limits, Question, Steered};
+use crate::agent::machine::event::{CancelReason, JournalMismatch, Limits, Question, Steered};
 use crate::domain::ids::UserId;
 use crate::model::error::ErrorClass;
 
@@ -30,6 +30,14 @@ pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longe
 pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
      plainly what has been done, what has not, and what should happen next.";
 
+/// For the model: what cut a call off, when somebody or a limit ended the run.
+pub(super) fn stopped(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => STOPPED,
+        CancelReason::HardLimit => INTERRUPTED,
+    }
+}
+
 /// The answer, with a word about it if it was cut off.
 pub(super) fn answer(text: &str, cut_off: bool) -> String {
     if cut_off { format!("{text}\n\n(The model's output limit cut this answer off here.)") } else { text.to_owned() }
@@ -37,13 +45,14 @@ pub(super) fn answer(text: &str, cut_off: bool) -> String {
 
 /// Row A6: the words and the new limit.
 pub(super) fn more_iterations(limits: &Limits) -> (String, u32) {
-    let granted = limits.iterations.saturating_add(limits.iterations_step).min(limits.iterations_cap);
+    let raised = limits.iterations.saturating_add(limits.iterations_step).min(limits.iterations_cap);
+    let granted = raised.max(limits.iterations);
     let text = if granted > limits.iterations {
         format!("Granted: up to {granted} steps in all.")
     } else {
         format!("Not granted: {granted} steps are the most. Finish with what you have.")
     };
-    (text, granted.max(limits.iterations))
+    (text, granted)
 }
 
 /// A message that joined on the way; another person's carries their name.
@@ -98,6 +107,14 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
 pub(super) fn panicked(message: &str) -> String {
     let first: String = message.lines().next().unwrap_or_default().chars().take(200).collect();
     format!("Something broke inside me while I worked on this, and I stopped: {first}. The log has the details.")
+}
+
+/// What the person is told when the record of a run's beginning is lost.
+pub(super) fn lost_beginning(mismatch: &JournalMismatch) -> String {
+    format!(
+        "I was interrupted on this, and my record of it does not add up ({mismatch}). I can't tell what was done, so I \
+         have stopped. Please look, and send it again if it is still needed."
+    )
 }
 
 /// The words of a question; the decisions it offers are listed by number beneath.

@@ -1,0 +1,159 @@
+//! What holds for every run, whatever the world does.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::world::Driven;
+use super::{
+    ANNA, BEN, accepted, answers, assert_legal, begun, completion, crash, done, fails, hard_limit, panic, presses,
+    says, steers, stop, system,
+};
+use crate::agent::machine::event::{End, Event, JournalMismatch, Question, Reply};
+use crate::agent::machine::state::{Phase, State};
+use crate::agent::machine::{Replay, apply, step};
+use crate::domain::ids::{CallId, RunId};
+use crate::model::error::ErrorClass;
+
+pub(crate) fn choices() -> impl Strategy<Value = Vec<(u8, u8)>> {
+    vec(any::<(u8, u8)>(), 0..40)
+}
+
+/// Any event at all, plausible or not.
+pub(crate) fn any_event() -> impl Strategy<Value = Event> {
+    let call = || CallId("1.0".to_owned());
+    let mismatch = JournalMismatch { seq: 2, expected: "a".to_owned(), actual: "b".to_owned() };
+    let fixed = vec![
+        Event::Accepted(accepted()),
+        Event::Edited { text: "other".to_owned() },
+        Event::Withdrawn,
+        Event::Joined { run: RunId(3) },
+        Event::ModelAsked { digest: system(1), model: "a/one".to_owned(), input_estimate: 1 },
+        Event::ToolStarted { call: call(), name: "send".to_owned(), attempt: 1 },
+        says(""),
+        says("hi"),
+        Event::ModelAnswered(completion("", &["look", "send"])),
+        done("1.1"),
+        Event::HumanAsked(Question::CrashLoop),
+        Event::HumanAsked(Question::Asked { call: call(), text: "which?".to_owned() }),
+        Event::HumanAsked(Question::UnsafeCall { call: call(), name: String::new(), arguments: String::new() }),
+        Event::HumanAsked(Question::PromptChanged { system: system(2) }),
+        answers("carry on"),
+        answers("2"),
+        presses(1, "1"),
+        steers(BEN, "and this"),
+        steers(ANNA, "and that"),
+        Event::SoftLimit,
+        Event::Suspended,
+        crash(),
+        Event::Resumed { system: system(2) },
+        Event::Mismatched(mismatch),
+        fails(ErrorClass::Auth),
+        Event::Replied(Reply::Silence),
+    ];
+    let rare = vec![stop(), hard_limit(), panic(), Event::Ended(End::Completed), fails(ErrorClass::UnknownModel)];
+    prop_oneof![
+        8 => prop::sample::select(fixed),
+        3 => Just(Event::Begun(begun())),
+        2 => Just(done("1.0")),
+        1 => prop::sample::select(rare),
+    ]
+}
+
+fn over(state: &State) -> bool {
+    matches!(state, State::Closed(_)) || state.active().is_some_and(|run| matches!(run.phase, Phase::Done(_)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// No sequence of events breaks the machine, and what is over stays as it is.
+    #[test]
+    fn anything_may_come(events in vec(any_event(), 0..60), whole_steps in any::<bool>()) {
+        let mut state = State::Empty;
+        apply(&mut state, &Event::Accepted(accepted()));
+        for event in events {
+            let before = over(&state).then(|| state.clone());
+            if whole_steps {
+                step(&mut state, event);
+            } else {
+                apply(&mut state, &event);
+            }
+            if let Some(before) = before {
+                prop_assert_eq!(before, state.clone());
+            }
+            if let Some(run) = state.active() {
+                assert_legal(run);
+            }
+        }
+    }
+
+    /// A recorded journal folds to the state that wrote it, and a crash after any commit is taken up without a mismatch.
+    #[test]
+    fn the_fold_is_the_run(choices in choices(), drifted in any::<bool>()) {
+        let driven = Driven::new(&choices);
+        let mut replay = Replay::default();
+        for (step, state) in &driven.steps {
+            step.events.iter().for_each(|event| replay.feed(event));
+            prop_assert_eq!(replay.mismatch(), None);
+            prop_assert_eq!(&replay.state, state);
+
+            let mut taken_up = replay.clone();
+            let mut state = state.clone();
+            for _ in 0..2 {
+                let resumed = super::super::step(&mut state, Event::Resumed { system: system(1 + u8::from(drifted)) });
+                resumed.events.iter().for_each(|event| taken_up.feed(event));
+                prop_assert_eq!(taken_up.mismatch(), None);
+                prop_assert_eq!(&taken_up.state, &state);
+            }
+        }
+    }
+
+    /// A call with side effects starts once, and once more for every time that a person said so.
+    #[test]
+    fn nothing_is_repeated_on_a_guess(choices in choices()) {
+        let driven = Driven::new(&choices);
+        let mut starts: BTreeMap<String, u32> = BTreeMap::new();
+        for event in driven.events() {
+            if let Event::ToolStarted { call, name, attempt } = event {
+                let count = starts.entry(call.0.clone()).or_default();
+                *count += 1;
+                prop_assert_eq!(*count, *attempt);
+                let allowed = 1 + driven.allowed.get(&call.0).copied().unwrap_or(0);
+                prop_assert!(name == "look" || *count <= allowed, "{} {} started {} times", call, name, count);
+            }
+        }
+    }
+
+    /// At its end a run's history is legal, and nobody who joined is missing from it.
+    #[test]
+    fn the_history_is_whole(choices in choices()) {
+        let driven = Driven::new(&choices);
+        if let Some(run) = driven.last().active() {
+            assert_legal(run);
+            let joined = driven.events().filter(|event| matches!(event, Event::Steered(_))).count();
+            let said = run.transcript.authors().iter().flatten().count();
+            prop_assert_eq!(said, joined + 1);
+            prop_assert!(run.steering.is_empty());
+        }
+    }
+
+    /// Every run whose causes are answered ends once, and says its last word once unless it was taken back or stopped.
+    #[test]
+    fn a_run_ends_once_and_answers_once(choices in choices()) {
+        let driven = Driven::new(&choices);
+        let ends: Vec<&End> = driven
+            .events()
+            .filter_map(|event| if let Event::Ended(end) = event { Some(end) } else { None })
+            .collect();
+        let replies = driven.events().filter(|event| matches!(event, Event::Replied(_))).count();
+        prop_assert_eq!(ends.len(), 1);
+        let expected = match ends[0] {
+            End::Cancelled | End::Withdrawn | End::Joined => 0,
+            End::Completed | End::GivenUp | End::Failed { .. } => 1,
+        };
+        prop_assert_eq!(replies, expected, "{:?}", ends);
+        prop_assert!(over(driven.last()));
+    }
+}

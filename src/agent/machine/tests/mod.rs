@@ -1,0 +1,270 @@
+//! The machine as scripts: an event in, every effect out; whatever is not listed must not come.
+
+mod ends;
+mod human;
+mod ladder;
+mod late;
+pub(crate) mod laws;
+mod limits;
+mod replay;
+mod reply;
+mod resume;
+mod steering;
+mod texts;
+mod tools;
+pub(crate) mod world;
+
+use crate::agent::machine::effect::{Digest, Effect};
+use crate::agent::machine::event::{
+    Accepted, Answer, Begun, CancelReason, Context, Event, Limits, Question, Reply, Steered, ToolOutcome,
+};
+use crate::agent::machine::state::{Active, State};
+use crate::agent::machine::{Replay, step};
+use crate::domain::ids::{CallId, InboundId, RunId, UserId};
+use crate::domain::inbound::{ChannelKind, Conversation};
+use crate::domain::outgoing::Destination;
+use crate::domain::principal::{Principal, Role, Trust};
+use crate::model::error::ErrorClass;
+use crate::model::message::{Completion, Message, StopReason, ToolCall, Usage};
+
+/// The one who asks.
+pub(crate) const ANNA: UserId = UserId(1);
+/// Another one of the household.
+pub(crate) const BEN: UserId = UserId(2);
+
+/// What the first model call of a script is estimated to read: context and transcript, at four characters a token.
+pub(crate) const ESTIMATE: u64 = 107;
+
+/// A run under test: every step is replayed as well, and must replay to the same.
+pub(crate) struct Script {
+    pub(crate) state: State,
+    pub(crate) journal: Vec<Event>,
+    replay: Replay,
+}
+
+impl Script {
+    /// A message that waits in its lane.
+    pub(crate) fn queued() -> Self {
+        let mut script = Self { state: State::Empty, journal: Vec::new(), replay: Replay::default() };
+        script.check(Event::Accepted(accepted()), &[]);
+        script
+    }
+
+    /// A run that asks its first model.
+    pub(crate) fn begun() -> Self {
+        let mut script = Self::queued();
+        script.check(Event::Begun(begun()), &["ask a/one Work"]);
+        script
+    }
+
+    /// A run whose model wants these tools.
+    pub(crate) fn acting(names: &[&str]) -> Self {
+        let mut script = Self::begun();
+        script.on(wants(names));
+        script
+    }
+
+    /// One event in; its effects, as words.
+    pub(crate) fn on(&mut self, event: Event) -> Vec<String> {
+        let step = step(&mut self.state, event);
+        for event in &step.events {
+            self.replay.feed(event);
+        }
+        self.journal.extend(step.events);
+        assert_eq!(self.replay.mismatch(), None, "after {:?}", self.journal);
+        assert_eq!(self.replay.state, self.state);
+        if let Some(run) = self.state.active() {
+            assert_legal(run);
+        }
+        step.effects.iter().map(shown).collect()
+    }
+
+    /// One event in, these effects out and nothing more.
+    #[track_caller]
+    pub(crate) fn check(&mut self, event: Event, expected: &[&str]) {
+        let after = format!("{event:?}");
+        let effects = self.on(event);
+        assert_eq!(effects, expected, "after {after}");
+    }
+
+    pub(crate) fn run(&self) -> &Active {
+        self.state.active().unwrap()
+    }
+
+    /// What was said in the run, a line each.
+    pub(crate) fn said(&self) -> Vec<String> {
+        self.run().transcript.messages().iter().map(shown_message).collect()
+    }
+}
+
+/// Every call has exactly one result, right behind it.
+pub(crate) fn assert_legal(run: &Active) {
+    let mut owed: Vec<&CallId> = Vec::new();
+    for message in run.transcript.messages() {
+        match message {
+            Message::Tool(result) => {
+                assert!(!owed.is_empty() && *owed.remove(0) == result.call, "orphan {}", result.call);
+            }
+            Message::User { .. } => assert!(owed.is_empty(), "unanswered {owed:?}"),
+            Message::Assistant { calls, .. } => {
+                assert!(owed.is_empty(), "unanswered {owed:?}");
+                owed = calls.iter().map(|call| &call.id).collect();
+            }
+        }
+    }
+    assert!(owed.is_empty(), "unanswered {owed:?}");
+}
+
+fn shown(effect: &Effect) -> String {
+    match effect {
+        Effect::CallModel(call) => {
+            let delay = if call.delay_ms == 0 { String::new() } else { format!(" in {} ms", call.delay_ms) };
+            format!("ask {} {:?}{delay}", call.label, call.purpose)
+        }
+        Effect::RunTool { call, attempt } => format!("run {} {} #{attempt}", call.id, call.name),
+        Effect::AbortTools(calls) => {
+            format!("abort {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+        }
+        Effect::AskHuman(Question::Asked { call, text }) => format!("human {call} asks: {text}"),
+        Effect::AskHuman(Question::UnsafeCall { call, name, .. }) => format!("human unsafe {call} {name}"),
+        Effect::AskHuman(Question::PromptChanged { .. }) => "human prompt".to_owned(),
+        Effect::AskHuman(Question::Mismatch(mismatch)) => format!("human mismatch {}", mismatch.seq),
+        Effect::AskHuman(Question::CrashLoop) => "human crash loop".to_owned(),
+        Effect::Reply(Reply::Answer { text }) => format!("answer {text}"),
+        Effect::Reply(Reply::Notice { text }) => format!("notice {}", text.split(['.', ':']).next().unwrap()),
+        Effect::Reply(Reply::Silence) => "silence".to_owned(),
+        Effect::End(end) => format!("end {end:?}"),
+        Effect::Ignored { why } => format!("ignored: {why}"),
+    }
+}
+
+fn shown_message(message: &Message) -> String {
+    match message {
+        Message::User { text } => format!("user: {text}"),
+        Message::Assistant { text, calls } => {
+            let calls: String = calls.iter().map(|call| format!(" <{} {}>", call.id, call.name)).collect();
+            format!("hob: {text}{calls}")
+        }
+        Message::Tool(result) => {
+            let error = if result.is_error { " failed" } else { "" };
+            format!("tool {}{error}: {}", result.call, result.text)
+        }
+    }
+}
+
+pub(crate) fn principal(user: UserId) -> Principal {
+    let name = if user == ANNA { "Anna" } else { "Ben" };
+    Principal { user, name: name.to_owned(), role: Role::User, trust: Trust::Trusted }
+}
+
+pub(crate) fn accepted() -> Accepted {
+    let conversation = Conversation {
+        channel: ChannelKind::Telegram,
+        account: "default".to_owned(),
+        chat: "7".to_owned(),
+        thread: None,
+    };
+    Accepted {
+        inbound: InboundId(1),
+        principal: principal(ANNA),
+        destination: Destination { conversation, reply_to: None },
+        text: "hello".to_owned(),
+    }
+}
+
+pub(crate) fn begun() -> Begun {
+    Begun {
+        context: Context {
+            system: system(1),
+            tools: Digest::of("text1", &[b"tools"]),
+            tail: Digest::of("text1", &[b"tail"]),
+            history_from: 1,
+            history_through: 0,
+            chars: 400,
+        },
+        limits: Limits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
+        models: vec!["a/one".to_owned(), "b/two".to_owned()],
+        idempotent_tools: vec!["look".to_owned()],
+        at: jiff::Timestamp::UNIX_EPOCH,
+    }
+}
+
+/// The system prompt's digest, in an edition of it.
+pub(crate) fn system(edition: u8) -> Digest {
+    Digest::of("system1", &[&[edition]])
+}
+
+pub(crate) fn completion(text: &str, names: &[&str]) -> Completion {
+    let call = |name: &&str| ToolCall {
+        id: CallId("theirs".to_owned()),
+        name: (*name).to_owned(),
+        arguments: r#"{"a":1}"#.to_owned(),
+    };
+    Completion {
+        text: text.to_owned(),
+        calls: names.iter().map(call).collect(),
+        usage: Usage { input_tokens: 10, output_tokens: 2, cached_tokens: 1 },
+        stop: StopReason::End,
+    }
+}
+
+pub(crate) fn says(text: &str) -> Event {
+    Event::ModelAnswered(completion(text, &[]))
+}
+
+pub(crate) fn wants(names: &[&str]) -> Event {
+    Event::ModelAnswered(completion("", names))
+}
+
+pub(crate) fn fails(class: ErrorClass) -> Event {
+    Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms: None }
+}
+
+pub(crate) fn finished(call: &str, outcome: ToolOutcome) -> Event {
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome }
+}
+
+pub(crate) fn done(call: &str) -> Event {
+    finished(call, ToolOutcome::Text { text: "ok".to_owned(), is_error: false })
+}
+
+fn stopped_tool(call: &str) -> Event {
+    finished(call, ToolOutcome::Interrupted)
+}
+
+pub(crate) fn asks(call: &str, question: &str) -> Event {
+    finished(call, ToolOutcome::Ask { question: question.to_owned() })
+}
+
+fn more(call: &str) -> Event {
+    finished(call, ToolOutcome::MoreIterations { reason: "much to do".to_owned() })
+}
+
+pub(crate) fn answers(text: &str) -> Event {
+    Event::HumanAnswered(Answer { by: ANNA, text: text.to_owned(), question: None })
+}
+
+/// A press of a button under question `number`.
+pub(crate) fn presses(number: u32, text: &str) -> Event {
+    Event::HumanAnswered(Answer { by: ANNA, text: text.to_owned(), question: Some(number) })
+}
+
+pub(crate) fn steers(by: UserId, text: &str) -> Event {
+    Event::Steered(Steered { run: RunId(9), principal: principal(by), text: text.to_owned() })
+}
+
+pub(crate) fn stop() -> Event {
+    Event::CancelRequested(CancelReason::Stopped { by: ANNA })
+}
+
+fn hard_limit() -> Event {
+    Event::CancelRequested(CancelReason::HardLimit)
+}
+
+pub(crate) fn crash() -> Event {
+    Event::Resumed { system: system(1) }
+}
+
+pub(crate) fn panic() -> Event {
+    Event::Panicked { message: "index out of bounds\nmore".to_owned() }
+}

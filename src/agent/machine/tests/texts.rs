@@ -1,0 +1,114 @@
+//! Every text of a run that a person or the model reads, word for word.
+
+use super::{Script, fails, hard_limit, panic, stop};
+use crate::agent::machine::event::{Event, JournalMismatch, Limits, Question, Reply};
+use crate::agent::machine::texts;
+use crate::domain::ids::CallId;
+use crate::model::error::ErrorClass;
+
+#[test]
+fn failures_of_the_model_say_who_can_do_what() {
+    let classes = [
+        ErrorClass::Auth,
+        ErrorClass::Billing,
+        ErrorClass::RateLimit,
+        ErrorClass::Overloaded,
+        ErrorClass::UnknownModel,
+        ErrorClass::ContextTooLong,
+        ErrorClass::Refused,
+        ErrorClass::BadRequest,
+        ErrorClass::Timeout,
+        ErrorClass::Network,
+        ErrorClass::Server,
+        ErrorClass::Malformed,
+    ];
+    let all: Vec<String> = classes
+        .into_iter()
+        .map(|class| format!("{}: {}", texts::class_name(class), texts::model_failed(class, " it said no. ")))
+        .collect();
+    insta::assert_snapshot!(all.join("\n"), @r"
+    auth: I could not get an answer from the model: it said no. Whoever runs me has to mend the key in config.toml or in the environment.
+    billing: I could not get an answer from the model: it said no. Whoever runs me has to look at the account's balance.
+    rate_limit: I could not get an answer from the model: it said no. Please send it again in a while.
+    overloaded: I could not get an answer from the model: it said no. Please send it again in a while.
+    unknown_model: I could not get an answer from the model: it said no. Whoever runs me has to name another model in config.toml; /model shows the one in use.
+    context_too_long: I could not get an answer from the model: it said no. Our conversation has grown too long for it: /new starts afresh.
+    refused: I could not get an answer from the model: it said no. Put in other words, it may go through.
+    bad_request: I could not get an answer from the model: it said no. This looks like a fault of mine or of the provider; the log has the details.
+    timeout: I could not get an answer from the model: it said no. I tried again without luck. Please send it again in a while.
+    network: I could not get an answer from the model: it said no. I tried again without luck. Please send it again in a while.
+    server: I could not get an answer from the model: it said no. I tried again without luck. Please send it again in a while.
+    malformed: I could not get an answer from the model: it said no. I tried again without luck. Please send it again in a while.
+    ");
+}
+
+#[test]
+fn notices() {
+    let notice = |event: Event| {
+        let mut run = Script::begun();
+        run.on(event);
+        let said = |event: &Event| {
+            if let Event::Replied(Reply::Notice { text }) = event { Some(text.clone()) } else { None }
+        };
+        run.journal.iter().find_map(said).unwrap()
+    };
+    insta::assert_snapshot!(notice(hard_limit()), @"I ran out of time on this and stopped. What was done so far is in our conversation; send a message to go on from there.");
+    insta::assert_snapshot!(notice(panic()), @"Something broke inside me while I worked on this, and I stopped: index out of bounds. The log has the details.");
+    insta::assert_snapshot!(notice(fails(ErrorClass::Auth)), @"I could not get an answer from the model: no luck. Whoever runs me has to mend the key in config.toml or in the environment.");
+    insta::assert_snapshot!(texts::GIVEN_UP, @"Given up. Nothing more happens for that message.");
+    insta::assert_snapshot!(texts::answer("half", true), @r"
+    half
+
+    (The model's output limit cut this answer off here.)
+    ");
+    insta::assert_snapshot!(texts::lost_beginning(&mismatch()), @"I was interrupted on this, and my record of it does not add up (event 5 of the journal should be tool.started 1.0 send attempt 1 but is run.resumed). I can't tell what was done, so I have stopped. Please look, and send it again if it is still needed.");
+    assert_eq!(texts::panicked("").len(), texts::panicked("x").len() - 1);
+    assert!(texts::panicked(&"ä".repeat(1_000)).chars().count() < 320);
+    let mut stopped = Script::begun();
+    stopped.check(stop(), &["end Cancelled"]);
+}
+
+fn mismatch() -> JournalMismatch {
+    JournalMismatch { seq: 5, expected: "tool.started 1.0 send attempt 1".to_owned(), actual: "run.resumed".to_owned() }
+}
+
+#[test]
+fn words_for_the_model() {
+    let limits = |iterations| Limits { iterations, iterations_step: 10, iterations_cap: 25 };
+    let all = [
+        texts::STOPPED,
+        texts::INTERRUPTED,
+        texts::HAPPENED,
+        texts::GIVEN_UP_CALL,
+        texts::ONE_QUESTION,
+        texts::SILENCE,
+        texts::EMPTY_REPLY,
+        texts::WRAP_UP_TIME,
+        texts::WRAP_UP_ITERATIONS,
+        &texts::more_iterations(&limits(10)).0,
+        &texts::more_iterations(&limits(25)).0,
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r"
+    Stopped by the user before it finished; it may have had a part of its effect.
+    Interrupted before it finished; it may have had a part of its effect.
+    This call took effect; a person confirmed it. Its output was lost.
+    Given up; whether it took effect is not known.
+    Only one question can be asked at a time. Ask again after the first is answered.
+    [no reply needed]
+    the model answered nothing
+    The time for this task is up. Tools are no longer available. Tell the user plainly what has been done, what has not, and what should happen next.
+    The steps for this task are used up. Tools are no longer available. Tell the user plainly what has been done, what has not, and what should happen next.
+    Granted: up to 20 steps in all.
+    Not granted: 25 steps are the most. Finish with what you have.
+    ");
+}
+
+#[test]
+fn long_arguments_are_cut_with_a_sign() {
+    let question = |arguments: String| {
+        let (call, name) = (CallId::new(1, 0), "send".to_owned());
+        texts::question(&Question::UnsafeCall { call, name, arguments })
+    };
+    assert!(question("ä".repeat(300)).contains(&format!("send {}\n", "ä".repeat(300))));
+    assert!(question("ä".repeat(301)).contains(&format!("send {}…\n", "ä".repeat(300))));
+}

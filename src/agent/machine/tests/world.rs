@@ -1,0 +1,185 @@
+//! A small simulated world: from bytes it makes causes that are plausible for where the run stands.
+
+use std::collections::BTreeMap;
+
+use super::{
+    ANNA, BEN, accepted, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers, stop,
+    system,
+};
+use crate::agent::machine::event::{Answer, CancelReason, Event, JournalMismatch, Question, ToolOutcome};
+use crate::agent::machine::human::Decision;
+use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::{Step, step};
+use crate::domain::ids::RunId;
+use crate::model::error::ErrorClass;
+use crate::model::message::StopReason;
+
+const TOOLS: [&str; 4] = ["look", "send", "ask_human", "request_more_iterations"];
+const CLASSES: [ErrorClass; 6] = [
+    ErrorClass::Timeout,
+    ErrorClass::RateLimit,
+    ErrorClass::UnknownModel,
+    ErrorClass::Server,
+    ErrorClass::Auth,
+    ErrorClass::Malformed,
+];
+
+/// A run that was driven through a world, step by step.
+#[derive(Debug)]
+pub(crate) struct Driven {
+    /// The steps, each with the state it led to.
+    pub(crate) steps: Vec<(Step, State)>,
+    /// How often a person had each call run again.
+    pub(crate) allowed: BTreeMap<String, u32>,
+}
+
+impl Driven {
+    /// Drives a run with `choices`, and then to its end.
+    pub(crate) fn new(choices: &[(u8, u8)]) -> Self {
+        let mut driven = Self { steps: Vec::new(), allowed: BTreeMap::new() };
+        let mut state = State::Empty;
+        driven.take(&mut state, Event::Accepted(accepted()));
+        for choice in choices {
+            if state.status().is_final() {
+                break;
+            }
+            let event = cause(&state, *choice);
+            driven.take(&mut state, event);
+        }
+        for _ in 0..200 {
+            let Some(event) = closing(&state) else { return driven };
+            driven.take(&mut state, event);
+        }
+        panic!("no end: {state:?}");
+    }
+
+    fn take(&mut self, state: &mut State, event: Event) {
+        if let Some(call) = allowance(state, &event) {
+            *self.allowed.entry(call).or_default() += 1;
+        }
+        let step = step(state, event);
+        self.steps.push((step, state.clone()));
+    }
+
+    /// Every event, in order.
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.steps.iter().flat_map(|(step, _)| &step.events)
+    }
+
+    pub(crate) fn last(&self) -> &State {
+        &self.steps.last().unwrap().1
+    }
+}
+
+/// The call that this event lets run again.
+fn allowance(state: &State, event: &Event) -> Option<String> {
+    let Event::HumanAnswered(Answer { text, question: number, .. }) = event else { return None };
+    let run = state.active()?;
+    let Phase::Waiting { question: question @ Question::UnsafeCall { call, .. }, .. } = &run.phase else { return None };
+    let meant = number.is_none_or(|number| number == run.questions);
+    (meant && Decision::parse(text, question) == Some(Decision::RunAgain)).then(|| call.0.clone())
+}
+
+fn cause(state: &State, (what, how): (u8, u8)) -> Event {
+    let Some(run) = state.active() else { return before(what, how) };
+    if what >= 200 {
+        return anywhere(what, how);
+    }
+    match &run.phase {
+        Phase::Calling(_) => model(what, how),
+        Phase::Acting(batch) => {
+            let calls: Vec<_> = batch.started().collect();
+            let (call, _) = calls[usize::from(how) % calls.len()];
+            tool(&call.id.0, what)
+        }
+        Phase::Waiting { .. } => person(run, what, how),
+        Phase::Replied | Phase::Done(_) => panic!("nobody drives {state:?}"),
+    }
+}
+
+fn before(what: u8, how: u8) -> Event {
+    match what {
+        0..8 => Event::Edited { text: format!("edit {how}") },
+        8..10 => Event::Withdrawn,
+        10..12 => Event::Joined { run: RunId(3) },
+        12..14 => panic(),
+        14..16 => crash(),
+        _ => Event::Begun(begun()),
+    }
+}
+
+fn anywhere(what: u8, how: u8) -> Event {
+    match what {
+        200..225 => crash(),
+        225..230 => Event::Resumed { system: system(how % 3) },
+        230..234 => Event::Suspended,
+        234..240 => steers(if how.is_multiple_of(2) { ANNA } else { BEN }, "and this"),
+        240..243 => Event::SoftLimit,
+        243..246 => stop(),
+        246 => hard_limit(),
+        247 => Event::CancelRequested(CancelReason::Interrupted { by: BEN }),
+        248 => panic(),
+        249 => {
+            Event::Mismatched(JournalMismatch { seq: i64::from(how), expected: "a".to_owned(), actual: "b".to_owned() })
+        }
+        250 => presses(u32::from(how) % 4, "1"),
+        251 => done("9.9"),
+        252 => fails(ErrorClass::Server),
+        _ => Event::ModelAnswered(completion("late", &[])),
+    }
+}
+
+fn model(what: u8, how: u8) -> Event {
+    match what {
+        0..30 => fails(CLASSES[usize::from(how) % CLASSES.len()]),
+        30..40 => Event::ModelAnswered(completion("", &[])),
+        40..50 => {
+            let mut cut = completion(if how.is_multiple_of(2) { "NO_REPLY" } else { "half" }, &[]);
+            cut.stop = StopReason::MaxTokens;
+            Event::ModelAnswered(cut)
+        }
+        50..60 => Event::ModelAnswered(completion("done", &[])),
+        _ => {
+            let names: Vec<&str> =
+                (0..=how % 4).map(|index| TOOLS[usize::from((how >> (2 * index)) % 4) % TOOLS.len()]).collect();
+            Event::ModelAnswered(completion(if how.is_multiple_of(5) { "let me see" } else { "" }, &names))
+        }
+    }
+}
+
+fn tool(call: &str, what: u8) -> Event {
+    match what {
+        0..20 => finished(call, ToolOutcome::Interrupted),
+        20..60 => finished(call, ToolOutcome::Ask { question: "which?".to_owned() }),
+        60..80 => finished(call, ToolOutcome::MoreIterations { reason: "much".to_owned() }),
+        80..100 => finished(call, ToolOutcome::Text { text: "broken".to_owned(), is_error: true }),
+        _ => done(call),
+    }
+}
+
+fn person(run: &Active, what: u8, how: u8) -> Event {
+    let texts = ["1", "2", "it happened", "run it again", "carry on", "what?", "1", "2", "3", "give up"];
+    let text = texts[usize::from(how) % texts.len()];
+    match what {
+        0..30 => presses(run.questions, text),
+        30..40 => presses(run.questions.saturating_sub(1), text),
+        _ => super::answers(text),
+    }
+}
+
+/// What brings the run nearer to its end; `None` when it is over.
+fn closing(state: &State) -> Option<Event> {
+    let Some(run) = state.active() else {
+        return match state {
+            State::Queued(_) => Some(Event::Begun(begun())),
+            State::Empty | State::Active(_) | State::Closed(_) => None,
+        };
+    };
+    match &run.phase {
+        Phase::Calling(_) => Some(Event::ModelAnswered(completion("done", &[]))),
+        Phase::Acting(batch) => batch.started().next().map(|(call, _)| done(&call.id.0)),
+        Phase::Waiting { .. } => Some(super::answers("1")),
+        Phase::Replied => panic!("a run that has replied must have ended: {run:?}"),
+        Phase::Done(_) => None,
+    }
+}

@@ -1,0 +1,215 @@
+//! What a step adds to the tables, and what a person sees of a question.
+
+use crate::agent::journal::RunKey;
+use crate::agent::machine::event::{Event, JournalMismatch, Question};
+use crate::agent::machine::state::State;
+use crate::agent::machine::step;
+use crate::agent::machine::tests::{
+    ESTIMATE, Script, answers, asks, completion, crash, done, fails, panic, says, stop, system, wants,
+};
+use crate::agent::projection::{Press, Row, rows};
+use crate::domain::ids::{RunId, SessionId};
+use crate::model::error::ErrorClass;
+use crate::model::message::Message;
+
+fn key() -> RunKey {
+    RunKey { run: RunId(42), session: SessionId(1) }
+}
+
+/// The rows of one event, a line each.
+fn projected(state: &mut State, event: Event) -> Vec<String> {
+    let before = state.clone();
+    let step = step(state, event);
+    rows(&key(), 5, &before, &step, state).iter().map(shown).collect()
+}
+
+fn shown(row: &Row) -> String {
+    match row {
+        Row::Message { message: Message::User { text }, author } => {
+            format!("history user {}: {text}", author.map_or(0, |user| user.0))
+        }
+        Row::Message { message: Message::Assistant { text, calls }, .. } => {
+            format!("history hob: {text} +{} calls", calls.len())
+        }
+        Row::Message { message: Message::Tool(result), .. } => format!("history tool {}", result.call),
+        Row::ToolStarted { call, attempt } => format!("call {} #{attempt}", call.id),
+        Row::ToolFinished { event } => format!("finished {}", event.kind()),
+        Row::ModelAsked { seq, model } => format!("asked {model} at {seq}"),
+        Row::ModelEnded(end) => {
+            format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
+        }
+        Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
+    }
+}
+
+fn check(run: &mut Script, event: Event, expected: &[&str]) {
+    let after = format!("{event:?}");
+    assert_eq!(projected(&mut run.state, event), expected, "after {after}");
+}
+
+#[test]
+fn a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
+    let mut run = Script::queued();
+    check(
+        &mut run,
+        Event::Begun(crate::agent::machine::tests::begun()),
+        &["asked a/one at 6", "history user 1: hello"],
+    );
+    check(&mut run, wants(&["look", "send"]), &["model answered 10/2/1", "call 1.0 #1", "call 1.1 #1"]);
+    check(&mut run, done("1.0"), &["finished tool.finished"]);
+    check(
+        &mut run,
+        done("1.1"),
+        &[
+            "finished tool.finished",
+            "asked a/one at 6",
+            "history hob:  +2 calls",
+            "history tool 1.0",
+            "history tool 1.1",
+        ],
+    );
+    check(&mut run, fails(ErrorClass::Timeout), &["model failed 0/0/0", "asked a/one at 6"]);
+    check(&mut run, says("hi"), &["model answered 10/2/1", "say at 6: hi (0 buttons)", "history hob: hi +0 calls"]);
+    check(&mut run, says("late"), &["model answered 10/2/1"]);
+}
+
+#[test]
+fn silence_is_history_and_nothing_is_sent() {
+    let mut run = Script::begun();
+    check(&mut run, says("NO_REPLY"), &["model answered 10/2/1", "history hob: [no reply needed] +0 calls"]);
+}
+
+#[test]
+fn a_call_that_nobody_heard_of_again_is_billed_by_estimate_exactly_once() {
+    let lost = format!("model lost {ESTIMATE}/0/0");
+    let dropped = format!("model dropped {ESTIMATE}/0/0");
+    let mismatch = JournalMismatch { seq: 3, expected: "a".to_owned(), actual: "b".to_owned() };
+    let table = [
+        (crash(), &lost),
+        (Event::Resumed { system: system(2) }, &lost),
+        (Event::Mismatched(mismatch), &lost),
+        (stop(), &dropped),
+        (panic(), &dropped),
+    ];
+    for (event, expected) in table {
+        let mut run = Script::begun();
+        let rows = projected(&mut run.state, event);
+        assert_eq!(&rows[0], expected);
+        assert_eq!(run.state.active().unwrap().usage.input_tokens, ESTIMATE, "the run's own sum agrees with the bill");
+    }
+    let mut acting = Script::acting(&["look"]);
+    check(&mut acting, crash(), &["model lost 0/0/0", "call 1.0 #2"]);
+}
+
+#[test]
+fn a_panic_before_the_beginning_is_said() {
+    let mut run = Script::queued();
+    let rows = projected(&mut run.state, panic());
+    assert!(rows[1].starts_with("say at 6: Something broke"), "{rows:?}");
+}
+
+/// The question that `event` leads to, as it is sent.
+fn sent(run: &mut Script, event: Event) -> (String, Vec<String>) {
+    let before = run.state.clone();
+    let step = step(&mut run.state, event);
+    rows(&key(), 5, &before, &step, &run.state)
+        .into_iter()
+        .find_map(|row| match row {
+            Row::Say { text, choices, .. } => {
+                Some((text, choices.into_iter().map(|choice| format!("{} = {}", choice.label, choice.token)).collect()))
+            }
+            _ => None,
+        })
+        .unwrap()
+}
+
+#[test]
+fn questions_as_people_see_them() {
+    let (text, buttons) = sent(&mut Script::acting(&["send"]), crash());
+    insta::assert_snapshot!(text, @r#"
+    I was interrupted while this call was under way, and I can't tell whether it took effect:
+    send {"a":1}
+    What shall I do?
+    1. it happened
+    2. run it again
+    3. give up
+    "#);
+    assert_eq!(buttons, ["it happened = q:42:1:1", "run it again = q:42:1:2", "give up = q:42:1:3"]);
+
+    let mut acting = Script::acting(&["ask_human"]);
+    let (text, buttons) = sent(&mut acting, asks("1.0", "Blue or red?"));
+    insta::assert_snapshot!(text, @"Blue or red?");
+    assert_eq!(buttons, [""; 0]);
+
+    let (text, buttons) = sent(&mut Script::begun(), Event::Resumed { system: system(2) });
+    insta::assert_snapshot!(text, @r"
+    I was interrupted on this, and my instructions have been changed since. Shall I carry on with those I began with?
+    1. carry on
+    2. give up
+    ");
+    assert_eq!(buttons, ["carry on = q:42:1:1", "give up = q:42:1:2"]);
+
+    let mismatch = JournalMismatch {
+        seq: 5,
+        expected: "tool.started 1.0 send attempt 1".to_owned(),
+        actual: "run.resumed".to_owned(),
+    };
+    let (text, _) = sent(&mut Script::begun(), Event::Mismatched(mismatch));
+    insta::assert_snapshot!(text, @r"
+    I was interrupted on this, and my record of it does not add up (event 5 of the journal should be tool.started 1.0 send attempt 1 but is run.resumed). Shall I carry on from what is recorded?
+    1. carry on
+    2. give up
+    ");
+
+    let mut looping = Script::begun();
+    looping.on(crash());
+    looping.on(crash());
+    let (text, _) = sent(&mut looping, crash());
+    insta::assert_snapshot!(text, @r"
+    I was cut off three times in a row at the same step of this, so I have stopped trying by myself. Shall I carry on?
+    1. carry on
+    2. give up
+    ");
+}
+
+#[test]
+fn a_question_asked_again_keeps_its_buttons_and_the_next_has_new_ones() {
+    let mut run = Script::acting(&["send", "send"]);
+    let first = sent(&mut run, crash());
+    assert_eq!(sent(&mut run, answers("what?")), first);
+    let (_, second) = sent(&mut run, answers("1"));
+    assert_eq!(second[0], "it happened = q:42:2:1");
+}
+
+#[test]
+fn question_only_takes_the_words_it_offers() {
+    let question = Question::CrashLoop;
+    let parse = |text| crate::agent::machine::human::Decision::parse(text, &question);
+    assert_eq!(parse("it happened"), None);
+    assert_eq!(parse("3"), None);
+}
+
+#[test]
+fn press_tokens_come_back_and_nothing_else_does() {
+    for press in [
+        Press { run: 42, question: 1, choice: 3 },
+        Press { run: i64::MAX, question: u32::MAX, choice: usize::MAX },
+        Press { run: 0, question: 0, choice: 0 },
+    ] {
+        assert_eq!(Press::parse(&press.token()), Some(press));
+        assert!(press.token().len() <= 64, "Telegram takes no longer ones");
+    }
+    for token in
+        ["", "q", "q:", "q:1:2", "q:1:2:3:4", "q:a:2:3", "q:1:-2:3", "q:1:2:", "r:1:2:3", " q:1:2:3", "q:1:2:3 "]
+    {
+        assert_eq!(Press::parse(token), None, "{token:?}");
+    }
+}
+
+#[test]
+fn words_beside_calls_are_written_with_them() {
+    let mut run = Script::begun();
+    projected(&mut run.state, Event::ModelAnswered(completion("let me see", &["look"])));
+    let rows = projected(&mut run.state, done("1.0"));
+    assert_eq!(rows[2], "history hob: let me see +1 calls");
+}

@@ -1,0 +1,323 @@
+//! Journals that a released Hob has written: each must fold in this one, and come out as it went in.
+//!
+//! `UPDATE_FIXTURES=1` writes the ones that are missing. A file that exists is never rewritten: an encoding that was
+//! released stays readable for good.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hob::agent::journal::{VERSION, decode, encode};
+use hob::agent::machine::effect::Digest;
+use hob::agent::machine::event::{
+    Accepted, Answer, Begun, CancelReason, Context, End, Event, Limits, Reply, Steered, ToolOutcome,
+};
+use hob::agent::machine::state::State;
+use hob::agent::machine::{Replay, step};
+use hob::domain::ids::{CallId, InboundId, RunId, UserId};
+use hob::domain::inbound::{ChannelKind, Conversation};
+use hob::domain::outgoing::Destination;
+use hob::domain::principal::{Principal, Role, Trust};
+use hob::model::error::ErrorClass;
+use hob::model::message::{Completion, StopReason, ToolCall, Usage};
+use hob::store::journal::EventRow;
+use jiff::Timestamp;
+
+/// A run by name, its causes, and how it ends.
+struct Run {
+    name: &'static str,
+    causes: Vec<Event>,
+    end: End,
+}
+
+fn runs() -> Vec<Run> {
+    let run = |name, causes, end| Run { name, causes, end };
+    vec![
+        run("plain_answer", vec![begun(), says("Good day, Anna.")], End::Completed),
+        run("tools", tools(), End::Completed),
+        run("ask_human", ask_human(), End::Completed),
+        run("crash_unsafe_happened", crash_unsafe_happened(), End::Completed),
+        run("cancelled", cancelled(), End::Cancelled),
+        run("failed_with_fallback", failed_with_fallback(), End::Failed { why: "server".to_owned() }),
+        run("crash_loop_given_up", crash_loop_given_up(), End::GivenUp),
+        run("edited_silence", edited_silence(), End::Completed),
+        run("withdrawn", vec![Event::Withdrawn], End::Withdrawn),
+        run("joined", vec![Event::Joined { run: RunId(5) }], End::Joined),
+        run("panicked", panicked(), End::Failed { why: "panic".to_owned() }),
+    ]
+}
+
+fn tools() -> Vec<Event> {
+    vec![
+        begun(),
+        wants("I'll look.", &["recall", "write_file"]),
+        text("1.1", "written", false),
+        steered("and the shed, please"),
+        text("1.0", "nothing found", true),
+        wants("", &["request_more_iterations"]),
+        finished("2.0", ToolOutcome::MoreIterations { reason: "much to do".to_owned() }),
+        Event::SoftLimit,
+        says("All done."),
+        says("The shed as well."),
+    ]
+}
+
+fn ask_human() -> Vec<Event> {
+    vec![
+        begun(),
+        wants("", &["ask_human"]),
+        finished("1.0", ToolOutcome::Ask { question: "Blue or red?".to_owned() }),
+        Event::Suspended,
+        resumed(1),
+        answered("blue", None),
+        says("Blue it is."),
+    ]
+}
+
+fn crash_unsafe_happened() -> Vec<Event> {
+    vec![
+        begun(),
+        wants("", &["write_file", "recall"]),
+        resumed(1),
+        text("1.1", "a list", false),
+        answered("well", None),
+        answered("1", Some(1)),
+        resumed(2),
+        answered("carry on", None),
+        says("Written."),
+    ]
+}
+
+fn cancelled() -> Vec<Event> {
+    vec![
+        begun(),
+        wants("", &["write_file", "recall"]),
+        text("1.1", "a list", false),
+        Event::CancelRequested(CancelReason::Stopped { by: UserId(1) }),
+        finished("1.0", ToolOutcome::Interrupted),
+        says("too late"),
+    ]
+}
+
+fn failed_with_fallback() -> Vec<Event> {
+    vec![
+        begun(),
+        fails(ErrorClass::RateLimit, Some(1_500)),
+        fails(ErrorClass::Timeout, None),
+        fails(ErrorClass::Network, None),
+        fails(ErrorClass::Server, None),
+    ]
+}
+
+fn crash_loop_given_up() -> Vec<Event> {
+    vec![begun(), resumed(1), resumed(1), resumed(1), answered("give up", None)]
+}
+
+fn edited_silence() -> Vec<Event> {
+    vec![Event::Edited { text: "thanks".to_owned() }, begun(), says("NO_REPLY")]
+}
+
+fn panicked() -> Vec<Event> {
+    vec![begun(), wants("", &["write_file"]), Event::Panicked { message: "index out of bounds".to_owned() }]
+}
+
+fn accepted() -> Event {
+    let conversation = Conversation {
+        channel: ChannelKind::Telegram,
+        account: "default".to_owned(),
+        chat: "77".to_owned(),
+        thread: None,
+    };
+    Event::Accepted(Accepted {
+        inbound: InboundId(3),
+        principal: anna(),
+        destination: Destination { conversation, reply_to: Some("12".to_owned()) },
+        text: "hello".to_owned(),
+    })
+}
+
+fn anna() -> Principal {
+    Principal { user: UserId(1), name: "Anna".to_owned(), role: Role::Owner, trust: Trust::Trusted }
+}
+
+fn system(edition: u8) -> Digest {
+    Digest::of("system1", &[&[edition]])
+}
+
+fn begun() -> Event {
+    Event::Begun(Begun {
+        context: Context {
+            system: system(1),
+            tools: Digest::of("text1", &[b"tools"]),
+            tail: Digest::of("text1", &[b"tail"]),
+            history_from: 1,
+            history_through: 4,
+            chars: 4_000,
+        },
+        limits: Limits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
+        models: vec!["home/small".to_owned(), "far/large".to_owned()],
+        idempotent_tools: vec!["recall".to_owned()],
+        at: Timestamp::UNIX_EPOCH,
+    })
+}
+
+fn says(text: &str) -> Event {
+    wants(text, &[])
+}
+
+fn wants(text: &str, names: &[&str]) -> Event {
+    let call = |name: &&str| ToolCall {
+        id: CallId("call_x".to_owned()),
+        name: (*name).to_owned(),
+        arguments: "{\"path\":\"list.txt\"}".to_owned(),
+    };
+    Event::ModelAnswered(Completion {
+        text: text.to_owned(),
+        calls: names.iter().map(call).collect(),
+        usage: Usage { input_tokens: 1_000, output_tokens: 20, cached_tokens: 900 },
+        stop: StopReason::End,
+    })
+}
+
+fn fails(class: ErrorClass, retry_after_ms: Option<u64>) -> Event {
+    Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms }
+}
+
+fn finished(call: &str, outcome: ToolOutcome) -> Event {
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome }
+}
+
+fn text(call: &str, text: &str, is_error: bool) -> Event {
+    finished(call, ToolOutcome::Text { text: text.to_owned(), is_error })
+}
+
+fn answered(text: &str, question: Option<u32>) -> Event {
+    Event::HumanAnswered(Answer { by: UserId(1), text: text.to_owned(), question })
+}
+
+fn steered(text: &str) -> Event {
+    Event::Steered(Steered { run: RunId(9), principal: anna(), text: text.to_owned() })
+}
+
+fn resumed(edition: u8) -> Event {
+    Event::Resumed { system: system(edition) }
+}
+
+/// What a run writes today, a row each.
+fn written(run: &Run) -> Vec<EventRow> {
+    let mut state = State::Empty;
+    let causes = std::iter::once(accepted()).chain(run.causes.iter().cloned());
+    let events: Vec<Event> = causes.flat_map(|event| step(&mut state, event).events).collect();
+    events.iter().zip(1..).map(|(event, seq)| encode(event, seq, Timestamp::UNIX_EPOCH).unwrap()).collect()
+}
+
+fn folder(version: i64) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/journals/v{version}"))
+}
+
+fn line(row: &EventRow) -> String {
+    format!("{{\"kind\":\"{}\",\"version\":{},\"body\":{}}}", row.kind, row.version, row.body)
+}
+
+/// The rows of a stored journal: the body exactly as it is written there.
+fn stored(path: &Path) -> Vec<EventRow> {
+    let text = fs::read_to_string(path).unwrap();
+    let row = |(line, seq): (&str, i64)| {
+        let head: serde_json::Value = serde_json::from_str(line).unwrap();
+        let (_, body) = line.split_once(",\"body\":").unwrap();
+        EventRow {
+            seq,
+            kind: head["kind"].as_str().unwrap().to_owned(),
+            version: head["version"].as_i64().unwrap(),
+            body: body.strip_suffix('}').unwrap().to_owned(),
+            at: 0,
+        }
+    };
+    text.lines().zip(1..).map(row).collect()
+}
+
+fn folded<'a>(events: impl IntoIterator<Item = &'a Event>) -> Replay {
+    let mut replay = Replay::default();
+    events.into_iter().for_each(|event| replay.feed(event));
+    replay
+}
+
+fn events(rows: &[EventRow]) -> Vec<Event> {
+    rows.iter().map(|row| decode(RunId(1), row).unwrap()).collect()
+}
+
+fn end(state: &State) -> Option<&End> {
+    match state {
+        State::Closed(end) => Some(end),
+        State::Active(run) => run.end(),
+        State::Empty | State::Queued(_) => None,
+    }
+}
+
+#[test]
+fn every_stored_journal_still_folds() {
+    for run in runs() {
+        let path = folder(1).join(format!("{}.jsonl", run.name));
+        if !path.exists() && std::env::var_os("UPDATE_FIXTURES").is_some() {
+            let lines: String = written(&run).iter().map(|row| line(row) + "\n").collect();
+            fs::create_dir_all(folder(1)).unwrap();
+            fs::write(&path, lines).unwrap();
+        }
+        let rows = stored(&path);
+        let events = events(&rows);
+        let replay = folded(&events);
+        assert_eq!(replay.mismatch(), None, "{}", run.name);
+        assert_eq!(end(&replay.state), Some(&run.end), "{}", run.name);
+        for (event, row) in events.iter().zip(&rows).filter(|(_, row)| row.version == VERSION) {
+            assert_eq!(line(&encode(event, row.seq, Timestamp::UNIX_EPOCH).unwrap()), line(row), "{}", run.name);
+        }
+    }
+}
+
+#[test]
+fn no_stored_journal_is_forgotten() {
+    let mut found: Vec<String> = fs::read_dir(folder(1))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    found.sort();
+    let mut known: Vec<&str> = runs().iter().map(|run| run.name).collect();
+    known.sort_unstable();
+    assert_eq!(found, known);
+}
+
+#[test]
+fn the_stored_journals_know_every_way_to_end() {
+    let ends: Vec<End> = runs().into_iter().map(|run| run.end).collect();
+    for end in [End::Completed, End::Cancelled, End::GivenUp, End::Withdrawn, End::Joined] {
+        assert!(ends.contains(&end), "{end:?}");
+    }
+}
+
+#[test]
+fn a_tampered_journal_is_noticed_where_it_was_tampered_with() {
+    let whole = events(&stored(&folder(1).join("tools.jsonl")));
+    let starts: Vec<usize> = (0..whole.len()).filter(|&index| whole[index].is_start_record()).collect();
+    assert!(starts.len() > 6);
+    for &index in &starts {
+        let mut dropped = whole.clone();
+        dropped.remove(index);
+        assert_eq!(folded(&dropped).mismatch().unwrap().seq, index as i64 + 1, "dropped");
+
+        let mut swapped = whole.clone();
+        swapped.swap(index, index - 1);
+        assert_eq!(folded(&swapped).mismatch().unwrap().seq, index as i64, "swapped");
+
+        let mut changed = whole.clone();
+        changed[index] = Event::Replied(Reply::Answer { text: "something else".to_owned() });
+        assert_eq!(folded(&changed).mismatch().unwrap().seq, index as i64 + 1, "changed");
+    }
+}
+
+#[test]
+fn a_row_of_a_newer_hob_is_refused_and_not_guessed_at() {
+    let mut row = stored(&folder(1).join("plain_answer.jsonl")).remove(0);
+    row.version = VERSION + 1;
+    assert!(decode(RunId(1), &row).is_err());
+}
