@@ -14,7 +14,7 @@ use tracing::Instrument;
 use crate::agent::ports::Watcher;
 use crate::domain::channel::{Channel, Progress};
 use crate::domain::clock::Clock;
-use crate::domain::ids::{RunId, SessionId};
+use crate::domain::ids::{OutboxId, RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::outgoing::{DeliveryError, Destination, Receipt};
 use crate::domain::rng::Rng;
@@ -217,9 +217,14 @@ impl Inner {
             return self.settle(&waiting, Attempt::Abandoned { why }).await;
         };
         let message = &waiting.message;
-        let sent = match tokio::time::timeout(DELIVER_MAX, channel.deliver(message)).await {
-            Ok(sent) => sent,
-            Err(_elapsed) => Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() }),
+        let sent = tokio::select! {
+            sent = tokio::time::timeout(DELIVER_MAX, channel.deliver(message)) => sent.unwrap_or_else(|_elapsed| {
+                Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() })
+            }),
+            // It stays marked as being sent: the next start finds its outcome unknown.
+            () = self.ports.stop.cancelled() => {
+                return tracing::warn!(outbox = %message.id, "outbox.cut_off");
+            }
         };
         let attempt = judge(sent, &waiting, &self.ports.limits, (self.ports.clock.now(), self.ports.rng.fraction()));
         self.settle(&waiting, attempt).await;
@@ -228,17 +233,10 @@ impl Inner {
     /// Records what came of an attempt. Until that is stored nothing else of the session is sent.
     async fn settle(&self, waiting: &Waiting, attempt: Attempt) {
         let id = waiting.message.id;
-        match &attempt {
-            Attempt::Delivered { .. } => tracing::debug!(outbox = %id, "outbox.delivered"),
-            Attempt::Again { at, unknown, why } => tracing::warn!(outbox = %id, %at, unknown, why, "outbox.retry"),
-            Attempt::Failed { why } | Attempt::Abandoned { why } => {
-                tracing::error!(outbox = %id, why, "outbox.given_up")
-            }
-        }
         loop {
             let settle = Settle { waiting: waiting.clone(), attempt: attempt.clone(), now: self.ports.clock.now() };
             match self.ports.store.write(settle).await {
-                Ok(()) => return,
+                Ok(()) => return log(id, &attempt),
                 Err(error) if !error.is_passing() || self.ports.stop.is_cancelled() => {
                     tracing::error!(outbox = %id, %error, "the outcome of a delivery could not be stored");
                     return;
@@ -248,6 +246,17 @@ impl Inner {
                     tokio::time::sleep(STORE_RETRY).await;
                 }
             }
+        }
+    }
+}
+
+/// An attempt is logged when its outcome is stored: what the log says is true after a crash, too.
+fn log(id: OutboxId, attempt: &Attempt) {
+    match attempt {
+        Attempt::Delivered { .. } => tracing::debug!(outbox = %id, "outbox.delivered"),
+        Attempt::Again { at, unknown, why } => tracing::warn!(outbox = %id, %at, unknown, why, "outbox.retry"),
+        Attempt::Failed { why } | Attempt::Abandoned { why } => {
+            tracing::error!(outbox = %id, why, "outbox.given_up")
         }
     }
 }
