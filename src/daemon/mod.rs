@@ -21,7 +21,7 @@ use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
 use crate::config::Config;
 use crate::config::environment::Environment;
-use crate::domain::channel::Channel;
+use crate::domain::channel::{Channel, Intake};
 use crate::domain::clock::Clock;
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::{ChannelKind, Conversation};
@@ -39,6 +39,8 @@ use crate::store::{Pace, Statement, Store, Tx, outbox, runs, sessions};
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
+/// The wait before a channel that broke starts again.
+const CHANNEL_RESTART: Duration = Duration::from_secs(1);
 /// The database's file in the data directory.
 pub const DATABASE: &str = "hob.db";
 
@@ -101,6 +103,7 @@ pub struct Daemon {
 }
 
 /// The stages of stopping, and the tasks that each of them ends.
+#[derive(Clone)]
 struct Switches {
     /// Channels stop receiving.
     intake: CancellationToken,
@@ -183,8 +186,7 @@ impl Daemon {
         lanes.reconcile().await?;
         keep_house(&switches, &lanes, &delivery, &blueprint.config);
         if let Some(telegram) = telegram {
-            let intake = Arc::clone(&router);
-            switches.channels.spawn(telegram.run(intake, switches.intake.clone()));
+            switches.channels.spawn(receive(telegram, Arc::clone(&router), switches.clone()));
         }
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })
@@ -233,6 +235,20 @@ impl Daemon {
         self.switches.channels.close();
         self.switches.channels.wait().await;
         self.store.close().await;
+    }
+}
+
+/// Receives until the stop. A panic in the adapter is told and leaves no deaf channel: it starts again.
+async fn receive(telegram: Arc<Telegram>, router: Arc<Router>, switches: Switches) {
+    loop {
+        let run = Arc::clone(&telegram).run(Arc::clone(&router) as Arc<dyn Intake>, switches.intake.clone());
+        match switches.channels.spawn(run).await {
+            Ok(()) => return,
+            Err(error) => tracing::error!(%error, "Telegram's adapter broke; it starts again"),
+        }
+        if slept(CHANNEL_RESTART, &switches.intake).await {
+            return;
+        }
     }
 }
 

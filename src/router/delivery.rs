@@ -169,7 +169,10 @@ impl Inner {
             // What was taken is sent, also while the daemon stops; then nothing more is taken.
             loop {
                 let settled = match next {
-                    Next::Send(waiting) => Some(self.send(*waiting).await),
+                    Next::Send(waiting) => match self.send(*waiting).await {
+                        Some(settled) => Some(settled),
+                        None => break,
+                    },
                     Next::Later(at) => {
                         self.pause(&signal, at).await;
                         None
@@ -216,7 +219,12 @@ impl Inner {
             let age_max = SignedDuration::try_from(self.ports.limits.age_max).unwrap_or(SignedDuration::MAX);
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
             match self.ports.store.write(turn.clone()).await {
-                Ok(next) => return next,
+                Ok(next) => {
+                    if let Some(settled) = &turn.settled {
+                        log(settled.id, &settled.attempt);
+                    }
+                    return next;
+                }
                 Err(error) if !error.is_passing() || self.ports.stop.is_cancelled() => {
                     tracing::error!(%error, "the outbox cannot be used; it is looked at again later");
                     return Next::Nothing;
@@ -229,26 +237,42 @@ impl Inner {
         }
     }
 
-    async fn send(&self, waiting: Waiting) -> Settled {
+    /// Sends a chunk; none if the daemon could not wait for its outcome any longer.
+    async fn send(&self, waiting: Waiting) -> Option<Settled> {
         let id = waiting.message.id;
-        let attempt = match self.channel(&waiting.message.destination) {
-            None => Attempt::Abandoned { why: "this account is not configured any more".to_owned() },
-            Some(channel) => {
-                let sent = match tokio::time::timeout(DELIVER_MAX, channel.deliver(&waiting.message)).await {
-                    Ok(sent) => sent,
-                    Err(_elapsed) => Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() }),
-                };
-                judge(sent, &waiting, &self.ports.limits, (self.ports.clock.now(), self.ports.rng.fraction()))
+        let now = self.ports.clock.now();
+        let Some(channel) = self.channel(&waiting.message.destination) else {
+            let why = "this account is not configured any more".to_owned();
+            return Some(Settled { id, attempt: Attempt::Abandoned { why } });
+        };
+        if self.ports.stop.is_cancelled() {
+            let why = "the daemon stops".to_owned();
+            return Some(Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } });
+        }
+        let sent = tokio::select! {
+            biased;
+            sent = tokio::time::timeout(DELIVER_MAX, channel.deliver(&waiting.message)) => sent.unwrap_or_else(|_elapsed| {
+                Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() })
+            }),
+            // It stays marked as being sent: the next start finds its outcome unknown.
+            () = self.ports.stop.cancelled() => {
+                tracing::warn!(outbox = %id, "outbox.cut_off");
+                return None;
             }
         };
-        match &attempt {
-            Attempt::Delivered { .. } => tracing::debug!(outbox = %id, "outbox.delivered"),
-            Attempt::Again { at, unknown, why } => tracing::warn!(outbox = %id, %at, unknown, why, "outbox.retry"),
-            Attempt::Failed { why } | Attempt::Abandoned { why } => {
-                tracing::error!(outbox = %id, why, "outbox.given_up")
-            }
+        let at = (self.ports.clock.now(), self.ports.rng.fraction());
+        Some(Settled { id, attempt: judge(sent, &waiting, &self.ports.limits, at) })
+    }
+}
+
+/// An attempt is logged when its outcome is stored: what the log says is true after a crash, too.
+fn log(id: OutboxId, attempt: &Attempt) {
+    match attempt {
+        Attempt::Delivered { .. } => tracing::debug!(outbox = %id, "outbox.delivered"),
+        Attempt::Again { at, unknown, why } => tracing::warn!(outbox = %id, %at, unknown, why, "outbox.retry"),
+        Attempt::Failed { why } | Attempt::Abandoned { why } => {
+            tracing::error!(outbox = %id, why, "outbox.given_up")
         }
-        Settled { id, attempt }
     }
 }
 

@@ -9,6 +9,8 @@ use tracing::Instrument;
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{self, QueueChange};
 use crate::agent::machine::event::{Accepted as AcceptedEvent, Answer, CancelReason};
+use crate::agent::machine::human::Decision;
+use crate::agent::machine::state::Phase;
 use crate::agent::projection::Press;
 use crate::agent::signal::Signal;
 use crate::domain::channel::{Accepted, Intake, IntakeError};
@@ -188,7 +190,11 @@ impl Take {
         let active = runs::find_active(tx, arriving.session.id).await?;
         match &active {
             // One word is enough: what comes after it, before the run goes on, is a message of its own.
-            Some(run) if is_asking(run) && arriving.principal.may_act_for(run.user) => {
+            Some(run)
+                if is_asking(run)
+                    && arriving.principal.may_act_for(run.user)
+                    && is_answer(tx, run.id, text).await? =>
+            {
                 let answer = Answer { by: arriving.principal.user, text: text.to_owned(), question: None };
                 self.answer(tx, &arriving, run.id, answer).await
             }
@@ -235,7 +241,12 @@ impl Take {
                 }
                 (Mode::Queue, _) | (Mode::Steer | Mode::Interrupt, None) => {}
             }
-            let told = texts::acknowledged(mode, waiting + 1);
+            let told = match active {
+                Some(run) if mode == Mode::Queue && is_asking(run) && arriving.principal.may_act_for(run.user) => {
+                    texts::behind_a_question(waiting + 1)
+                }
+                Some(_) | None => texts::acknowledged(mode, waiting + 1),
+            };
             respond::say(tx, &respond::Reply::to(arriving.session.id, &arriving.destination, inbound), &told, self.now)
                 .await?;
             taken.said = Some(session.id);
@@ -344,6 +355,18 @@ impl Take {
         respond::say(tx, &reply, &told, self.now).await?;
         Ok(Taken { accepted: Accepted::Committed, lane: Some(arriving.session.id), said: Some(arriving.session.id) })
     }
+}
+
+/// Do these words answer the run's question? One that offers decisions takes only them: everything else that is said
+/// meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
+async fn is_answer(tx: &mut Tx, run: RunId, text: &str) -> Result<bool, StoreError> {
+    let state = journal::load(tx, run).await?.replay.state;
+    Ok(match state.active().map(|active| &active.phase) {
+        Some(Phase::Waiting { question, .. }) => {
+            Decision::offered(question).is_empty() || Decision::parse(text, question).is_some()
+        }
+        Some(Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_)) | None => false,
+    })
 }
 
 /// Does the run wait for a word that has not come yet?

@@ -35,7 +35,8 @@ pub(super) fn too_long(chars: usize, max: usize) -> String {
 
 /// A queue that is full.
 pub(super) fn queue_full(max: i64) -> String {
-    format!("{max} messages are waiting here already, so I did not take that one. /queue shows them.")
+    let are = if max == 1 { "message is" } else { "messages are" };
+    format!("{max} {are} waiting here already, so I did not take that one. /queue shows what waits.")
 }
 
 /// What will really happen to a message that came during a run.
@@ -46,6 +47,11 @@ pub(super) fn acknowledged(mode: Mode, position: i64) -> String {
         Mode::Interrupt if position == 1 => "I stop what I was doing; this comes next.".to_owned(),
         Mode::Interrupt => format!("I stop what I was doing; this is queued, {}.", ordinal(position)),
     }
+}
+
+/// The message waits until somebody has decided what the run above asks.
+pub(super) fn behind_a_question(position: i64) -> String {
+    format!("Queued, {}. My question above comes first: please choose one of its answers.", ordinal(position))
 }
 
 fn ordinal(number: i64) -> String {

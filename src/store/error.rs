@@ -12,6 +12,9 @@ pub enum StoreError {
     /// The file or its folder cannot be written.
     #[error("the database cannot be written: {0}; check the owner and the permissions of the data directory")]
     ReadOnly(String),
+    /// The file is damaged, or no database at all.
+    #[error("the database cannot be read: {0}; restore a backup, or move the file away to begin afresh")]
+    Damaged(String),
     /// A newer Hob made the file.
     #[error(
         "the database was made by a newer Hob (schema {found}, this one knows {known}): start that one, or restore a backup"
@@ -55,6 +58,7 @@ impl StoreError {
             // An I/O error (SQLITE_IOERR) may be a disk that comes back; giving up would lose work.
             Self::Database(_) => true,
             Self::ReadOnly(_)
+            | Self::Damaged(_)
             | Self::Newer { .. }
             | Self::Inconsistent { .. }
             | Self::LeaseLost
@@ -77,6 +81,7 @@ impl StoreError {
             Self::Full => Self::Full,
             Self::Busy(what) => Self::Busy(what.clone()),
             Self::ReadOnly(what) => Self::ReadOnly(what.clone()),
+            Self::Damaged(what) => Self::Damaged(what.clone()),
             Self::Newer { found, known } => Self::Newer { found: *found, known: *known },
             Self::Inconsistent { table, id, what } => Self::Inconsistent { table, id: id.clone(), what: what.clone() },
             Self::LeaseLost => Self::LeaseLost,
@@ -92,8 +97,10 @@ mod code {
     pub(super) const BUSY: i32 = 5;
     pub(super) const LOCKED: i32 = 6;
     pub(super) const READONLY: i32 = 8;
+    pub(super) const CORRUPT: i32 = 11;
     pub(super) const FULL: i32 = 13;
     pub(super) const CANTOPEN: i32 = 14;
+    pub(super) const NOTADB: i32 = 26;
 }
 
 impl From<sqlx::Error> for StoreError {
@@ -107,6 +114,7 @@ impl From<sqlx::Error> for StoreError {
             Some(code::BUSY | code::LOCKED) => Self::Busy(error.to_string()),
             Some(code::FULL) => Self::Full,
             Some(code::READONLY | code::CANTOPEN) => Self::ReadOnly(error.to_string()),
+            Some(code::CORRUPT | code::NOTADB) => Self::Damaged(error.to_string()),
             _ => Self::Database(error.to_string()),
         }
     }

@@ -9,3 +9,6 @@
 
 pub mod fake_model;
 pub mod fake_telegram;
+pub mod fifo;
+pub mod house;
+pub mod process;

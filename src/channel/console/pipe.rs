@@ -35,6 +35,11 @@ where
         .name("console-input".to_owned())
         .spawn(move || read_lines(lines, &read))
         .map_err(ConsoleError::Thread)?;
+    // What an earlier process left open is answered before anything new is said.
+    tokio::select! {
+        () = quiet.quiet() => {}
+        () = console.closed() => return Ok(()),
+    }
     loop {
         let line = tokio::select! {
             line = next.recv() => line,

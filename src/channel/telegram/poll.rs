@@ -17,7 +17,7 @@ use tracing::{debug, info, warn};
 use crate::channel::telegram::Telegram;
 use crate::channel::telegram::call::{Answer, CallError, call, client};
 use crate::channel::telegram::convert::{Me, convert};
-use crate::channel::telegram::salvage::{is_understood, salvage};
+use crate::channel::telegram::salvage::{is_understood, read, salvage};
 use crate::domain::channel::{Intake, IntakeError};
 
 /// How many updates one poll brings: Telegram's own maximum.
@@ -172,12 +172,7 @@ impl<'a> Poller<'a> {
     }
 
     async fn take(&self, id: i32, raw: &Value, me: &Me) -> Result<(), Trouble> {
-        // From text, not from the value: teloxide's parser of updates is written for, and tested with, text.
-        let read = serde_json::from_str::<Update>(&raw.to_string());
-        let update = match read {
-            Ok(update) if is_understood(&update) => Some(update),
-            _ => salvage(raw),
-        };
+        let update = read(raw).filter(is_understood).or_else(|| salvage(raw));
         match update {
             Some(update) => self.hand_in(&update, me).await,
             None => {

@@ -1,0 +1,154 @@
+//! A message is answered, whatever the message is and whoever sent it.
+
+use serde_json::json;
+
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::fake_telegram::Fault;
+use crate::support::fake_telegram::world::{Post, World};
+use crate::support::house::{ADA, BOB, House, STRANGER};
+
+#[tokio::test]
+async fn a_message_is_answered_and_typing_is_shown_meanwhile() {
+    let mut house = House::new().await;
+    house.start().await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().text("It is ").gate(&gate).text("noon.").finish("stop").into());
+    let asked = house.say(ADA, "What time is it?");
+    house.telegram.until_true("typing", |world| !world.chat(ADA).actions.is_empty()).await;
+    assert_eq!(house.heard(ADA), Vec::<String>::new());
+    gate.open();
+    assert_eq!(house.told(ADA, 1).await, ["It is noon."]);
+    let reply_to = house.telegram.look(|world| world.chat(ADA).by_bot().next().unwrap().reply_to);
+    assert_eq!(reply_to, Some(asked));
+    let request = &house.model.requests()[0];
+    assert!(request.last_text().ends_with("What time is it?"), "{}", request.last_text());
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn the_conversation_goes_on_and_each_person_has_their_own() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.otherwise(|asked| Reply::text(&format!("{} messages", asked.messages().len())));
+    let counts = async |person| {
+        house.say(person, "one");
+        house.told(person, 1).await;
+        house.say(person, "two");
+        house.told(person, 2).await
+    };
+    assert_eq!(counts(ADA).await, ["2 messages", "4 messages"]);
+    assert_eq!(counts(BOB).await, ["2 messages", "4 messages"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn who_is_not_let_in_gets_nothing_and_nothing_is_kept() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.say(STRANGER, "open up, secret-word");
+    house.say(STRANGER, "/status");
+    house.ask(ADA, "hello", Reply::text("Hello.")).await;
+    assert_eq!(house.heard(STRANGER), Vec::<String>::new());
+    assert!(house.telegram.look(|world| world.chat(STRANGER).actions.is_empty()));
+    assert!(house.stop().await.success());
+    let stored = std::fs::read(house.path("data/hob.db")).unwrap();
+    let holds = |text: &str| stored.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(holds("hello") && !holds("secret-word"));
+}
+
+#[tokio::test]
+async fn a_long_answer_comes_in_chunks_in_order() {
+    let mut house = House::new().await;
+    house.start().await;
+    let words: Vec<String> = (0..2_500).map(|number| format!("w{number}")).collect();
+    house.model.reply(Script::default().text(&words.join(" ")).finish("stop").into());
+    house.say(ADA, "at length, please");
+    let texts = house.told(ADA, 4).await;
+    assert!(texts.iter().all(|text| text.encode_utf16().count() <= 4096));
+    let came: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
+    assert_eq!(came, words);
+}
+
+#[tokio::test]
+async fn bad_messages_get_a_clear_answer() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.telegram.post(Post::new(ADA, ADA, " \u{200b}\u{7}\u{0} ").with(json!({"text": " \u{7}\u{0} "})));
+    insta::assert_snapshot!(house.told(ADA, 1).await[0], @"There was nothing in that message that I can read.");
+    house.say(ADA, &"x".repeat(200_000));
+    insta::assert_snapshot!(house.told(ADA, 2).await[1], @"That message has 200000 characters; I take at most 128000. Please send it in parts, or as a file.");
+    let answer = house.ask(ADA, "bell\u{7} escape\u{1b}[2J nul\0 end", Reply::text("Heard.\u{1b}[2J\u{7}")).await;
+    assert_eq!(answer, "Heard.[2J");
+    let request = &house.model.requests()[0];
+    assert!(request.last_text().ends_with("bell escape[2J nul end"), "{:?}", request.last_text());
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn updates_of_other_kinds_and_shapes_are_passed_over() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.telegram.raw_update(json!({"poll_answer": {"poll_id": "1", "option_ids": [0]}}));
+    house.telegram.raw_update(json!({"from_the_future": {"a": [1, 2, {"b": null}]}}));
+    house.telegram.raw_update(json!({"message": "not an object"}));
+    house.telegram.raw_update(json!({}));
+    house.telegram.post(Post::new(ADA, ADA, "").with(json!({"sticker": {"emoji": "🦀"}})));
+    house.model.otherwise(|_| Reply::text("I see."));
+    house.say(ADA, "and this?");
+    let seen = |world: &World| world.chat(ADA).by_bot().filter(|message| message.text == "I see.").count() == 2;
+    house.telegram.until_true("answers to both", seen).await;
+    house.acknowledged().await;
+}
+
+#[tokio::test]
+async fn a_redelivered_update_is_answered_once() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.otherwise(|asked| Reply::text(asked.last_text().lines().last().unwrap()));
+    house.say(ADA, "first");
+    house.told(ADA, 1).await;
+    // The same message under a new update id, as after a lost acknowledgement and a restart of Telegram's queue.
+    let again = house.telegram.look(|world| {
+        let message = world.chat(ADA).messages[0].clone();
+        json!({"message": {"message_id": message.id, "date": message.date, "text": message.text,
+            "chat": {"id": ADA, "type": "private", "first_name": "Ada"},
+            "from": {"id": ADA, "is_bot": false, "first_name": "Ada"}}})
+    });
+    house.telegram.raw_update(again);
+    house.say(ADA, "second");
+    assert_eq!(house.told(ADA, 2).await, ["first", "second"]);
+}
+
+#[tokio::test]
+async fn what_is_said_while_telegram_is_down_goes_out_in_order() {
+    let mut house = House::new().await;
+    house.start().await;
+    let gate = Gate::default();
+    for answer in ["one", "two"] {
+        house.model.reply(Script::default().gate(&gate).text(answer).finish("stop").into());
+    }
+    house.say(ADA, "first");
+    house.say(BOB, "second");
+    house.asked(2).await;
+    let House { telegram, model, home, mut hob } = house;
+    let outage = telegram.outage().await;
+    gate.open();
+    hob.as_mut().unwrap().until_log("outbox.retry").await;
+    let house = House { telegram: outage.end().await, model, home, hob };
+    assert_eq!(house.told(ADA, 1).await.len() + house.told(BOB, 1).await.len(), 2);
+    let third = house.ask(ADA, "third", Reply::text("three")).await;
+    assert_eq!(third, "three");
+    assert!(!house.heard(ADA).concat().contains('↻'), "nothing was repeated");
+}
+
+#[tokio::test]
+async fn a_flood_limit_is_waited_out() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.telegram.fault("sendMessage", Fault::Flood(1));
+    let words = "y".repeat(5_000);
+    house.model.reply(Reply::text(&words));
+    house.say(ADA, "long");
+    assert_eq!(house.told(ADA, 2).await.concat(), words);
+    assert_eq!(house.telegram.look(|world| world.called("sendMessage")), 3);
+}

@@ -1,0 +1,112 @@
+//! `hob chat` from a pipe.
+
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::house::House;
+use crate::support::process::{Hob, hob, within};
+
+fn chat(house: &House) -> Hob {
+    let mut command = hob(house.home.path(), &["chat"]);
+    command.stdin(Stdio::piped());
+    Hob::start(command)
+}
+
+/// Gives the script this input to its end; returns the exit code and what it printed.
+async fn piped(house: &House, input: &[u8]) -> (Option<i32>, String) {
+    let mut hob = chat(house);
+    let mut stdin = hob.stdin();
+    stdin.write_all(input).await.unwrap();
+    drop(stdin);
+    let mut printed = String::new();
+    within("end of the output", hob.stdout().read_to_string(&mut printed)).await.unwrap();
+    (hob.ended().await.code(), printed)
+}
+
+async fn echoing() -> House {
+    let house = House::new().await;
+    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_text().lines().last().unwrap())));
+    house
+}
+
+#[tokio::test]
+async fn each_line_is_answered_and_it_ends_well() {
+    let house = echoing().await;
+    let (code, printed) = piped(&house, b"one\r\n\n  \ncaf\xe9\n/queue\nlast").await;
+    assert_eq!(code, Some(0));
+    insta::assert_snapshot!(printed, @"
+    You said one
+    You said caf�
+    Nothing is waiting. (Mode: queue.)
+    You said last
+    ");
+    assert_eq!(house.telegram.look(|world| world.called("getUpdates")), 0, "a chat does not serve Telegram");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn no_input_is_no_conversation() {
+    assert_eq!(piped(&echoing().await, b"").await, (Some(0), String::new()));
+}
+
+#[tokio::test]
+async fn the_offline_model_answers_without_a_config() {
+    let house = House::new().await;
+    std::fs::write(house.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
+    let (code, printed) =
+        piped(&house, b"remember that the bins go out on Tuesday\nwhat do you know about the bins").await;
+    assert_eq!(code, Some(0));
+    assert_eq!(printed.matches("Tuesday").count(), 2, "{printed}");
+}
+
+#[tokio::test]
+async fn a_failure_of_the_model_is_an_answer() {
+    let house = House::new().await;
+    house.model.reply(Reply::status(401));
+    let (code, printed) = piped(&house, b"hello\n").await;
+    assert_eq!(code, Some(0));
+    assert!(printed.starts_with("I could not get an answer from the model: "), "{printed}");
+}
+
+/// Kills a chat while the model is asked for the answer to its only line.
+async fn killed(house: &House) {
+    house.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
+    let mut hob = chat(house);
+    let mut stdin = hob.stdin();
+    stdin.write_all(b"before the crash\n").await.unwrap();
+    house.asked(1).await;
+    hob.kill().await;
+}
+
+#[tokio::test]
+async fn what_a_crash_left_open_is_answered_first() {
+    let house = echoing().await;
+    killed(&house).await;
+    let (code, printed) = piped(&house, b"after it\n").await;
+    assert_eq!((code, printed.as_str()), (Some(0), "You said before the crash\nYou said after it\n"));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn what_a_crash_left_open_is_answered_without_a_word() {
+    let house = echoing().await;
+    killed(&house).await;
+    assert_eq!(piped(&house, b"").await, (Some(0), "You said before the crash\n".to_owned()));
+}
+
+#[tokio::test]
+async fn a_reply_comes_before_the_next_line_is_written() {
+    let house = echoing().await;
+    let mut hob = chat(&house);
+    let (mut stdin, mut stdout) = (hob.stdin(), hob.stdout());
+    for text in ["one", "two"] {
+        stdin.write_all(format!("{text}\n").as_bytes()).await.unwrap();
+        let mut line = String::new();
+        within("reply", stdout.read_line(&mut line)).await.unwrap();
+        assert_eq!(line, format!("You said {text}\n"));
+    }
+    drop(stdin);
+    assert!(hob.ended().await.success());
+}

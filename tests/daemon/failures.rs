@@ -1,0 +1,97 @@
+//! However the model fails, the person is told what happened and who can do what.
+
+use crate::support::fake_model::{Reply, Script};
+use crate::support::house::{ADA, House};
+
+/// What the person is told when each of so many requests is answered like this; then the conversation goes on.
+async fn told(reply: Reply, requests: usize) -> String {
+    let mut house = House::with("[provider]\nfirst_event_timeout_secs = 1\nidle_timeout_secs = 1").await;
+    house.start().await;
+    for _ in 0..requests {
+        house.model.reply(reply.clone());
+    }
+    house.say(ADA, "Go");
+    let told = house.told(ADA, 1).await.remove(0);
+    assert_eq!(house.model.requests().len(), requests);
+    assert_eq!(house.ask(ADA, "And now?", Reply::text("Now I can.")).await, "Now I can.");
+    house.nothing_refused();
+    told
+}
+
+#[tokio::test]
+async fn a_bad_key() {
+    insta::assert_snapshot!(told(Reply::status(401), 1).await, @"I could not get an answer from the model: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment. Whoever runs me has to mend the key in config.toml or in the environment.");
+}
+
+#[tokio::test]
+async fn an_empty_account() {
+    insta::assert_snapshot!(told(Reply::status(402), 1).await, @"I could not get an answer from the model: The account at the model provider has no credit left: top it up there, or choose another provider under [provider] in config.toml. Whoever runs me has to look at the account's balance.");
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_known() {
+    insta::assert_snapshot!(told(Reply::status(404), 1).await, @"I could not get an answer from the model: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: The model `x` does not exist. Whoever runs me has to name another model in config.toml; /model shows the one in use.");
+}
+
+#[tokio::test]
+async fn too_many_requests() {
+    insta::assert_snapshot!(told(Reply::status(429).header("retry-after", "1"), 2).await, @"I could not get an answer from the model: The model provider allows no more calls for now. It says: Rate limit reached. Please send it again in a while.");
+}
+
+#[tokio::test]
+async fn a_server_that_breaks() {
+    insta::assert_snapshot!(told(Reply::status(500), 2).await, @"I could not get an answer from the model: The model provider failed (500). It says: The server had an error. I tried again without luck. Please send it again in a while.");
+}
+
+#[tokio::test]
+async fn a_server_that_is_overloaded() {
+    insta::assert_snapshot!(told(Reply::status(503), 2).await, @"I could not get an answer from the model: The model provider is overloaded at the moment. It says: The engine is currently overloaded. Please send it again in a while.");
+}
+
+#[tokio::test]
+async fn a_model_that_stalls() {
+    insta::assert_snapshot!(told(Script::default().text("It").stall().into(), 2).await, @"I could not get an answer from the model: The model fell silent during its reply. I tried again without luck. Please send it again in a while.");
+}
+
+#[tokio::test]
+async fn a_stream_of_garbage() {
+    insta::assert_snapshot!(told(Script::default().raw(b"data: {]\n\n").into(), 2).await, @"I could not get an answer from the model: The model's reply cannot be understood. I tried again without luck. Please send it again in a while.");
+}
+
+#[tokio::test]
+async fn a_web_page() {
+    insta::assert_snapshot!(told(Reply::html(), 2).await, @"I could not get an answer from the model: There is a web page where the model should be: check `base_url` under [provider] in config.toml. I tried again without luck. Please send it again in a while.");
+}
+
+#[tokio::test]
+async fn an_empty_reply() {
+    insta::assert_snapshot!(told(Script::default().finish("stop").into(), 2).await, @"I could not get an answer from the model: The model's reply is empty. I tried again without luck. Please send it again in a while.");
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut() {
+    insta::assert_snapshot!(told(Script::default().text("It is").cut().into(), 2).await, @"I could not get an answer from the model: The connection to the model provider broke off during the reply. I tried again without luck. Please send it again in a while.");
+}
+
+#[tokio::test]
+async fn a_passing_failure_is_not_told() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Script::default().text("It is").cut().into());
+    assert_eq!(house.ask(ADA, "Go", Reply::text("It is noon.")).await, "It is noon.");
+}
+
+#[tokio::test]
+async fn another_model_stands_in() {
+    let mut house = House::new().await;
+    let base = house.model.base_url();
+    house.configure(&format!(
+        "[[provider.fallbacks]]\nkind = 'openai_compatible'\nmodel = 'other'\nbase_url = '{base}'\napi_key = 'sk-other'"
+    ));
+    house.start().await;
+    house.model.reply(Reply::status(404));
+    assert_eq!(house.ask(ADA, "Go", Reply::text("I am the other.")).await, "I am the other.");
+    let asked = house.model.requests().iter().map(|asked| asked.body["model"].to_string()).collect::<Vec<_>>();
+    assert_eq!(asked, ["\"fake\"", "\"other\""]);
+    assert_eq!(house.model.requests()[1].authorization.as_deref(), Some("Bearer sk-other"));
+}

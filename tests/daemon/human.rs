@@ -1,0 +1,161 @@
+//! A run waits for a person, who answers by words or by a button, at once or after a restart.
+
+use crate::support::fake_model::Reply;
+use crate::support::fifo::Fifo;
+use crate::support::house::{ADA, BOB, House};
+
+/// A tool with an effect that then waits for a word; it is not safe to run twice.
+const EFFECT: &str = r#"[tools.effect]
+description = "Has an effect."
+command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
+"#;
+
+async fn asking() -> House {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
+    house.say(ADA, "Paint it");
+    assert_eq!(house.told(ADA, 1).await, ["Red or blue?"]);
+    house.recorded(1).await;
+    house
+}
+
+#[tokio::test]
+async fn the_next_message_is_the_answer() {
+    let house = asking().await;
+    assert_eq!(house.ask(ADA, "blue", Reply::text("Painted blue.")).await, "Painted blue.");
+    let requests = house.model.requests();
+    assert_eq!((requests[1].last_role(), requests[1].last_text()), ("tool", "blue"));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn the_answer_may_come_after_a_crash() {
+    let mut house = asking().await;
+    house.crash().await;
+    house.model.reply(Reply::text("Painted red."));
+    house.say(ADA, "red");
+    house.start().await;
+    assert_eq!(house.told(ADA, 2).await[1], "Painted red.");
+    assert_eq!(house.model.requests()[1].last_text(), "red");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn of_two_messages_at_once_one_is_the_answer_and_the_other_is_not_lost() {
+    let mut house = asking().await;
+    house.crash().await;
+    house.model.reply(Reply::text("Painted red."));
+    house.model.reply(Reply::text("Tea is ready."));
+    house.say(ADA, "red");
+    house.say(ADA, "And make tea");
+    house.start().await;
+    assert_eq!(house.told(ADA, 4).await[1..], ["Queued, 1st.", "Painted red.", "Tea is ready."]);
+    assert_eq!(house.model.requests()[1].last_text(), "red");
+    assert!(house.model.requests()[2].last_text().ends_with("And make tea"));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn a_question_can_be_stopped() {
+    let house = asking().await;
+    house.say(ADA, "/stop");
+    assert_eq!(house.told(ADA, 2).await[1], "Stopped.");
+    assert_eq!(house.ask(ADA, "blue", Reply::text("Blue what?")).await, "Blue what?");
+    house.nothing_refused();
+}
+
+/// Hob, started again after a crash in the middle of the effect, with the question in Ada's chat.
+async fn in_doubt() -> (House, Fifo, Fifo) {
+    let mut house = House::with(EFFECT).await;
+    let (mut up, go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.start().await;
+    house.model.reply(Reply::call("effect", "{}"));
+    house.say(ADA, "Go");
+    up.line().await;
+    house.restart().await;
+    let question = house.told(ADA, 1).await.remove(0);
+    house.recorded(1).await;
+    insta::assert_snapshot!(question, @"
+    I was interrupted while this call was under way, and I can't tell whether it took effect:
+    effect {}
+    What shall I do?
+    1. it happened
+    2. run it again
+    3. give up
+    ");
+    let labels = house.telegram.look(|world| {
+        let last = world.chat(ADA).by_bot().last().unwrap();
+        last.keyboard.concat().into_iter().map(|(label, _)| label).collect::<Vec<_>>()
+    });
+    assert_eq!(labels, ["it happened", "run it again", "give up"]);
+    assert_eq!(house.lines("effects"), ["effect"]);
+    (house, up, go)
+}
+
+#[tokio::test]
+async fn it_happened() {
+    let (house, _up, _go) = in_doubt().await;
+    house.model.reply(Reply::text("Good."));
+    house.press(ADA, "it happened");
+    assert_eq!(house.told(ADA, 2).await[1], "Good.");
+    insta::assert_snapshot!(house.model.requests()[1].last_text(), @"This call took effect; a person confirmed it. Its output was lost.");
+    assert_eq!(house.lines("effects"), ["effect"]);
+    house.telegram.until_true("answered press", |world| world.presses.values().all(|answered| *answered)).await;
+    house.press_again_is_too_late().await;
+    house.nothing_refused();
+}
+
+impl House {
+    /// The first question's buttons are still there, and nothing comes of them.
+    async fn press_again_is_too_late(&self) {
+        let (message, token) = self.telegram.look(|world| {
+            let question = world.chat(ADA).by_bot().next().unwrap();
+            (question.id, question.keyboard[1][0].1.clone())
+        });
+        self.telegram.press(ADA, ADA, message, &token);
+        insta::assert_snapshot!(self.told(ADA, 3).await[2], @"That question is no longer open.");
+    }
+}
+
+#[tokio::test]
+async fn run_it_again() {
+    let (house, mut up, mut go) = in_doubt().await;
+    house.model.reply(Reply::text("Good."));
+    house.press(ADA, "run it again");
+    up.line().await;
+    // One for the run that the crash left behind, one for this.
+    go.tell("go\ngo").await;
+    assert_eq!(house.told(ADA, 2).await[1], "Good.");
+    assert_eq!(house.model.requests()[1].last_text(), "did it");
+    assert_eq!(house.lines("effects"), ["effect", "effect"]);
+}
+
+#[tokio::test]
+async fn give_up_in_words_after_another_crash() {
+    let (mut house, _up, _go) = in_doubt().await;
+    house.restart().await;
+    house.say(ADA, "Give up.");
+    insta::assert_snapshot!(house.told(ADA, 2).await[1], @"Given up. Nothing more happens for that message.");
+    assert_eq!(house.ask(ADA, "And now?", Reply::text("Now this.")).await, "Now this.");
+    assert_eq!((house.model.requests().len(), house.lines("effects").len()), (2, 1));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn words_that_decide_nothing_wait_until_it_is_decided() {
+    let (house, _up, _go) = in_doubt().await;
+    house.say(ADA, "What's for dinner?");
+    insta::assert_snapshot!(house.told(ADA, 2).await[1], @"Queued, 1st. My question above comes first: please choose one of its answers.");
+    house.model.reply(Reply::text("Good."));
+    house.model.reply(Reply::text("Soup."));
+    house.say(ADA, "1");
+    assert_eq!(house.told(ADA, 4).await[2..], ["Good.", "Soup."]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn nobody_else_waits_for_the_decision() {
+    let (house, _up, _go) = in_doubt().await;
+    assert_eq!(house.ask(BOB, "hello", Reply::text("Hello.")).await, "Hello.");
+}

@@ -1,0 +1,154 @@
+//! `kill -9` at named moments: what the person sees is one answer, and the effect happens at most once.
+
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::fake_telegram::Fault;
+use crate::support::fifo::Fifo;
+use crate::support::house::{ADA, BOB, House};
+
+/// A tool with an effect; the first time it then waits for a word.
+const EFFECT: &str = r#"[tools.effect]
+description = "Has an effect."
+command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
+"#;
+
+fn gated(gate: &Gate, text: &str) -> Reply {
+    Script::default().gate(gate).text(text).finish("stop").into()
+}
+
+#[tokio::test]
+async fn while_the_model_is_asked() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(gated(&Gate::default(), "Never."));
+    house.model.reply(Reply::text("Once."));
+    house.say(ADA, "Go");
+    house.asked(1).await;
+    house.restart().await;
+    assert_eq!(house.told(ADA, 1).await, ["Once."]);
+    let requests = house.model.requests();
+    assert_eq!(requests[0].body["messages"], requests[1].body["messages"], "the same is asked again");
+    assert_eq!(house.ask(ADA, "More?", Reply::text("More.")).await, "More.");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn while_an_idempotent_command_runs() {
+    let mut house = House::with(&format!("{EFFECT}idempotent = true")).await;
+    let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.start().await;
+    house.model.reply(Reply::call("effect", "{}"));
+    house.model.reply(Reply::text("Done."));
+    house.say(ADA, "Go");
+    up.line().await;
+    house.restart().await;
+    up.line().await;
+    go.tell("go\ngo").await;
+    assert_eq!(house.told(ADA, 1).await, ["Done."]);
+    assert_eq!(house.lines("effects").len(), 2);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn after_the_command_while_the_model_is_asked_again() {
+    let mut house = House::with(EFFECT).await;
+    let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.start().await;
+    house.model.reply(Reply::call("effect", "{}"));
+    house.model.reply(gated(&Gate::default(), "Never."));
+    house.model.reply(Reply::text("Done."));
+    house.say(ADA, "Go");
+    up.line().await;
+    go.tell("go").await;
+    house.asked(2).await;
+    house.restart().await;
+    assert_eq!(house.told(ADA, 1).await, ["Done."]);
+    assert_eq!(house.lines("effects"), ["effect"]);
+    assert_eq!(house.model.requests()[2].last_text(), "did it");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn when_telegram_has_the_answer_and_has_not_said_so() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.telegram.fault("sendMessage", Fault::HangAfter);
+    assert_eq!(house.ask(ADA, "Go", Reply::text("Once.")).await, "Once.");
+    house.restart().await;
+    let told = house.told(ADA, 2).await;
+    insta::assert_snapshot!(told[1], @"
+    ↻ (sent again after an interruption; you may have it already)
+    Once.
+    ");
+    assert_eq!(house.ask(ADA, "More?", Reply::text("More.")).await, "More.");
+    assert_eq!(house.model.requests().len(), 2, "no answer is asked for twice");
+}
+
+#[tokio::test]
+async fn when_telegram_was_given_the_answer_and_did_not_take_it() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.telegram.fault("sendMessage", Fault::Hang);
+    house.model.reply(Reply::text("Once."));
+    house.say(ADA, "Go");
+    house.telegram.until_true("attempt", |world| world.called("sendMessage") == 1).await;
+    house.restart().await;
+    assert!(house.told(ADA, 1).await[0].ends_with("\nOnce."));
+}
+
+#[tokio::test]
+async fn right_after_the_answer() {
+    let mut house = House::new().await;
+    house.start().await;
+    for number in 1..=5 {
+        let answer = format!("Answer {number}.");
+        house.model.reply(Reply::text(&answer));
+        house.say(ADA, "Go");
+        house.telegram.until_true("answer", |world| world.chat(ADA).by_bot().any(|m| m.text == answer)).await;
+        house.restart().await;
+    }
+    house.ask(ADA, "The end", Reply::text("The end.")).await;
+    let heard = house.heard(ADA);
+    let first: Vec<&String> = heard.iter().filter(|text| !text.starts_with('↻')).collect();
+    assert_eq!(first, ["Answer 1.", "Answer 2.", "Answer 3.", "Answer 4.", "Answer 5.", "The end."]);
+    assert_eq!(house.model.requests().len(), 6);
+}
+
+#[tokio::test]
+async fn what_was_queued_is_answered_after_it_in_order() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(gated(&Gate::default(), "Never."));
+    house.say(ADA, "one");
+    house.asked(1).await;
+    house.say(ADA, "two");
+    house.say(ADA, "three");
+    house.recorded(2).await;
+    house.model.otherwise(|asked| Reply::text(asked.last_text().lines().last().unwrap()));
+    house.restart().await;
+    assert_eq!(house.told(ADA, 5).await[2..], ["one", "two", "three"]);
+}
+
+#[tokio::test]
+async fn three_times_in_a_row_and_the_run_is_parked() {
+    let mut house = House::new().await;
+    house.start().await;
+    for _ in 0..3 {
+        house.model.reply(gated(&Gate::default(), "Never."));
+    }
+    house.say(ADA, "Go");
+    for asked in 1..=3 {
+        house.asked(asked).await;
+        house.restart().await;
+    }
+    insta::assert_snapshot!(house.told(ADA, 1).await[0], @"
+    I was cut off three times in a row at the same step of this, so I have stopped trying by myself. Shall I carry on?
+    1. carry on
+    2. give up
+    ");
+    assert_eq!(house.ask(BOB, "hello", Reply::text("Hello.")).await, "Hello.");
+    assert_eq!(house.model.requests().len(), 4);
+    house.model.reply(Reply::text("At last."));
+    house.press(ADA, "carry on");
+    assert_eq!(house.told(ADA, 2).await[1], "At last.");
+    house.nothing_refused();
+}

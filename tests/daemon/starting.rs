@@ -1,0 +1,119 @@
+//! What keeps Hob from starting is said in words, on standard error, with exit code 1.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use hob::store::Store;
+use tokio::process::Command;
+
+use crate::support::fake_model::Reply;
+use crate::support::house::{ADA, House};
+use crate::support::process::{Hob, hob};
+
+/// The exit code and the last words of a Hob that does not start.
+async fn refused(command: Command) -> (Option<i32>, String) {
+    let mut hob = Hob::start(command);
+    let status = hob.ended().await;
+    let log = hob.log();
+    let last = log.lines().skip_while(|line| !line.starts_with("hob: ")).collect::<Vec<_>>().join("\n");
+    (status.code(), last)
+}
+
+#[tokio::test]
+async fn a_second_hob_is_told_the_pid_of_the_first() {
+    let mut house = House::new().await;
+    house.start().await;
+    let pid = house.hob().pid();
+    for command in ["run", "chat"] {
+        let (code, said) = refused(hob(house.home.path(), &[command])).await;
+        assert_eq!(code, Some(1));
+        assert!(said.contains(&format!("another Hob (pid {pid}) is using ")), "{said}");
+    }
+    assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
+}
+
+#[tokio::test]
+async fn a_database_from_a_newer_hob() {
+    let mut house = House::new().await;
+    house.start().await;
+    assert!(house.stop().await.success());
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+                 VALUES (999, 'from the future', 1, x'00', 0)";
+    sqlx::query(newer).execute(&mut database).await.unwrap();
+    sqlx::Connection::close(database).await.unwrap();
+    let before = std::fs::read(house.path("data/hob.db")).unwrap();
+    let (code, said) = refused(hob(house.home.path(), &["run"])).await;
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(said, @"hob: the database was made by a newer Hob (schema 999, this one knows 1): start that one, or restore a backup");
+    assert!(std::fs::read(house.path("data/hob.db")).unwrap() == before, "it was left alone");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database() {
+    let house = House::new().await;
+    std::fs::create_dir(house.path("data")).unwrap();
+    std::fs::write(house.path("data/hob.db"), "this is not a database, whatever its name says\n".repeat(40)).unwrap();
+    let (code, said) = refused(hob(house.home.path(), &["run"])).await;
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(said, @"hob: the database cannot be read: error returned from database: (code: 26) file is not a database; restore a backup, or move the file away to begin afresh");
+}
+
+#[tokio::test]
+async fn a_broken_config() {
+    let house = House::new().await;
+    let config = "[telegram]\nbot_tokn = 'x'\n[provider]\nkind = 'openai_compatible'\n";
+    std::fs::write(house.path("config.toml"), config).unwrap();
+    let (code, said) = refused(hob(house.home.path(), &["run"])).await;
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(said, @r#"
+    hob: config.toml:2: telegram.bot_tokn: is not a known key; did you mean `bot_token`?
+    config.toml:4: provider.base_url: is missing, expected the server's URL, because kind is openai_compatible; for example `base_url = "http://127.0.0.1:8080/v1"`
+    "#);
+    assert_eq!(std::fs::read_to_string(house.path("config.toml")).unwrap(), config);
+}
+
+#[tokio::test]
+async fn no_channel() {
+    let house = House::new().await;
+    std::fs::write(house.path("config.toml"), "").unwrap();
+    let (code, said) = refused(hob(house.home.path(), &["run"])).await;
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(said, @r#"hob: no channel is configured: add [telegram] to config.toml (README.md, "Connect Telegram"), or talk to Hob at the terminal with `hob chat`"#);
+}
+
+#[tokio::test]
+async fn a_config_that_is_not_there() {
+    let house = House::new().await;
+    let (code, said) = refused(hob(house.home.path(), &["--config", "nowhere.toml", "run"])).await;
+    assert_eq!(code, Some(1));
+    insta::assert_snapshot!(said, @"hob: nowhere.toml: there is no such file, but --config names it");
+}
+
+/// The same command as a user who may not write; root may always.
+fn as_nobody(home: &Path, arguments: &[&str]) -> Command {
+    let command = hob(home, arguments);
+    if !rustix::process::getuid().is_root() {
+        return command;
+    }
+    let binary = home.join("hob");
+    std::fs::copy(command.as_std().get_program(), &binary).unwrap();
+    let mut other = Command::new("setpriv");
+    other.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(binary).args(arguments);
+    other.env_clear().envs(command.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    other.current_dir(home).kill_on_drop(true).stderr(std::process::Stdio::piped());
+    other
+}
+
+#[tokio::test]
+async fn a_data_directory_that_is_read_only() {
+    let house = House::new().await;
+    std::fs::create_dir(house.path("data")).unwrap();
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    mode(&house.path("data"), 0o555);
+    mode(house.home.path(), 0o755);
+    let (code, said) = refused(as_nobody(house.home.path(), &["run"])).await;
+    assert_eq!(code, Some(1));
+    let said = said.replace(&house.home.path().display().to_string(), "HOME");
+    insta::assert_snapshot!(said, @"hob: HOME/data: this user may not write there; give it to the user Hob runs as or set $HOB_HOME");
+}

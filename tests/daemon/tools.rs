@@ -1,0 +1,146 @@
+//! Tools, built in and declared.
+
+use crate::support::fake_model::{Reply, Script};
+use crate::support::fifo::Fifo;
+use crate::support::house::{ADA, House};
+
+/// A tool that appends a line to a file.
+const NOTE: &str = r#"
+[tools.note]
+description = "Notes a line."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/notes; echo noted "$1"', "sh", "{line}"]
+parameters = { line = "The line." }
+"#;
+
+#[tokio::test]
+async fn a_fact_is_remembered_and_recalled_in_another_conversation() {
+    let mut house = House::new().await;
+    house.start().await;
+    let fact = r#"{"category": "home", "key": "bins", "value": "They go out on Tuesday"}"#;
+    house.model.reply(Reply::call("remember_fact", fact));
+    assert_eq!(house.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await, "Noted.");
+    house.say(ADA, "/new");
+    house.told(ADA, 2).await;
+    house.model.reply(Reply::call("recall", r#"{"query": "bins"}"#));
+    assert_eq!(house.ask(ADA, "When?", Reply::text("On Tuesday.")).await, "On Tuesday.");
+    let requests = house.model.requests();
+    assert_eq!(requests[1].last_text(), "Remembered: bins: They go out on Tuesday.");
+    assert_eq!(requests[2].messages().len(), 2, "the conversation is new");
+    assert!(requests[3].last_text().contains("They go out on Tuesday"), "{}", requests[3].last_text());
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_fit_is_answered_to_the_model() {
+    let mut house = House::new().await;
+    house.start().await;
+    let broken = Script::default().fragment(0, Some("c"), Some("recall"), r#"{"query": "bi"#).finish("tool_calls");
+    house.model.reply(broken.into());
+    house.model.reply(Reply::call("recall", r#"{"question": 3}"#));
+    house.model.reply(Reply::call("make_tea", "{}"));
+    assert_eq!(house.ask(ADA, "Go", Reply::text("I can't.")).await, "I can't.");
+    let requests = house.model.requests();
+    assert!(requests[1..].iter().all(|request| request.last_role() == "tool"));
+    let said = |index: usize| requests[index].last_text();
+    assert!(said(1).starts_with("The arguments are not valid JSON ("), "{}", said(1));
+    assert!(said(2).starts_with("The arguments do not fit recall: unknown field `question`"), "{}", said(2));
+    insta::assert_snapshot!(said(3), @r#"There is no tool "make_tea". There are: ask_human, current_time, recall, remember_fact, request_more_iterations."#);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn the_calls_of_one_reply_run_side_by_side() {
+    let mut house = House::with(
+        r#"[tools.meet]
+        description = "Meets."
+        command = ["/bin/sh", "-c", 'echo "$1" > $HOME/up; read line < $HOME/go; echo "$1 done"', "sh", "{who}"]
+        parameters = { who = "Who." }
+        idempotent = true"#,
+    )
+    .await;
+    let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.start().await;
+    house.model.reply(Reply::calls(&[("meet", r#"{"who": "a"}"#), ("meet", r#"{"who": "b"}"#)]));
+    house.model.reply(Reply::text("Both."));
+    house.say(ADA, "Go");
+    let mut there = [up.line().await, up.line().await];
+    there.sort();
+    assert_eq!(there, ["a", "b"]);
+    go.tell("go\ngo").await;
+    assert_eq!(house.told(ADA, 1).await, ["Both."]);
+    let messages = house.model.requests()[1].messages().to_vec();
+    let results: Vec<_> = messages.iter().filter_map(|m| (m["role"] == "tool").then(|| m["content"].clone())).collect();
+    assert_eq!(results, ["a done", "b done"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn a_declared_command_runs_with_its_arguments_as_they_are() {
+    let mut house = House::with(NOTE).await;
+    house.start().await;
+    house.model.reply(Reply::call("note", r#"{"line": "$(id); \"milk\" && eggs"}"#));
+    house.ask(ADA, "Note it", Reply::text("Done.")).await;
+    assert_eq!(house.lines("notes"), [r#"$(id); "milk" && eggs"#]);
+    let requests = house.model.requests();
+    assert!(requests[0].tools().contains(&"note"));
+    assert_eq!(requests[1].last_text(), r#"noted $(id); "milk" && eggs"#);
+}
+
+#[tokio::test]
+async fn a_command_that_fails_says_how() {
+    let mut house = House::with(
+        r#"[tools.fail]
+        description = "Fails."
+        command = ["/bin/sh", "-c", "echo almost; echo why >&2; exit 3"]
+        [tools.missing]
+        description = "Is not there."
+        command = ["/nonexistent/program"]"#,
+    )
+    .await;
+    house.start().await;
+    house.model.reply(Reply::calls(&[("fail", "{}"), ("missing", "{}")]));
+    house.ask(ADA, "Go", Reply::text("No.")).await;
+    let messages = house.model.requests()[1].messages().to_vec();
+    let results: Vec<_> = messages.iter().filter(|m| m["role"] == "tool").map(|m| m["content"].to_string()).collect();
+    insta::assert_snapshot!(results.join("\n"), @r#"
+    "exit status: 3\nalmost\nwhy"
+    "/nonexistent/program could not be run: No such file or directory (os error 2)."
+    "#);
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_killed_with_all_it_started() {
+    let mut house = House::with(
+        r#"[tools.hang]
+        description = "Hangs."
+        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]
+        timeout_secs = 1"#,
+    )
+    .await;
+    let mut hold = Fifo::make(&house.path("hold"));
+    house.start().await;
+    house.model.reply(Reply::call("hang", "{}"));
+    house.model.reply(Reply::text("It hung."));
+    house.say(ADA, "Go");
+    assert_eq!(hold.line().await, "up");
+    hold.abandoned().await;
+    assert_eq!(house.told(ADA, 1).await, ["It hung."]);
+    let told = house.model.requests()[1].last_text().to_owned();
+    insta::assert_snapshot!(told, @"Stopped after 1 s without a result; it may have had a part of its effect.");
+}
+
+#[tokio::test]
+async fn steps_run_out_and_can_be_asked_for() {
+    let mut house = House::with("[agent]\niterations_max = 1\niterations_step = 1\niterations_cap = 2").await;
+    house.start().await;
+    house.model.reply(Reply::call("request_more_iterations", r#"{"reason": "two clocks"}"#));
+    house.model.reply(Reply::calls(&[("current_time", "{}"), ("request_more_iterations", r#"{"reason": "three"}"#)]));
+    assert_eq!(house.ask(ADA, "Go", Reply::text("That is all I could do.")).await, "That is all I could do.");
+    let requests = house.model.requests();
+    insta::assert_snapshot!(requests[1].last_text(), @"Granted: up to 2 steps in all.");
+    let (last, results) = requests[2].messages().split_last().unwrap();
+    insta::assert_snapshot!(results.last().unwrap()["content"].as_str().unwrap(), @"Not granted: 2 steps are the most. Finish with what you have.");
+    assert_eq!(last["role"], "user");
+    assert!(requests[2].tools().is_empty(), "the last turn has no tools");
+    house.nothing_refused();
+}

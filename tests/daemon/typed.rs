@@ -1,0 +1,74 @@
+//! `hob chat` as a person at a terminal meets it, under a pseudo-terminal that `script` makes.
+
+use std::process::Stdio;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::house::House;
+use crate::support::process::{hob, within};
+
+struct Person {
+    child: Child,
+    seen: String,
+}
+
+impl Person {
+    fn sit_down(house: &House) -> Self {
+        let chat = hob(house.home.path(), &["chat"]);
+        let line = format!("exec {} chat", chat.as_std().get_program().display());
+        let mut command = Command::new("script");
+        command.args(["-qfec", &line, "/dev/null"]).current_dir(house.home.path()).env_clear();
+        command.envs(chat.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env("TERM", "xterm").env("SHELL", "/bin/sh").kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        Self { child: command.spawn().unwrap(), seen: String::new() }
+    }
+
+    async fn types(&mut self, keys: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).await.unwrap();
+    }
+
+    /// Reads the screen until `text` is on it, behind what was seen before.
+    async fn sees(&mut self, text: &str) {
+        let mut news = Vec::new();
+        let stdout = self.child.stdout.as_mut().unwrap();
+        let look = async {
+            while !String::from_utf8_lossy(&news).contains(text) {
+                news.push(stdout.read_u8().await.unwrap_or_else(|error| panic!("no {text:?}: {error}")));
+            }
+        };
+        if tokio::time::timeout(super::support::process::PATIENCE, look).await.is_err() {
+            panic!("no {text:?} on the screen: {}|{}", self.seen, String::from_utf8_lossy(&news));
+        }
+        self.seen.push_str(&String::from_utf8_lossy(&news));
+    }
+}
+
+#[tokio::test]
+async fn a_reply_is_streamed_stopped_and_left() {
+    let house = House::new().await;
+    let (first, second) = (Gate::default(), Gate::default());
+    house.model.reply(Script::default().text("It is ").gate(&first).text("noon.").finish("stop").into());
+    house.model.reply(Script::default().text("Let me").gate(&second).text(" think.").finish("stop").into());
+    house.model.reply(Reply::text("Gladly."));
+    let mut person = Person::sit_down(&house);
+    person.sees("openai-compatible/fake answers").await;
+    person.sees("> ").await;
+    person.types("What time is it?\r").await;
+    person.sees("It is").await;
+    first.open();
+    person.sees("noon.").await;
+    person.types("Think hard\r").await;
+    person.sees("Let me").await;
+    person.types("\u{3}").await;
+    within("dropped stream", house.model.dropped(1)).await;
+    person.sees("Stopped.").await;
+    second.open();
+    person.types("Say thanks\r").await;
+    person.sees("Gladly.").await;
+    person.types("\u{4}").await;
+    assert!(within("end", person.child.wait()).await.unwrap().success());
+    house.nothing_refused();
+}

@@ -1,0 +1,122 @@
+//! Hob as a process of its own: started, watched, killed; its end is always waited for with bounded patience.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::sync::watch;
+
+/// How long anything that a test waits for may take.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits for `what`, but not for ever.
+pub async fn within<T>(what: &str, waited: impl Future<Output = T>) -> T {
+    let come = tokio::time::timeout(PATIENCE, waited).await;
+    come.unwrap_or_else(|_| panic!("no {what} in {PATIENCE:?}"))
+}
+
+/// The binary under test: the one that cargo built, or `$HOB_TORTURE_BIN`.
+pub fn binary() -> PathBuf {
+    std::env::var_os("HOB_TORTURE_BIN").map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_hob")), PathBuf::from)
+}
+
+/// `hob` with these arguments, in `home` and with nothing of this process's environment that it would look at.
+pub fn hob(home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary());
+    command.args(arguments).current_dir(home).env_clear().kill_on_drop(true);
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", home);
+    command.env("HOB_HOME", home.join("data")).env("TZ", "UTC").env("OLLAMA_HOST", "127.0.0.1:1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A running `hob`. Dropped, it is killed; if the test failed, what it wrote to standard error is shown.
+pub struct Hob {
+    child: Child,
+    log: watch::Receiver<String>,
+}
+
+impl Hob {
+    /// Starts it and reads its standard error.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let (write, log) = watch::channel(String::new());
+        let stderr = child.stderr.take().unwrap();
+        tokio::spawn(keep(stderr, write));
+        Self { child, log }
+    }
+
+    /// Its standard output, once.
+    pub fn stdout(&mut self) -> BufReader<ChildStdout> {
+        BufReader::new(self.child.stdout.take().unwrap())
+    }
+
+    /// Its standard input, once.
+    pub fn stdin(&mut self) -> tokio::process::ChildStdin {
+        self.child.stdin.take().unwrap()
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
+    /// What it has written to standard error.
+    pub fn log(&self) -> String {
+        self.log.borrow().clone()
+    }
+
+    /// Waits until it has written this to standard error.
+    pub async fn until_log(&mut self, text: &str) {
+        self.until_logged(text, 1).await;
+    }
+
+    /// Waits until it has written this to standard error so often.
+    pub async fn until_logged(&mut self, text: &str, times: usize) {
+        let holds = |log: &String| log.matches(text).count() >= times;
+        let said = within(&format!("{text:?} in the log"), self.log.wait_for(holds)).await;
+        assert!(said.is_ok(), "it ended without {text:?}");
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.pid()).unwrap();
+        kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Waits for its end, and for all that it wrote.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let status = within("end of the process", self.child.wait()).await.unwrap();
+        // The sender is gone when everything is read; a child that it left behind may hold the pipe open.
+        let _drained = tokio::time::timeout(Duration::from_secs(1), self.log.wait_for(|_| false)).await.is_ok();
+        status
+    }
+
+    /// `kill -9`; returns when it is gone.
+    pub async fn kill(&mut self) {
+        self.child.start_kill().unwrap();
+        within("end of a killed process", self.child.wait()).await.unwrap();
+    }
+}
+
+impl Drop for Hob {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- standard error of hob ---\n{}--- end ---", self.log());
+        }
+    }
+}
+
+async fn keep(stderr: ChildStderr, log: watch::Sender<String>) {
+    let mut lines = BufReader::new(stderr).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        log.send_modify(|log| {
+            log.push_str(&line);
+            log.push('\n');
+        });
+    }
+}
