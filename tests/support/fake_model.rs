@@ -89,6 +89,7 @@ struct World {
     refuses_usage: bool,
     never_tells_usage: bool,
     tags: Option<String>,
+    forgets: bool,
 }
 
 /// The world and its counters, shared with the handlers.
@@ -174,6 +175,12 @@ impl FakeModel {
         self
     }
 
+    /// Keeps no requests: for tests that make very many.
+    pub fn forget(&self) -> &Self {
+        self.shared.world().forgets = true;
+        self
+    }
+
     /// Behaves as an Ollama with this body under `/api/tags`.
     pub fn tags(&self, body: &str) -> &Self {
         self.shared.world().tags = Some(body.to_owned());
@@ -254,7 +261,9 @@ async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap,
 fn next_reply(shared: &Shared, asked: Asked) -> Option<Reply> {
     let (scripted, otherwise) = {
         let mut world = shared.world();
-        world.requests.push(asked.clone());
+        if !world.forgets {
+            world.requests.push(asked.clone());
+        }
         (world.script.pop_front(), world.otherwise.clone())
     };
     let reply = scripted.or_else(|| otherwise.map(|reply| reply(&asked)));

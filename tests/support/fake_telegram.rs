@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use self::world::{ChatKind, Post, World};
+use self::world::{ChatKind, Message, Post, World};
 
 /// How long [`FakeTelegram::until`] waits before it fails the test.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -145,6 +145,12 @@ impl FakeTelegram {
             (texts.len() >= count).then_some(texts)
         };
         self.until(&format!("{count} messages in chat {chat}"), sent).await
+    }
+
+    /// Waits, without a limit, for messages in the chat after the first `known`.
+    pub async fn news(&self, chat: i64, known: usize) -> Vec<Message> {
+        let news = |world: &mut World| world.chat(chat).messages.get(known..).map(<[Message]>::to_vec);
+        self.shared.until(|world| news(world).filter(|news| !news.is_empty())).await
     }
 
     /// A private chat with a person, whose id is also the chat's.

@@ -4,6 +4,7 @@
     unreachable_pub,
     unused_imports,
     clippy::unwrap_used,
+    clippy::print_stderr,
     reason = "each test binary uses another part of this room, and a test's own machinery fails loudly"
 )]
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use futures::Stream;
@@ -128,6 +129,7 @@ enum Planned {
     Send(Vec<u8>),
     Finish(String),
     Wait(Gate),
+    Pause(Duration),
     Cut,
 }
 
@@ -136,6 +138,7 @@ enum Planned {
 pub(super) enum Step {
     Send(Bytes),
     Wait(Gate),
+    Pause(Duration),
     Cut,
 }
 
@@ -177,6 +180,12 @@ impl Script {
     /// Waits until the test opens the gate.
     pub fn gate(mut self, gate: &Gate) -> Self {
         self.steps.push(Planned::Wait(gate.clone()));
+        self
+    }
+
+    /// Takes its time: to be killed in, never to wait for something.
+    pub fn pause(mut self, time: Duration) -> Self {
+        self.steps.push(Planned::Pause(time));
         self
     }
 
@@ -228,7 +237,7 @@ impl Script {
         let piece_len = self.piece_len.unwrap_or(usize::MAX);
         let steps = self.steps.into_iter().flat_map(|planned| match planned {
             Planned::Finish(reason) => Self::default().end(&reason, tells_usage).steps,
-            Planned::Send(_) | Planned::Wait(_) | Planned::Cut => vec![planned],
+            Planned::Send(_) | Planned::Wait(_) | Planned::Pause(_) | Planned::Cut => vec![planned],
         });
         steps
             .flat_map(|planned| match planned {
@@ -236,6 +245,7 @@ impl Script {
                     bytes.chunks(piece_len).map(|piece| Step::Send(Bytes::copy_from_slice(piece))).collect()
                 }
                 Planned::Wait(gate) => vec![Step::Wait(gate)],
+                Planned::Pause(time) => vec![Step::Pause(time)],
                 Planned::Cut => vec![Step::Cut],
                 Planned::Finish(_) => unreachable!("ends were written out"),
             })
@@ -271,6 +281,7 @@ pub(super) fn play(
             }
             match playing.steps.pop_front()? {
                 Step::Wait(_) => {}
+                Step::Pause(time) => tokio::time::sleep(time).await,
                 Step::Send(bytes) => return Some((Ok(bytes), playing)),
                 Step::Cut => {
                     playing.steps.clear();
