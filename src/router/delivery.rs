@@ -1,10 +1,12 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -216,8 +218,10 @@ impl Inner {
             return self.settle(&waiting, Attempt::Abandoned { why }).await;
         };
         let message = &waiting.message;
-        let sent = match tokio::time::timeout(DELIVER_MAX, channel.deliver(message)).await {
-            Ok(sent) => sent,
+        let sending = AssertUnwindSafe(channel.deliver(message)).catch_unwind();
+        let sent = match tokio::time::timeout(DELIVER_MAX, sending).await {
+            Ok(Ok(sent)) => sent,
+            Ok(Err(_panic)) => Err(DeliveryError::Unknown { why: "the channel's code panicked".to_owned() }),
             Err(_elapsed) => Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() }),
         };
         let attempt = judge(sent, &waiting, &self.ports.limits, (self.ports.clock.now(), self.ports.rng.fraction()));
