@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -16,7 +17,7 @@ use tracing::Instrument;
 use crate::agent::ports::Watcher;
 use crate::domain::channel::{Channel, Progress};
 use crate::domain::clock::Clock;
-use crate::domain::ids::{RunId, SessionId};
+use crate::domain::ids::{OutboxId, RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::outgoing::{DeliveryError, Destination, Receipt};
 use crate::domain::rng::Rng;
@@ -148,8 +149,33 @@ impl Watcher for Delivery {
 /// What there is to do in a session's outbox.
 enum Next {
     Send(Box<Waiting>),
-    Later(Timestamp),
+    Later(Turn),
     Nothing,
+}
+
+/// A chunk's next attempt, not before a time of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Turn {
+    id: OutboxId,
+    at: Timestamp,
+}
+
+/// A turn that a worker waits for by the clock that never jumps: a wall clock set back an hour delays nothing.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    turn: Turn,
+    until: Instant,
+}
+
+impl Wait {
+    fn until_turn(turn: Turn, now: Timestamp) -> Self {
+        let wait = Duration::try_from(turn.at.duration_since(now)).unwrap_or(Duration::ZERO);
+        Self { turn, until: Instant::now() + wait }
+    }
+
+    fn is_over(&self) -> bool {
+        self.until <= Instant::now()
+    }
 }
 
 impl Inner {
@@ -165,19 +191,26 @@ impl Inner {
 
     async fn work(self: Arc<Self>, session: SessionId) {
         let _rest = Rest(Arc::clone(&self.ports.rest));
+        let mut wait: Option<Wait> = None;
         while let Some(signal) = self.look_again(session) {
             loop {
                 if self.ports.stop.is_cancelled() {
                     self.workers().remove(&session);
                     return;
                 }
-                match self.next(session).await {
+                let waited = wait.filter(Wait::is_over).map(|wait| wait.turn);
+                match self.next(session, waited).await {
                     Ok(Next::Send(waiting)) => self.send(*waiting).await,
-                    Ok(Next::Later(at)) => self.pause(&signal, at).await,
+                    Ok(Next::Later(turn)) => {
+                        let known = wait.filter(|wait| wait.turn == turn);
+                        let waiting = known.unwrap_or_else(|| Wait::until_turn(turn, self.ports.clock.now()));
+                        wait = Some(waiting);
+                        self.pause(&signal, waiting.until).await;
+                    }
                     Ok(Next::Nothing) => break,
                     Err(error) => {
                         tracing::warn!(%error, "the outbox cannot be read; trying again");
-                        self.pause(&signal, self.ports.clock.now() + STORE_RETRY).await;
+                        self.pause(&signal, Instant::now() + STORE_RETRY).await;
                     }
                 }
             }
@@ -194,22 +227,21 @@ impl Inner {
         Some(Arc::clone(&worker.signal))
     }
 
-    async fn pause(&self, signal: &Notify, until: Timestamp) {
-        let wait = Duration::try_from(until.duration_since(self.ports.clock.now())).unwrap_or(Duration::ZERO);
+    async fn pause(&self, signal: &Notify, until: Instant) {
         tokio::select! {
             biased;
             () = self.ports.stop.cancelled() => {}
             () = signal.notified() => {}
-            () = tokio::time::sleep(wait) => {}
+            () = tokio::time::sleep_until(until) => {}
         }
     }
 
     /// Takes the next chunk of the session; from the commit on its outcome may be lost.
-    async fn next(&self, session: SessionId) -> Result<Next, StoreError> {
+    async fn next(&self, session: SessionId, waited: Option<Turn>) -> Result<Next, StoreError> {
         let now = self.ports.clock.now();
         let age_max = SignedDuration::try_from(self.ports.limits.age_max).unwrap_or(SignedDuration::MAX);
         let oldest = now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
-        self.ports.store.write(TakeHead { session, now, oldest }).await
+        self.ports.store.write(TakeHead { session, now, oldest, waited }).await
     }
 
     async fn send(&self, waiting: Waiting) {
@@ -317,6 +349,8 @@ struct TakeHead {
     session: SessionId,
     now: Timestamp,
     oldest: Timestamp,
+    /// Its time has come, whatever the wall clock says.
+    waited: Option<Turn>,
 }
 
 #[async_trait]
@@ -333,9 +367,11 @@ impl Statement for TakeHead {
                 outbox::settle(tx, waiting.message.id, &Attempt::Abandoned { why }, self.now).await?;
                 continue;
             }
-            if waiting.next_attempt_at > self.now.as_millisecond() {
-                let at = Timestamp::from_millisecond(waiting.next_attempt_at).unwrap_or(self.now);
-                return Ok(Next::Later(at));
+            let at = Timestamp::from_millisecond(waiting.next_attempt_at).unwrap_or(self.now);
+            let turn = Turn { id: waiting.message.id, at };
+            // What was never tried waits for nothing, even if it was queued while the wall clock was ahead.
+            if waiting.attempts > 0 && at > self.now && self.waited != Some(turn) {
+                return Ok(Next::Later(turn));
             }
             outbox::mark_sending(tx, waiting.message.id).await?;
             waiting.attempts += 1;
