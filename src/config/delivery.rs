@@ -27,7 +27,7 @@ pub struct DeliveryConfig {
 
 impl Default for DeliveryConfig {
     fn default() -> Self {
-        Self { attempts_max: 12, age_max_secs: 86_400, backoff_base_ms: 1000, backoff_max_secs: 300 }
+        Self { attempts_max: 400, age_max_secs: 86_400, backoff_base_ms: 1000, backoff_max_secs: 300 }
     }
 }
 

@@ -1,12 +1,17 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
+mod turn;
+
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -16,8 +21,9 @@ use crate::domain::channel::{Channel, Progress};
 use crate::domain::clock::Clock;
 use crate::domain::ids::{OutboxId, RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
-use crate::domain::outgoing::{DeliveryError, Destination, Receipt};
+use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use crate::domain::rng::Rng;
+use crate::router::delivery::turn::{Next, Settled, Turn, Wait, judge};
 use crate::store::error::StoreError;
 use crate::store::outbox::{self, Attempt, Waiting};
 use crate::store::{Statement, Store, Tx};
@@ -144,13 +150,6 @@ impl Watcher for Delivery {
     }
 }
 
-/// What there is to do in a session's outbox.
-enum Next {
-    Send(Box<Waiting>),
-    Later(Timestamp),
-    Nothing,
-}
-
 impl Inner {
     fn workers(&self) -> MutexGuard<'_, BTreeMap<SessionId, Worker>> {
         // The map is whole between any two of its operations, so a panic elsewhere leaves nothing half done.
@@ -164,8 +163,9 @@ impl Inner {
 
     async fn work(self: Arc<Self>, session: SessionId) {
         let _rest = Rest(Arc::clone(&self.ports.rest));
+        let mut wait: Option<Wait> = None;
         while let Some(signal) = self.look_again(session) {
-            let mut next = self.next(session, None).await;
+            let mut next = self.next(session, None, wait).await;
             // What was taken is sent, also while the daemon stops; then nothing more is taken.
             loop {
                 let settled = match next {
@@ -173,13 +173,16 @@ impl Inner {
                         Some(settled) => Some(settled),
                         None => break,
                     },
-                    Next::Later(at) => {
-                        self.pause(&signal, at).await;
+                    Next::Later(head) => {
+                        let known = wait.filter(|wait| wait.head == head);
+                        let waiting = known.unwrap_or_else(|| Wait::until(head, self.ports.clock.now()));
+                        wait = Some(waiting);
+                        self.pause(&signal, waiting.until).await;
                         None
                     }
                     Next::Nothing => break,
                 };
-                next = self.next(session, settled).await;
+                next = self.next(session, settled, wait).await;
             }
             if self.ports.stop.is_cancelled() {
                 self.workers().remove(&session);
@@ -198,21 +201,21 @@ impl Inner {
         Some(Arc::clone(&worker.signal))
     }
 
-    async fn pause(&self, signal: &Notify, until: Timestamp) {
-        let wait = Duration::try_from(until.duration_since(self.ports.clock.now())).unwrap_or(Duration::ZERO);
+    async fn pause(&self, signal: &Notify, until: Instant) {
         tokio::select! {
             biased;
             () = self.ports.stop.cancelled() => {}
             () = signal.notified() => {}
-            () = tokio::time::sleep(wait) => {}
+            () = tokio::time::sleep_until(until) => {}
         }
     }
 
     /// Records what came of the last attempt, and takes the next chunk in the same transaction.
     ///
     /// Until that is stored nothing else of the session is sent.
-    async fn next(&self, session: SessionId, settled: Option<Settled>) -> Next {
-        let mut turn = Turn { session, settled, take: true, now: self.ports.clock.now(), oldest: Timestamp::MIN };
+    async fn next(&self, session: SessionId, settled: Option<Settled>, wait: Option<Wait>) -> Next {
+        let waited = wait.filter(Wait::is_over).map(|wait| wait.head);
+        let mut turn = Turn { session, settled, take: true, waited, now: Timestamp::MIN, oldest: Timestamp::MIN };
         loop {
             turn.take = !self.ports.stop.is_cancelled();
             turn.now = self.ports.clock.now();
@@ -251,9 +254,7 @@ impl Inner {
         }
         let sent = tokio::select! {
             biased;
-            sent = tokio::time::timeout(DELIVER_MAX, channel.deliver(&waiting.message)) => sent.unwrap_or_else(|_elapsed| {
-                Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() })
-            }),
+            sent = deliver(&**channel, &waiting.message) => sent,
             // It stays marked as being sent: the next start finds its outcome unknown.
             () = self.ports.stop.cancelled() => {
                 tracing::warn!(outbox = %id, "outbox.cut_off");
@@ -262,6 +263,17 @@ impl Inner {
         };
         let at = (self.ports.clock.now(), self.ports.rng.fraction());
         Some(Settled { id, attempt: judge(sent, &waiting, &self.ports.limits, at) })
+    }
+}
+
+/// A channel that neither answers in time nor stays whole leaves the outcome unknown.
+async fn deliver(channel: &dyn Channel, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+    let unknown = |why: &str| Err(DeliveryError::Unknown { why: why.to_owned() });
+    let sending = AssertUnwindSafe(channel.deliver(message)).catch_unwind();
+    match tokio::time::timeout(DELIVER_MAX, sending).await {
+        Ok(Ok(sent)) => sent,
+        Ok(Err(_panic)) => unknown("the channel's code panicked"),
+        Err(_elapsed) => unknown("the platform did not answer"),
     }
 }
 
@@ -274,34 +286,6 @@ fn log(id: OutboxId, attempt: &Attempt) {
             tracing::error!(outbox = %id, why, "outbox.given_up")
         }
     }
-}
-
-/// What follows from an attempt: pure.
-fn judge(
-    sent: Result<Receipt, DeliveryError>,
-    waiting: &Waiting,
-    limits: &DeliveryLimits,
-    (now, jitter): (Timestamp, f64),
-) -> Attempt {
-    let (after, unknown, why) = match sent {
-        Ok(receipt) => return Attempt::Delivered { external_id: receipt.external_id },
-        Err(DeliveryError::Refused { why }) => return Attempt::Failed { why },
-        Err(DeliveryError::Retry { after, why }) => (after.unwrap_or_default(), false, why),
-        Err(DeliveryError::Unknown { why }) => (Duration::ZERO, true, why),
-    };
-    if waiting.attempts >= limits.attempts_max {
-        return Attempt::Abandoned { why: format!("given up after {} attempts: {why}", waiting.attempts) };
-    }
-    let wait = backoff(limits, waiting.attempts, jitter).max(after);
-    let at = SignedDuration::try_from(wait).ok().and_then(|wait| now.checked_add(wait).ok()).unwrap_or(now);
-    Attempt::Again { at, unknown, why }
-}
-
-/// Doubling from the base to the most, half of it by chance.
-fn backoff(limits: &DeliveryLimits, attempts: i64, jitter: f64) -> Duration {
-    let doublings = u32::try_from((attempts - 1).clamp(0, 20)).unwrap_or(0);
-    let full = limits.backoff_base.saturating_mul(1_u32 << doublings).min(limits.backoff_max);
-    full.mul_f64(0.5 + jitter / 2.0)
 }
 
 struct Rest(Arc<Notify>);
@@ -331,73 +315,5 @@ impl Statement for ListOpen {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<(SessionId, String)>, StoreError> {
         outbox::list_open_sessions(tx).await
-    }
-}
-
-/// What came of an attempt at a chunk.
-#[derive(Clone)]
-struct Settled {
-    id: OutboxId,
-    attempt: Attempt,
-}
-
-/// One turn of a worker: the last attempt is recorded, the next chunk is taken.
-#[derive(Clone)]
-struct Turn {
-    session: SessionId,
-    settled: Option<Settled>,
-    /// Whether there is to be a next one.
-    take: bool,
-    now: Timestamp,
-    oldest: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Turn {
-    type Output = Next;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Next, StoreError> {
-        if let Some(settled) = &self.settled {
-            outbox::settle(tx, settled.id, &settled.attempt, self.now).await?;
-        }
-        if !self.take {
-            return Ok(Next::Nothing);
-        }
-        loop {
-            if let Some(waiting) = outbox::take_head(tx, self.session, self.now, self.oldest).await? {
-                return Ok(Next::Send(Box::new(waiting)));
-            }
-            let Some(waiting) = outbox::head(tx, self.session).await? else {
-                return Ok(Next::Nothing);
-            };
-            if waiting.created_at < self.oldest.as_millisecond() {
-                let why = "it could not be delivered in time".to_owned();
-                outbox::settle(tx, waiting.message.id, &Attempt::Abandoned { why }, self.now).await?;
-                continue;
-            }
-            let at = Timestamp::from_millisecond(waiting.next_attempt_at).unwrap_or(self.now);
-            return Ok(Next::Later(at));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LIMITS: DeliveryLimits = DeliveryLimits {
-        attempts_max: 3,
-        age_max: Duration::from_secs(60),
-        backoff_base: Duration::from_secs(1),
-        backoff_max: Duration::from_secs(10),
-    };
-
-    #[test]
-    fn the_wait_doubles_to_its_most() {
-        let table =
-            [(1, 0.0, 500), (1, 1.0, 1_000), (2, 1.0, 2_000), (4, 1.0, 8_000), (5, 1.0, 10_000), (99, 1.0, 10_000)];
-        for (attempts, jitter, millis) in table {
-            assert_eq!(backoff(&LIMITS, attempts, jitter), Duration::from_millis(millis), "{attempts} {jitter}");
-        }
     }
 }

@@ -151,29 +151,40 @@ pub async fn list_open_sessions(tx: &mut Tx) -> Result<Vec<(SessionId, String)>,
 ///
 /// # Errors
 /// When the database fails.
-pub async fn take_head(
-    tx: &mut Tx,
-    session: SessionId,
-    now: Timestamp,
-    oldest: Timestamp,
-) -> Result<Option<Waiting>, StoreError> {
-    let (now, oldest) = (millis(now), millis(oldest));
+pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<Waiting>, StoreError> {
+    let (now, oldest) = (millis(due.now), millis(due.oldest));
     let row = sqlx::query_as!(
         Row,
         r#"UPDATE outbox SET may_repeat = max(may_repeat, state = 'sending'), state = 'sending', attempts = attempts + 1
            WHERE id = (SELECT id FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown')
                        ORDER BY id LIMIT 1)
-             AND next_attempt_at <= $2 AND created_at >= $3
+             AND created_at >= $3
+             AND (attempts = 0 OR next_attempt_at <= $2 OR (id = $4 AND next_attempt_at = $5))
            RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                      channel, account, chat, thread, reply_to, text, choices, attempts,
                      may_repeat AS "may_repeat!: bool", next_attempt_at, created_at"#,
         session,
         now,
-        oldest
+        oldest,
+        due.waited,
+        due.waited_at
     )
     .fetch_optional(&mut *tx)
     .await?;
     row.map(Row::decode).transpose()
+}
+
+/// When a chunk may go out: what was never tried at once, the rest at its time.
+#[derive(Debug, Clone, Copy)]
+pub struct Due {
+    /// By the wall clock.
+    pub now: Timestamp,
+    /// What is older is not sent any more.
+    pub oldest: Timestamp,
+    /// This one's time has come by the clock that never jumps …
+    pub waited: Option<OutboxId>,
+    /// … if it was this time.
+    pub waited_at: Option<i64>,
 }
 
 /// What came of an attempt.

@@ -4,15 +4,21 @@ use crate::plan::GROUP;
 use crate::story::{Said, scripted};
 use crate::world::When;
 
+/// Nothing is left to the reconciler, which looks every five minutes.
+const REST_MS: i64 = 240_000;
+
 /// Tells a story without a death, and then with one at each of its commits.
 fn at_every_commit(seed: u64, messages: &[Said]) {
     let whole = scripted(seed, messages, None);
     assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
+    let soon = messages.iter().map(|(at, ..)| at + REST_MS).max().unwrap_or(REST_MS);
+    assert!(whole.rest_ms < soon, "{}", whole.trace.join("\n"));
     let mut kills = 0;
     for commit in 0..=whole.commits {
         for when in [When::Before, When::After] {
             let ended = scripted(seed, messages, Some((commit, when)));
             kills += ended.kills;
+            assert!(ended.rest_ms < soon, "{}\nkilled {when:?} commit {commit}: at rest late", ended.trace.join("\n"));
             assert!(
                 ended.violations.is_empty(),
                 "{}\nkilled {when:?} commit {commit} of {}:\n{}",

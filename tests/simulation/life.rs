@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::PromptSettings;
+use hob::config::delivery::DeliveryConfig;
 use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
@@ -34,6 +35,7 @@ use crate::plan::{self, Life};
 use crate::platform::{self, Account};
 use crate::rest::{self, LookAround};
 use crate::tools::Hand;
+use crate::trouble;
 use crate::world::World;
 
 const HEARTBEAT: Duration = Duration::from_secs(60);
@@ -71,6 +73,13 @@ pub(crate) fn live(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> 
 async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End {
     let process = Process::boot(world, path, life).await.expect("the store opens");
     process.serve(world);
+    for (at, trouble) in life.troubles.iter().copied() {
+        let (world, store, path) = (Arc::clone(world), process.store.clone(), path.to_owned());
+        tokio::spawn(async move {
+            sleep(Duration::from_millis(u64::try_from(at).unwrap_or(0))).await;
+            trouble::begin(&world, &store, &path, trouble).await;
+        });
+    }
     let born = Instant::now();
     loop {
         sleep(Duration::from_secs(5)).await;
@@ -230,6 +239,7 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(Hand::new(world, "nap", true, 30_000))
         .with(Hand::new(world, "append", false, 2_500))
         .with(Hand::new(world, "crawl", false, 100_000))
+        .with(Hand::new(world, "bomb", false, 500))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(RequestMoreIterations::default()))
 }
@@ -245,12 +255,14 @@ fn run_limits() -> RunLimits {
     }
 }
 
+/// As a household has them that configures nothing.
 fn delivery_limits() -> DeliveryLimits {
+    let config = DeliveryConfig::default();
     DeliveryLimits {
-        attempts_max: 40,
-        age_max: Duration::from_secs(24 * 3_600),
-        backoff_base: Duration::from_secs(1),
-        backoff_max: Duration::from_secs(60),
+        attempts_max: i64::from(config.attempts_max),
+        age_max: Duration::from_secs(config.age_max_secs),
+        backoff_base: Duration::from_millis(config.backoff_base_ms),
+        backoff_max: Duration::from_secs(config.backoff_max_secs),
     }
 }
 

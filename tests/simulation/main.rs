@@ -7,6 +7,7 @@
 
 mod boundaries;
 mod check;
+mod faults;
 mod journals;
 mod life;
 mod model;
@@ -16,6 +17,7 @@ mod rest;
 mod seeds;
 mod story;
 mod tools;
+mod trouble;
 mod world;
 
 use seeds::{run_in_parallel, run_seeds};

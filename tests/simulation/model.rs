@@ -21,6 +21,9 @@ pub(crate) struct Model {
 #[async_trait]
 impl Provider for Model {
     fn label(&self) -> &str {
+        if std::mem::take(&mut self.world.state().label_panics) {
+            panic!("simulated: the name of the model");
+        }
         self.label
     }
 
@@ -31,7 +34,12 @@ impl Provider for Model {
             self.fail().await?;
         }
         sink.delta("…");
-        Ok(self.follow(request))
+        let completion = self.follow(request);
+        match completion.calls.first().map(|call| call.name.as_str()) {
+            Some("stall") => std::future::pending().await,
+            Some("boom") => panic!("simulated: the model panics"),
+            Some(_) | None => Ok(completion),
+        }
     }
 }
 

@@ -28,12 +28,30 @@ pub(crate) struct Life {
     pub(crate) down_ms: i64,
     /// Its system prompt.
     pub(crate) prompt: String,
+    /// What goes wrong in it, and when after its start.
+    pub(crate) troubles: Vec<(i64, Trouble)>,
+}
+
+/// Something that goes wrong around a process, or is well again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Trouble {
+    /// The database's file cannot grow.
+    DiskFull,
+    DiskFree,
+    /// Another program holds the write lock for so many milliseconds.
+    Locked(u64),
+    /// The wall clock is off by so much from now on.
+    ClockOff(i64),
+    PlatformDown,
+    PlatformUp,
+    /// The next time that Hob asks a model for its name, it panics.
+    LabelPanics,
 }
 
 impl Life {
     /// A life without an end of its own.
     pub(crate) fn long() -> Self {
-        Self { crash: None, stop_ms: None, down_ms: 0, prompt: "You are simulated.".to_owned() }
+        Self { crash: None, stop_ms: None, down_ms: 0, prompt: "You are simulated.".to_owned(), troubles: Vec::new() }
     }
 
     /// A life that ends at a commit.

@@ -37,10 +37,15 @@ enum Manner {
     Hangs {
         arrived: bool,
     },
+    /// The adapter has a fault.
+    Panics,
 }
 
 impl Account {
     fn manner(&self) -> Manner {
+        if self.world.state().unreachable {
+            return Manner::Breaks { arrived: false };
+        }
         if self.world.is_calm() {
             return Manner::Takes;
         }
@@ -50,7 +55,8 @@ impl Account {
             80..85 => Manner::Later { after: None },
             85..89 => Manner::Later { after: Some(Duration::from_secs(self.world.between(1, 40))) },
             89 => Manner::Refuses,
-            90..98 => Manner::Breaks { arrived },
+            90..97 => Manner::Breaks { arrived },
+            97 => Manner::Panics,
             _ => Manner::Hangs { arrived },
         }
     }
@@ -91,6 +97,7 @@ impl Channel for Account {
                 Ok(Receipt { external_id: Some(format!("p{index}")) })
             }
             Manner::Later { after } => Err(DeliveryError::Retry { after, why: "429".to_owned() }),
+            Manner::Panics => panic!("simulated: the adapter panics"),
             Manner::Refuses => {
                 world.note(format!("outbox {} is refused", message.id));
                 world.state().refused.push(message.id.0);

@@ -8,14 +8,18 @@ use tempfile::TempDir;
 
 use crate::check;
 use crate::life::{End, live};
-use crate::plan::{self, Life};
-use crate::world::{When, World};
+use crate::plan::{self, Life, Trouble};
+use crate::world::{Taken, When, World};
 
 /// How a story ended.
 pub(crate) struct Ended {
     pub(crate) hash: u64,
     pub(crate) commits: u64,
     pub(crate) kills: u64,
+    /// When everything was at rest.
+    pub(crate) rest_ms: i64,
+    /// What the platforms saw.
+    pub(crate) taken: Vec<Taken>,
     pub(crate) trace: Vec<String>,
     pub(crate) violations: Vec<String>,
 }
@@ -30,16 +34,27 @@ pub(crate) fn random(seed: u64) -> Ended {
 
 /// A world in which only these messages are sent, and everything else works; the process dies as told.
 pub(crate) fn scripted(seed: u64, messages: &[Said], crash: Option<(u64, When)>) -> Ended {
-    let world = World::new(seed);
-    world.state().calm = true;
-    for (number, (at, chat, who, text)) in messages.iter().enumerate() {
-        plan::post(&world, *at, (chat, who), &format!("m{number}"), text);
-    }
+    let world = calm(seed, messages);
     let lives = match crash {
         Some((commit, when)) => vec![Life::until(commit, when), Life::long()],
         None => vec![Life::long()],
     };
     tell(&world, &lives)
+}
+
+/// A world in which only these messages are sent, and only these troubles come.
+pub(crate) fn troubled(seed: u64, messages: &[Said], troubles: &[(i64, Trouble)]) -> Ended {
+    let world = calm(seed, messages);
+    tell(&world, &[Life { troubles: troubles.to_vec(), ..Life::long() }])
+}
+
+fn calm(seed: u64, messages: &[Said]) -> Arc<World> {
+    let world = World::new(seed);
+    world.state().calm = true;
+    for (number, (at, chat, who, text)) in messages.iter().enumerate() {
+        plan::post(&world, *at, (chat, who), &format!("m{number}"), text);
+    }
+    world
 }
 
 /// When, in which chat, who, what.
@@ -85,9 +100,10 @@ pub(crate) fn tell(world: &Arc<World>, lives: &[Life]) -> Ended {
         }
     }
     violations.extend(check::at_rest(world, &path));
-    let hash = world.hash();
+    let (hash, rest_ms) = (world.hash(), world.now_ms());
     let mut state = world.state();
-    Ended { hash, commits: state.commits_total, kills, trace: std::mem::take(&mut state.trace), violations }
+    let (trace, taken) = (std::mem::take(&mut state.trace), std::mem::take(&mut state.taken));
+    Ended { hash, commits: state.commits_total, kills, rest_ms, taken, trace, violations }
 }
 
 /// Where files cost nothing: a killed process loses nothing that it wrote, whatever the disk does.

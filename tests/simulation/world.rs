@@ -66,6 +66,10 @@ pub(crate) struct State {
     pub(crate) past: Vec<u64>,
     /// How far the wall clock is off, in milliseconds.
     pub(crate) skew_ms: i64,
+    /// No platform can be reached.
+    pub(crate) unreachable: bool,
+    /// A model's name cannot be told, once.
+    pub(crate) label_panics: bool,
     /// The platforms and the models behave.
     pub(crate) calm: bool,
     /// By when they can be fetched: what no poll has acknowledged, with the account it is for.
@@ -96,6 +100,8 @@ impl World {
             commits_total: 0,
             past: Vec::new(),
             skew_ms: 0,
+            unreachable: false,
+            label_panics: false,
             calm: false,
             updates: BTreeMap::new(),
             acked: Vec::new(),

@@ -1,0 +1,126 @@
+//! What is around Hob fails: the disk, the lock on the database, the clock, the model, the platform, its own code.
+
+use crate::plan::Trouble;
+use crate::story::{Ended, Said, troubled};
+
+const MINUTE: i64 = 60_000;
+const HOUR: i64 = 60 * MINUTE;
+
+/// Everything that must be true at rest is true, and the rest comes in time.
+fn sound(ended: &Ended, by_ms: i64) {
+    let trace = ended.trace.join("\n");
+    assert!(ended.violations.is_empty(), "{trace}\n{}", ended.violations.join("\n"));
+    assert!(ended.rest_ms < by_ms, "{trace}\nat rest only after {} ms", ended.rest_ms);
+}
+
+/// What one chat saw, in order.
+fn seen<'a>(ended: &'a Ended, chat: &str) -> Vec<&'a str> {
+    ended.taken.iter().filter(|taken| taken.chat == chat).map(|taken| taken.text.as_str()).collect()
+}
+
+const TALK: &[Said] = &[
+    (100, "1", "1", "m do append look append"),
+    (1_000, "2", "2", "m do look append+append"),
+    (2_000, "1", "1", "m do append"),
+    (9_000, "2", "2", "m do nap"),
+    (15_000, "3", "3", "m do append ask"),
+    (20_000, "3", "3", "/status"),
+    (40_000, "1", "1", "m do look"),
+];
+
+#[test]
+fn a_full_disk_delays_and_loses_nothing() {
+    for seed in 0..20 {
+        let troubles = [(500 + 300 * seed, Trouble::DiskFull), (5 * MINUTE, Trouble::DiskFree)];
+        let ended = troubled(u64::try_from(seed).unwrap(), TALK, &troubles);
+        assert!(ended.trace.iter().any(|line| line.contains("the disk is full")), "{}", ended.trace.join("\n"));
+        sound(&ended, 12 * MINUTE);
+    }
+}
+
+#[test]
+fn another_programs_lock_delays_and_loses_nothing() {
+    for seed in 0..20 {
+        let troubles = [(500 + 700 * seed, Trouble::Locked(45_000)), (2 * MINUTE, Trouble::Locked(5_000))];
+        sound(&troubled(u64::try_from(seed).unwrap(), TALK, &troubles), 5 * MINUTE);
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_delays_nothing() {
+    for seed in 0..20 {
+        let at = 300 + 900 * seed;
+        for (first, second) in [(HOUR, 0), (-HOUR, 0), (HOUR, -HOUR)] {
+            // The platform fails meanwhile, so that something waits for a time of day.
+            let troubles = [
+                (200, Trouble::PlatformDown),
+                (at, Trouble::ClockOff(first)),
+                (at + 10_000, Trouble::PlatformUp),
+                (at + 20_000, Trouble::ClockOff(second)),
+            ];
+            sound(&troubled(u64::try_from(seed).unwrap(), TALK, &troubles), 5 * MINUTE);
+        }
+    }
+}
+
+#[test]
+fn a_platform_that_is_down_for_an_hour_gets_everything_once_and_in_order() {
+    for seed in 0..10 {
+        let troubles = [(400, Trouble::PlatformDown), (400 + HOUR, Trouble::PlatformUp)];
+        let ended = troubled(seed, TALK, &troubles);
+        sound(&ended, HOUR + 15 * MINUTE);
+        let mut once: Vec<i64> = ended.taken.iter().map(|taken| taken.outbox).collect();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), ended.taken.len(), "{}", ended.trace.join("\n"));
+    }
+}
+
+#[test]
+fn a_model_that_stalls_is_told_of_at_the_hard_limit() {
+    let ended = troubled(1, &[(100, "2", "2", "m do append stall"), (300, "1", "1", "m do look")], &[]);
+    sound(&ended, 22 * MINUTE);
+    insta::assert_snapshot!(
+        seen(&ended, "2").join("\n"),
+        @"I ran out of time on this and stopped. What was done so far is in our conversation; send a message to go on from there."
+    );
+    assert!(ended.rest_ms > 20 * MINUTE, "{}", ended.trace.join("\n"));
+    assert_eq!(seen(&ended, "1").len(), 1, "{}", ended.trace.join("\n"));
+}
+
+#[test]
+fn a_panic_ends_one_run_and_is_told() {
+    let talk: &[Said] = &[
+        (100, "1", "1", "m do look append look"),
+        (100, "2", "2", "m do boom"),
+        (100, "3", "3", "m do bomb"),
+        (20_000, "2", "2", "m do look"),
+        (20_000, "3", "3", "m do look"),
+    ];
+    let ended = troubled(1, talk, &[]);
+    sound(&ended, 2 * MINUTE);
+    let all = ["1", "2", "3"].map(|chat| format!("{chat}: {}", seen(&ended, chat).join("\n   ")));
+    insta::assert_snapshot!(all.join("\n"), @r"
+    1: Done 12.
+    2: I could not get an answer from the model: simulated: the model panics. This looks like a fault of mine or of the provider; the log has the details.
+       Done 15.
+    3: Done 10.
+       Done 16.
+    ");
+}
+
+#[test]
+fn a_panic_of_the_driver_itself_ends_one_run_and_is_told() {
+    for at in (1_000..8_000).step_by(250) {
+        let talk: &[Said] = &[
+            (100, "1", "1", "m do look append look"),
+            (900, "2", "2", "m do append+look"),
+            (20_000, "2", "2", "m do look"),
+        ];
+        let ended = troubled(1, talk, &[(at, Trouble::LabelPanics)]);
+        sound(&ended, 2 * MINUTE);
+        let broke = ended.taken.iter().filter(|taken| taken.text.contains("Something broke inside me")).count();
+        assert_eq!(broke, 1, "{at}\n{}", ended.trace.join("\n"));
+        assert_eq!(ended.taken.len(), 3, "{at}\n{}", ended.trace.join("\n"));
+    }
+}
