@@ -114,6 +114,15 @@ CREATE VIRTUAL TABLE messages_fts USING fts5 (
     text, content = 'messages', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );
 
+-- A message takes the next ordinal of its session; what people said can be searched.
+CREATE TRIGGER messages_count AFTER INSERT ON messages BEGIN
+    UPDATE sessions SET last_ordinal = new.ordinal WHERE id = new.session_id;
+END;
+
+CREATE TRIGGER messages_index AFTER INSERT ON messages WHEN new.role = 'user' BEGIN
+    INSERT INTO messages_fts (rowid, text) VALUES (new.id, new.text);
+END;
+
 -- The idempotency envelope (row B10): one row per call.
 CREATE TABLE tool_calls (
     run_id INTEGER NOT NULL REFERENCES runs (id),
@@ -193,3 +202,14 @@ CREATE UNIQUE INDEX facts_current ON facts (user_id, category, key) WHERE supers
 CREATE VIRTUAL TABLE facts_fts USING fts5 (
     category, key, value, content = 'facts', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );
+
+-- Only current facts can be searched.
+CREATE TRIGGER facts_index AFTER INSERT ON facts BEGIN
+    INSERT INTO facts_fts (rowid, category, key, value) VALUES (new.id, new.category, new.key, new.value);
+END;
+
+CREATE TRIGGER facts_unindex AFTER UPDATE OF superseded_at ON facts
+WHEN old.superseded_at IS NULL AND new.superseded_at IS NOT NULL BEGIN
+    INSERT INTO facts_fts (facts_fts, rowid, category, key, value)
+    VALUES ('delete', old.id, old.category, old.key, old.value);
+END;

@@ -52,10 +52,26 @@ pub struct Folded {
 pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
     let mut folded = Folded { replay: Replay::default(), last_at: 0 };
     for row in list(tx, run).await? {
+        if row.seq != folded.replay.seq + 1 {
+            let what = format!("the event before it is missing: {} follows {}", row.seq, folded.replay.seq);
+            return Err(StoreError::Inconsistent { table: "run_events", id: format!("{run}/{}", row.seq), what });
+        }
         folded.replay.feed(&decode(run, &row)?);
         folded.last_at = row.at;
     }
     Ok(folded)
+}
+
+/// What a run was accepted with, if at least that can be read.
+///
+/// # Errors
+/// When the database fails.
+pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<Accepted>, StoreError> {
+    let first = list(tx, run).await?.first().and_then(|row| decode(run, row).ok());
+    Ok(first.and_then(|event| match event {
+        Event::Accepted(accepted) => Some(accepted),
+        _ => None,
+    }))
 }
 
 /// Appends a step's events after `seq`. Gives the last number.
@@ -63,12 +79,10 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
 /// # Errors
 /// When somebody else has appended to the run, or the database fails.
 pub async fn append_step(tx: &mut Tx, run: RunId, seq: i64, step: &Step, at: Timestamp) -> Result<i64, StoreError> {
-    let mut seq = seq;
-    for event in &step.events {
-        seq += 1;
-        append(tx, run, &encode(event, seq, at)?).await?;
-    }
-    Ok(seq)
+    let rows = step.events.iter().zip(seq + 1..).map(|(event, seq)| encode(event, seq, at));
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    append(tx, run, &rows).await?;
+    Ok(rows.last().map_or(seq, |row| row.seq))
 }
 
 /// Opens a journal with the message that the run answers.

@@ -10,13 +10,13 @@ use crate::agent::machine::event::{Event, Question, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, texts};
-use crate::domain::ids::UserId;
+use crate::domain::ids::{CallId, UserId};
 use crate::domain::outgoing::{Choice, Destination};
 use crate::model::message::{Message, ToolCall};
 use crate::render::chunk;
 use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
-use crate::store::{Tx, messages, millis, model_calls, outbox, runs, tool_calls};
+use crate::store::{Tx, messages, millis, model_calls, outbox, tool_calls};
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,8 +37,12 @@ pub enum Row {
     },
     /// A tool is done.
     ToolFinished {
-        /// The event's own words.
-        event: Event,
+        /// The call.
+        call: CallId,
+        /// What came of it.
+        text: String,
+        /// Whether it failed.
+        is_error: bool,
     },
     /// A model is about to be asked.
     ModelAsked {
@@ -109,7 +113,12 @@ fn rows_of_event(key: &RunKey, event: &Event, seq: i64, lost: u64, after: &State
         }
         Event::Resumed { .. } | Event::Mismatched(_) => vec![unheard("lost")],
         Event::CancelRequested(_) | Event::Panicked { .. } => vec![unheard("dropped")],
-        Event::ToolFinished { .. } => vec![Row::ToolFinished { event: event.clone() }],
+        // A call that asks is done when the person has answered: with the messages of its batch.
+        Event::ToolFinished { outcome: ToolOutcome::Ask { .. }, .. } => Vec::new(),
+        Event::ToolFinished { call, outcome } => {
+            let (text, is_error) = outcome_text(outcome);
+            vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
+        }
         Event::HumanAsked(question) => {
             let number = after.active().map_or(0, |active| active.questions);
             vec![Row::Say { seq, text: question_text(question), choices: choices(key, number, question) }]
@@ -193,34 +202,33 @@ pub struct Target<'a> {
     pub at: Timestamp,
 }
 
-/// Stores the rows of a step and the state it led to.
+/// Stores the rows of a step.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row], after: &State) -> Result<(), StoreError> {
+pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(), StoreError> {
     for row in rows {
         write_row(tx, target, row).await?;
     }
-    let status = after.status();
-    runs::set_state(tx, target.key.run, status.as_str(), status.is_final().then(|| millis(target.at))).await
+    Ok(())
 }
 
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author } => write_message(tx, target, message, *author).await,
+        Row::Message { message, author } => {
+            if let Message::Tool(result) = message {
+                // What a person settled has no end of its own in the journal's tool events.
+                tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
+            }
+            write_message(tx, target, message, *author).await
+        }
         Row::ToolStarted { call, attempt } => {
             let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
             let started = tool_calls::Started { run, call: &call.id, name, arguments, attempt: *attempt, at };
             tool_calls::start(tx, &started).await
         }
-        Row::ToolFinished { event } => {
-            let Event::ToolFinished { call, outcome } = event else {
-                return Ok(());
-            };
-            let (text, is_error) = outcome_text(outcome);
-            tool_calls::finish(tx, run, call, (text, is_error), at).await
-        }
+        Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,
         Row::ModelAsked { seq, model } => model_calls::ask(tx, run, *seq, model, at).await,
         Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,

@@ -165,20 +165,25 @@ impl Inner {
     async fn work(self: Arc<Self>, session: SessionId) {
         let _rest = Rest(Arc::clone(&self.ports.rest));
         while let Some(signal) = self.look_again(session) {
+            let mut next = self.next(session, None).await;
+            // What was taken is sent, also while the daemon stops; then nothing more is taken.
             loop {
-                if self.ports.stop.is_cancelled() {
-                    self.workers().remove(&session);
-                    return;
-                }
-                match self.next(session).await {
-                    Ok(Next::Send(waiting)) => self.send(*waiting).await,
-                    Ok(Next::Later(at)) => self.pause(&signal, at).await,
-                    Ok(Next::Nothing) => break,
-                    Err(error) => {
-                        tracing::warn!(%error, "the outbox cannot be read; trying again");
-                        self.pause(&signal, self.ports.clock.now() + STORE_RETRY).await;
+                let settled = match next {
+                    Next::Send(waiting) => match self.send(*waiting).await {
+                        Some(settled) => Some(settled),
+                        None => break,
+                    },
+                    Next::Later(at) => {
+                        self.pause(&signal, at).await;
+                        None
                     }
-                }
+                    Next::Nothing => break,
+                };
+                next = self.next(session, settled).await;
+            }
+            if self.ports.stop.is_cancelled() {
+                self.workers().remove(&session);
+                return;
             }
         }
     }
@@ -203,50 +208,60 @@ impl Inner {
         }
     }
 
-    /// Takes the next chunk of the session; from the commit on its outcome may be lost.
-    async fn next(&self, session: SessionId) -> Result<Next, StoreError> {
-        let now = self.ports.clock.now();
-        let age_max = SignedDuration::try_from(self.ports.limits.age_max).unwrap_or(SignedDuration::MAX);
-        let oldest = now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
-        self.ports.store.write(TakeHead { session, now, oldest }).await
-    }
-
-    async fn send(&self, waiting: Waiting) {
-        let Some(channel) = self.channel(&waiting.message.destination) else {
-            let why = "this account is not configured any more".to_owned();
-            return self.settle(&waiting, Attempt::Abandoned { why }).await;
-        };
-        let message = &waiting.message;
-        let sent = tokio::select! {
-            sent = tokio::time::timeout(DELIVER_MAX, channel.deliver(message)) => sent.unwrap_or_else(|_elapsed| {
-                Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() })
-            }),
-            // It stays marked as being sent: the next start finds its outcome unknown.
-            () = self.ports.stop.cancelled() => {
-                return tracing::warn!(outbox = %message.id, "outbox.cut_off");
-            }
-        };
-        let attempt = judge(sent, &waiting, &self.ports.limits, (self.ports.clock.now(), self.ports.rng.fraction()));
-        self.settle(&waiting, attempt).await;
-    }
-
-    /// Records what came of an attempt. Until that is stored nothing else of the session is sent.
-    async fn settle(&self, waiting: &Waiting, attempt: Attempt) {
-        let id = waiting.message.id;
+    /// Records what came of the last attempt, and takes the next chunk in the same transaction.
+    ///
+    /// Until that is stored nothing else of the session is sent.
+    async fn next(&self, session: SessionId, settled: Option<Settled>) -> Next {
+        let mut turn = Turn { session, settled, take: true, now: self.ports.clock.now(), oldest: Timestamp::MIN };
         loop {
-            let settle = Settle { waiting: waiting.clone(), attempt: attempt.clone(), now: self.ports.clock.now() };
-            match self.ports.store.write(settle).await {
-                Ok(()) => return log(id, &attempt),
+            turn.take = !self.ports.stop.is_cancelled();
+            turn.now = self.ports.clock.now();
+            let age_max = SignedDuration::try_from(self.ports.limits.age_max).unwrap_or(SignedDuration::MAX);
+            turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
+            match self.ports.store.write(turn.clone()).await {
+                Ok(next) => {
+                    if let Some(settled) = &turn.settled {
+                        log(settled.id, &settled.attempt);
+                    }
+                    return next;
+                }
                 Err(error) if !error.is_passing() || self.ports.stop.is_cancelled() => {
-                    tracing::error!(outbox = %id, %error, "the outcome of a delivery could not be stored");
-                    return;
+                    tracing::error!(%error, "the outbox cannot be used; it is looked at again later");
+                    return Next::Nothing;
                 }
                 Err(error) => {
-                    tracing::warn!(outbox = %id, %error, "the outcome of a delivery could not be stored yet");
+                    tracing::warn!(%error, "the outbox cannot be used; trying again");
                     tokio::time::sleep(STORE_RETRY).await;
                 }
             }
         }
+    }
+
+    /// Sends a chunk; none if the daemon could not wait for its outcome any longer.
+    async fn send(&self, waiting: Waiting) -> Option<Settled> {
+        let id = waiting.message.id;
+        let now = self.ports.clock.now();
+        let Some(channel) = self.channel(&waiting.message.destination) else {
+            let why = "this account is not configured any more".to_owned();
+            return Some(Settled { id, attempt: Attempt::Abandoned { why } });
+        };
+        if self.ports.stop.is_cancelled() {
+            let why = "the daemon stops".to_owned();
+            return Some(Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } });
+        }
+        let sent = tokio::select! {
+            biased;
+            sent = tokio::time::timeout(DELIVER_MAX, channel.deliver(&waiting.message)) => sent.unwrap_or_else(|_elapsed| {
+                Err(DeliveryError::Unknown { why: "the platform did not answer".to_owned() })
+            }),
+            // It stays marked as being sent: the next start finds its outcome unknown.
+            () = self.ports.stop.cancelled() => {
+                tracing::warn!(outbox = %id, "outbox.cut_off");
+                return None;
+            }
+        };
+        let at = (self.ports.clock.now(), self.ports.rng.fraction());
+        Some(Settled { id, attempt: judge(sent, &waiting, &self.ports.limits, at) })
     }
 }
 
@@ -319,19 +334,40 @@ impl Statement for ListOpen {
     }
 }
 
-struct TakeHead {
+/// What came of an attempt at a chunk.
+#[derive(Clone)]
+struct Settled {
+    id: OutboxId,
+    attempt: Attempt,
+}
+
+/// One turn of a worker: the last attempt is recorded, the next chunk is taken.
+#[derive(Clone)]
+struct Turn {
     session: SessionId,
+    settled: Option<Settled>,
+    /// Whether there is to be a next one.
+    take: bool,
     now: Timestamp,
     oldest: Timestamp,
 }
 
 #[async_trait]
-impl Statement for TakeHead {
+impl Statement for Turn {
     type Output = Next;
 
     async fn run(&self, tx: &mut Tx) -> Result<Next, StoreError> {
+        if let Some(settled) = &self.settled {
+            outbox::settle(tx, settled.id, &settled.attempt, self.now).await?;
+        }
+        if !self.take {
+            return Ok(Next::Nothing);
+        }
         loop {
-            let Some(mut waiting) = outbox::head(tx, self.session).await? else {
+            if let Some(waiting) = outbox::take_head(tx, self.session, self.now, self.oldest).await? {
+                return Ok(Next::Send(Box::new(waiting)));
+            }
+            let Some(waiting) = outbox::head(tx, self.session).await? else {
                 return Ok(Next::Nothing);
             };
             if waiting.created_at < self.oldest.as_millisecond() {
@@ -339,29 +375,9 @@ impl Statement for TakeHead {
                 outbox::settle(tx, waiting.message.id, &Attempt::Abandoned { why }, self.now).await?;
                 continue;
             }
-            if waiting.next_attempt_at > self.now.as_millisecond() {
-                let at = Timestamp::from_millisecond(waiting.next_attempt_at).unwrap_or(self.now);
-                return Ok(Next::Later(at));
-            }
-            outbox::mark_sending(tx, waiting.message.id).await?;
-            waiting.attempts += 1;
-            return Ok(Next::Send(Box::new(waiting)));
+            let at = Timestamp::from_millisecond(waiting.next_attempt_at).unwrap_or(self.now);
+            return Ok(Next::Later(at));
         }
-    }
-}
-
-struct Settle {
-    waiting: Waiting,
-    attempt: Attempt,
-    now: Timestamp,
-}
-
-#[async_trait]
-impl Statement for Settle {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        outbox::settle(tx, self.waiting.message.id, &self.attempt, self.now).await
     }
 }
 

@@ -175,9 +175,6 @@ impl Take {
     }
 
     async fn posted(&self, tx: &mut Tx, text: &str) -> Result<Taken, StoreError> {
-        if inbound::is_claimed(tx, &self.inbound.conversation, &self.inbound.external_id).await? {
-            return Ok(Taken::quietly(Accepted::Duplicate));
-        }
         let arriving = self.arriving(tx).await?;
         let chars = text.chars().count();
         if text.is_empty() {
@@ -282,9 +279,6 @@ impl Take {
 
     /// A button: it checks who presses, and which question it belongs to.
     async fn pressed(&self, tx: &mut Tx, token: &str) -> Result<Taken, StoreError> {
-        if inbound::is_claimed(tx, &self.inbound.conversation, &self.inbound.external_id).await? {
-            return Ok(Taken::quietly(Accepted::Duplicate));
-        }
         let mut arriving = self.arriving(tx).await?;
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;

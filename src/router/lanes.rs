@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use crate::agent::driver::{Claim, Claimed, Driver, Line, Outcome, Reload, bury};
+use crate::agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload, bury};
 use crate::agent::ports::Ports;
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::ChannelKind;
@@ -186,16 +186,23 @@ impl Inner {
 
     /// Claims the next run and drives it to where it rests; a panic ends that run and no other.
     async fn run_next(self: &Arc<Self>, session: SessionId, signal: Arc<Notify>) -> Result<(), StoreError> {
-        let Some(claimed) = self.ports.store.write(Claim { session, lease: self.lease() }).await? else {
-            return Ok(());
+        let claimed = match self.ports.store.write(Claim { session, lease: self.lease() }).await? {
+            Found::Run(claimed) => *claimed,
+            Found::Nothing => return Ok(()),
+            Found::WrittenOff { run, why } => {
+                tracing::error!(%run, why, "agent_run.failed: its journal cannot be read");
+                self.ports.watcher.said(session);
+                self.mark_again(session);
+                return Ok(());
+            }
         };
-        // Whatever comes of it, there may be a next one.
-        self.mark_again(session);
         let key = claimed.key.clone();
         let span = tracing::info_span!("run", run = %key.run);
         let drive = drive(Arc::clone(&self.ports), self.line(&signal), claimed).instrument(span.clone());
         match self.settings.tracker.spawn(drive).await {
-            Ok(Ok(Outcome::Ended | Outcome::Waiting | Outcome::Suspended)) => {}
+            Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),
+            // Whoever adds to the lane, or answers, wakes it.
+            Ok(Ok(Outcome::Ended { more: false } | Outcome::Waiting | Outcome::Suspended)) => {}
             Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
             Ok(Err(error)) => return self.give_back(&key, error).await,
             Err(ended) if ended.is_panic() => {
@@ -203,6 +210,7 @@ impl Inner {
                 tracing::error!(run = %key.run, message, "agent_run.failed");
                 let claimed = self.ports.store.read(Reload { key }).await?;
                 bury(Arc::clone(&self.ports), self.line(&signal), claimed, message).instrument(span).await?;
+                self.mark_again(session);
             }
             Err(_cancelled) => {}
         }

@@ -3,14 +3,19 @@
 use crate::store::Tx;
 use crate::store::error::StoreError;
 
-/// Stores a text.
+/// Stores texts, each as (hash, text); those that are known stay.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn put(tx: &mut Tx, hash: &str, text: &str) -> Result<(), StoreError> {
-    sqlx::query!("INSERT INTO blobs (hash, text) VALUES ($1, $2) ON CONFLICT DO NOTHING", hash, text)
-        .execute(&mut *tx)
-        .await?;
+pub async fn put(tx: &mut Tx, texts: &[(String, String)]) -> Result<(), StoreError> {
+    let texts = serde_json::to_string(texts).map_err(|error| StoreError::Database(error.to_string()))?;
+    sqlx::query!(
+        "INSERT INTO blobs (hash, text) SELECT value ->> 0, value ->> 1 FROM json_each($1) WHERE true
+         ON CONFLICT DO NOTHING",
+        texts
+    )
+    .execute(&mut *tx)
+    .await?;
     Ok(())
 }
 

@@ -35,6 +35,9 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// Another process drives the run now: nothing was stored.
+    #[error("another process drives the run now")]
+    LeaseLost,
     /// The writer has stopped.
     #[error("the database is closed")]
     Closed,
@@ -58,6 +61,7 @@ impl StoreError {
             | Self::Damaged(_)
             | Self::Newer { .. }
             | Self::Inconsistent { .. }
+            | Self::LeaseLost
             | Self::Closed
             | Self::Migration(_) => false,
         }
@@ -80,6 +84,7 @@ impl StoreError {
             Self::Damaged(what) => Self::Damaged(what.clone()),
             Self::Newer { found, known } => Self::Newer { found: *found, known: *known },
             Self::Inconsistent { table, id, what } => Self::Inconsistent { table, id: id.clone(), what: what.clone() },
+            Self::LeaseLost => Self::LeaseLost,
             Self::Closed => Self::Closed,
             Self::Migration(what) => Self::Migration(what.clone()),
             Self::Database(what) => Self::Database(what.clone()),

@@ -53,34 +53,15 @@ pub async fn remember(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<Option<
             return Ok(None);
         }
         sqlx::query!("UPDATE facts SET superseded_at = $1 WHERE id = $2", at, known.id).execute(&mut *tx).await?;
-        sqlx::query!(
-            "INSERT INTO facts_fts (facts_fts, rowid, category, key, value) VALUES ('delete', $1, $2, $3, $4)",
-            known.id,
-            new.category,
-            new.key,
-            known.value
-        )
-        .execute(&mut *tx)
-        .await?;
     }
-    let id = sqlx::query_scalar!(
-        r#"INSERT INTO facts (user_id, category, key, value, run_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-           RETURNING id AS "id!: FactId""#,
+    sqlx::query!(
+        "INSERT INTO facts (user_id, category, key, value, run_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
         new.user,
         new.category,
         new.key,
         new.value,
         new.run,
         at
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    sqlx::query!(
-        "INSERT INTO facts_fts (rowid, category, key, value) VALUES ($1, $2, $3, $4)",
-        id,
-        new.category,
-        new.key,
-        new.value
     )
     .execute(&mut *tx)
     .await?;

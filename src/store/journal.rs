@@ -1,11 +1,13 @@
 //! The runs' events, as opaque rows. Only `agent::journal` reads and writes them.
 
+use serde::Serialize;
+
 use crate::domain::ids::RunId;
 use crate::store::Tx;
 use crate::store::error::StoreError;
 
 /// One stored event.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EventRow {
     /// 1 for a run's first.
     pub seq: i64,
@@ -19,19 +21,18 @@ pub struct EventRow {
     pub at: i64,
 }
 
-/// Appends one event. Its number must be the next: a second writer of one run fails here.
+/// Appends events in one statement. Their numbers must be the next: a second writer of one run fails here.
 ///
 /// # Errors
-/// When the number is taken, or the database fails.
-pub async fn append(tx: &mut Tx, run: RunId, event: &EventRow) -> Result<(), StoreError> {
+/// When a number is taken, or the database fails.
+pub async fn append(tx: &mut Tx, run: RunId, events: &[EventRow]) -> Result<(), StoreError> {
+    let events = serde_json::to_string(events).map_err(|error| StoreError::Database(error.to_string()))?;
     sqlx::query!(
-        "INSERT INTO run_events (run_id, seq, kind, version, body, at) VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO run_events (run_id, seq, kind, version, body, at)
+         SELECT $1, value ->> 'seq', value ->> 'kind', value ->> 'version', value ->> 'body', value ->> 'at'
+         FROM json_each($2)",
         run,
-        event.seq,
-        event.kind,
-        event.version,
-        event.body,
-        event.at
+        events
     )
     .execute(&mut *tx)
     .await?;

@@ -23,22 +23,15 @@ pub struct NewMessage<'a> {
     pub at: i64,
 }
 
-/// Adds a message at the end and to the full-text index.
+/// Adds a message at the end of its session.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<(), StoreError> {
-    let ordinal = sqlx::query_scalar!(
-        r#"UPDATE sessions SET last_ordinal = last_ordinal + 1 WHERE id = $1 RETURNING last_ordinal AS "ordinal!: i64""#,
-        new.session
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    let id = sqlx::query_scalar!(
-        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id AS "id!: MessageId""#,
+    sqlx::query!(
+        "INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, at)
+         SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7 FROM sessions WHERE id = $1",
         new.session,
-        ordinal,
         new.run,
         new.role,
         new.user,
@@ -46,9 +39,8 @@ pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<(), StoreError>
         new.text,
         new.at
     )
-    .fetch_one(&mut *tx)
+    .execute(&mut *tx)
     .await?;
-    sqlx::query!("INSERT INTO messages_fts (rowid, text) VALUES ($1, $2)", id, new.text).execute(&mut *tx).await?;
     Ok(())
 }
 

@@ -113,7 +113,7 @@ impl Row {
     }
 }
 
-/// The first open chunk of a session: the only one that may be sent, so that order is kept.
+/// The first open chunk of a session, which all others of it wait for, so that order is kept.
 ///
 /// # Errors
 /// When the database fails.
@@ -145,18 +145,35 @@ pub async fn list_open_sessions(tx: &mut Tx) -> Result<Vec<(SessionId, String)>,
     Ok(rows.into_iter().map(|row| (row.session, row.channel)).collect())
 }
 
-/// The chunk goes out now: from here on its outcome may be lost.
+/// Takes the first open chunk of a session if it may go out now: from here on its outcome may be lost.
+///
+/// One that is taken while it counts as being sent was lost on an earlier attempt: it may arrive twice.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn mark_sending(tx: &mut Tx, id: OutboxId) -> Result<(), StoreError> {
-    sqlx::query!(
-        "UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE id = $1 AND state IN ('pending', 'unknown')",
-        id
+pub async fn take_head(
+    tx: &mut Tx,
+    session: SessionId,
+    now: Timestamp,
+    oldest: Timestamp,
+) -> Result<Option<Waiting>, StoreError> {
+    let (now, oldest) = (millis(now), millis(oldest));
+    let row = sqlx::query_as!(
+        Row,
+        r#"UPDATE outbox SET may_repeat = max(may_repeat, state = 'sending'), state = 'sending', attempts = attempts + 1
+           WHERE id = (SELECT id FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown')
+                       ORDER BY id LIMIT 1)
+             AND next_attempt_at <= $2 AND created_at >= $3
+           RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
+                     channel, account, chat, thread, reply_to, text, choices, attempts,
+                     may_repeat AS "may_repeat!: bool", next_attempt_at, created_at"#,
+        session,
+        now,
+        oldest
     )
-    .execute(&mut *tx)
+    .fetch_optional(&mut *tx)
     .await?;
-    Ok(())
+    row.map(Row::decode).transpose()
 }
 
 /// What came of an attempt.

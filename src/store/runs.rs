@@ -186,21 +186,6 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Is `owner` still the one who drives the run? Checked in every transaction of a driver.
-///
-/// # Errors
-/// When the database fails.
-pub async fn is_owned(tx: &mut Tx, run: RunId, owner: &str) -> Result<bool, StoreError> {
-    let owned = sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT 1 FROM runs WHERE id = $1 AND lease_owner = $2) AS "owned!: bool""#,
-        run,
-        owner
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(owned)
-}
-
 /// Writes the state that the fold has reached. Only a running run keeps its lease.
 ///
 /// # Errors
@@ -218,6 +203,39 @@ pub async fn set_state(tx: &mut Tx, run: RunId, state: &str, ended_at: Option<i6
     .execute(&mut *tx)
     .await?;
     Ok(())
+}
+
+/// Writes the state that a driver's fold has reached; none if `owner` does not drive the run any more.
+///
+/// Only a running run keeps its lease. Tells whether another run waits in the lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>) -> Result<Option<bool>, StoreError> {
+    let more = sqlx::query_scalar!(
+        r#"UPDATE runs SET state = $1, ended_at = $2,
+             lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
+             lease_until = CASE WHEN $1 = 'running' THEN lease_until END
+           WHERE id = $3 AND lease_owner = $4
+           RETURNING EXISTS (
+             SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued') AS "more!: bool""#,
+        reached.state,
+        reached.ended_at,
+        run,
+        owner
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(more)
+}
+
+/// The state that a fold has reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Reached<'a> {
+    /// Its stored name.
+    pub state: &'a str,
+    /// When it was over, if it is.
+    pub ended_at: Option<i64>,
 }
 
 /// Prolongs every lease of a process.

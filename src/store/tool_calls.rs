@@ -42,14 +42,15 @@ pub async fn start(tx: &mut Tx, started: &Started<'_>) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Records what came of a call.
+/// Records what came of a call, unless that is recorded already.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn finish(tx: &mut Tx, run: RunId, call: &CallId, result: (&str, bool), at: i64) -> Result<(), StoreError> {
     let (call, (text, is_error)) = (call.0.as_str(), result);
     sqlx::query!(
-        "UPDATE tool_calls SET finished_at = $1, is_error = $2, result = $3 WHERE run_id = $4 AND call_id = $5",
+        "UPDATE tool_calls SET finished_at = $1, is_error = $2, result = $3 
+         WHERE run_id = $4 AND call_id = $5 AND finished_at IS NULL",
         at,
         is_error,
         text,

@@ -46,8 +46,12 @@ impl RecallTool {
             let at = Timestamp::from_millisecond(at).unwrap_or(Timestamp::UNIX_EPOCH);
             at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d").to_string()
         };
-        let facts =
-            recalled.facts.iter().map(|fact| format!("- {}: {} ({})", fact.key, fact.value, day(fact.created_at)));
+        let facts = recalled.facts.iter().map(|fact| {
+            // A key that only begins the value says nothing more.
+            let named = fact.value.to_lowercase().starts_with(&fact.key.to_lowercase());
+            let about = if named { String::new() } else { format!("{}: ", fact.key) };
+            format!("- {about}{} ({})", fact.value, day(fact.created_at))
+        });
         let messages = recalled.messages.iter().map(|message| {
             let shown: String = message.text.chars().take(SHOWN_MAX).collect();
             let dots = if shown.len() < message.text.len() { "…" } else { "" };

@@ -20,15 +20,15 @@ fn lower_ranks_may_be_imported() {
 fn a_higher_rank_is_refused() {
     insta::assert_snapshot!(
         complaints("store/db.rs", "//! Not crate::router.\n\nuse crate::domain::ids::RunId;\nuse crate::router::intake::Intake;\n"),
-        @"src/store/db.rs:4: `store` (rank 1) imports `router` (rank 6): only lower ranks may be imported; turn it round with a port in `domain`"
+        @"src/store/db.rs:4: `store` (rank 2) imports `router` (rank 7): only lower ranks may be imported; turn it round with a port in `domain`"
     );
 }
 
 #[test]
 fn a_stranger_of_the_same_rank_is_refused() {
     insta::assert_snapshot!(
-        complaints("domain/ids.rs", "fn f() {\n    crate::config::load();\n}\n"),
-        @"src/domain/ids.rs:2: `domain` (rank 0) imports `config` (rank 0): modules of one rank are strangers; move what both need to a lower one"
+        complaints("policy/access.rs", "fn f() {\n    crate::config::load();\n}\n"),
+        @"src/policy/access.rs:2: `policy` (rank 1) imports `config` (rank 1): modules of one rank are strangers; move what both need to a lower one"
     );
 }
 
@@ -41,9 +41,9 @@ fn groups_renames_globs_and_supers_are_seen_through() {
              mod tests {\n    use super::super::super::web;\n}\n"
         ),
         @"
-    src/model/client.rs:3: `model` (rank 2) imports `agent` (rank 5): only lower ranks may be imported; turn it round with a port in `domain`
-    src/model/client.rs:5: `model` (rank 2) imports `router` (rank 6): only lower ranks may be imported; turn it round with a port in `domain`
-    src/model/client.rs:7: `model` (rank 2) imports `web` (rank 7): only lower ranks may be imported; turn it round with a port in `domain`
+    src/model/client.rs:3: `model` (rank 3) imports `agent` (rank 6): only lower ranks may be imported; turn it round with a port in `domain`
+    src/model/client.rs:5: `model` (rank 3) imports `router` (rank 7): only lower ranks may be imported; turn it round with a port in `domain`
+    src/model/client.rs:7: `model` (rank 3) imports `web` (rank 8): only lower ranks may be imported; turn it round with a port in `domain`
     "
     );
 }
@@ -52,7 +52,7 @@ fn groups_renames_globs_and_supers_are_seen_through() {
 fn macros_are_looked_into() {
     insta::assert_snapshot!(
         complaints("store/db.rs", "fn f() {\n    let x = vec![Some(\n        crate::router::ONE),\n    ];\n}\n"),
-        @"src/store/db.rs:3: `store` (rank 1) imports `router` (rank 6): only lower ranks may be imported; turn it round with a port in `domain`"
+        @"src/store/db.rs:3: `store` (rank 2) imports `router` (rank 7): only lower ranks may be imported; turn it round with a port in `domain`"
     );
 }
 

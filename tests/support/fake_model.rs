@@ -21,6 +21,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
+use axum::serve::ListenerExt;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -128,6 +129,8 @@ impl FakeModel {
             .with_state(Arc::clone(&shared));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
+        // As real servers do: pieces of a reply go out when they are written.
+        let listener = listener.tap_io(|connection| connection.set_nodelay(true).unwrap());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { shared, address, server }
     }

@@ -7,14 +7,15 @@ use jiff::Timestamp;
 
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{Event, Steered};
+use crate::agent::machine::event::{Event, Steered, ToolOutcome};
 use crate::agent::machine::state::{Phase, State};
-use crate::agent::machine::step;
+use crate::agent::machine::{Step, step};
 use crate::agent::projection::{self, Target};
 use crate::agent::signal::Signal;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, blobs, runs, signals};
+use crate::store::runs::Reached;
+use crate::store::{Statement, Tx, blobs, millis, runs, signals};
 
 /// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,11 +50,13 @@ pub(super) struct Advance {
 }
 
 /// What came of it.
-pub(super) enum Advanced {
-    /// It is committed.
-    Done { state: Box<State>, seq: i64, effects: Vec<Committed<Effect>> },
-    /// Another process drives the run now: nothing was stored.
-    LeaseLost,
+pub(super) struct Advanced {
+    pub(super) state: State,
+    /// The number of the last event.
+    pub(super) seq: i64,
+    pub(super) effects: Vec<Committed<Effect>>,
+    /// Another run waits in the lane.
+    pub(super) more: bool,
 }
 
 #[async_trait]
@@ -61,32 +64,34 @@ impl Statement for Advance {
     type Output = Advanced;
 
     async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
-        if !runs::is_owned(tx, self.key.run, &self.owner).await? {
-            return Ok(Advanced::LeaseLost);
-        }
-        for (hash, text) in &self.blobs {
-            blobs::put(tx, hash, text).await?;
-        }
         let mut state = State::clone(&self.state);
-        let (mut seq, mut effects) = (self.seq, Vec::new());
-        for event in self.events(tx).await? {
+        let (mut seq, mut effects, mut rows) = (self.seq, Vec::new(), Vec::new());
+        let mut recorded = Step::default();
+        for cause in self.events(tx).await? {
             if state.status().is_final() {
                 break;
             }
             let before = state.clone();
-            let step = step(&mut state, event);
-            let rows = projection::rows(&self.key, seq + 1, &before, &step, &state);
-            seq = journal::append_step(tx, self.key.run, seq, &step, self.at).await?;
-            let target = Target { key: &self.key, destination: &self.destination, at: self.at };
-            projection::write(tx, &target, &rows, &state).await?;
+            let step = step(&mut state, cause);
+            rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
+            seq += i64::try_from(step.events.len()).unwrap_or(0);
+            recorded.events.extend(step.events);
             effects.extend(step.effects.into_iter().map(Committed));
         }
-        if seq == self.seq {
-            // Woken for nothing: the claim set the row to running, the fold knows better.
-            let target = Target { key: &self.key, destination: &self.destination, at: self.at };
-            projection::write(tx, &target, &[], &state).await?;
+        let status = state.status();
+        let ended_at = status.is_final().then(|| millis(self.at));
+        let reached = Reached { state: status.as_str(), ended_at };
+        // Whoever has lost the lease takes nothing with them: the whole transaction is void.
+        let more = runs::advance(tx, self.key.run, &self.owner, reached).await?.ok_or(StoreError::LeaseLost)?;
+        if !self.blobs.is_empty() {
+            blobs::put(tx, &self.blobs).await?;
         }
-        Ok(Advanced::Done { state: Box::new(state), seq, effects })
+        if !recorded.events.is_empty() {
+            journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
+        }
+        let target = Target { key: &self.key, destination: &self.destination, at: self.at };
+        projection::write(tx, &target, &rows).await?;
+        Ok(Advanced { state, seq, effects, more })
     }
 }
 
@@ -105,7 +110,7 @@ impl Advance {
             return Ok(events);
         }
         let ends = events.iter().any(|event| matches!(event, Event::CancelRequested(_)));
-        if matches!(event, Event::ToolFinished { .. }) && self.is_boundary() && !ends {
+        if settles(event) && self.is_boundary() && !ends {
             events.extend(self.take_joining(tx).await?);
         }
         events.push(event.clone());
@@ -115,7 +120,10 @@ impl Advance {
     /// The last open call is about to be settled, and the model will be asked next.
     fn is_boundary(&self) -> bool {
         self.state.active().is_some_and(|active| match &active.phase {
-            Phase::Acting(batch) => active.cancel.is_none() && batch.started().count() == 1,
+            Phase::Acting(batch) => {
+                let person_is_next = batch.asking().is_some() || batch.doubtful().is_some();
+                active.cancel.is_none() && batch.started().count() == 1 && !person_is_next
+            }
             Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => false,
         })
     }
@@ -146,4 +154,9 @@ impl Advance {
         }
         Ok(events)
     }
+}
+
+/// Is this the end of a tool after which the model can be asked?
+fn settles(event: &Event) -> bool {
+    matches!(event, Event::ToolFinished { outcome, .. } if !matches!(outcome, ToolOutcome::Ask { .. }))
 }

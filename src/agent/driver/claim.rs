@@ -2,9 +2,13 @@
 
 use async_trait::async_trait;
 
+use jiff::Timestamp;
+
 use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::event::Context;
-use crate::agent::machine::state::State;
+use crate::agent::machine::state::{State, Status};
+use crate::agent::machine::texts;
+use crate::agent::projection::{self, Row, Target};
 use crate::agent::prompt::{FACTS_MAX, Material};
 use crate::domain::ids::{RunId, SessionId};
 use crate::model::message::Message;
@@ -13,7 +17,7 @@ use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, facts, messages, runs, sessions};
+use crate::store::{Statement, Tx, blobs, facts, messages, millis, runs, sessions};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -39,14 +43,49 @@ pub struct Claimed {
 
 #[async_trait]
 impl Statement for Claim {
-    type Output = Option<Claimed>;
+    type Output = Found;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Claimed>, StoreError> {
-        match runs::claim(tx, self.session, &self.lease).await? {
-            Some(run) => load(tx, run, self.session).await.map(Some),
-            None => Ok(None),
+    async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
+        let Some(run) = runs::claim(tx, self.session, &self.lease).await? else {
+            return Ok(Found::Nothing);
+        };
+        match load(tx, run, self.session).await {
+            Ok(claimed) => Ok(Found::Run(Box::new(claimed))),
+            Err(StoreError::Inconsistent { table, id, what }) => {
+                let why = format!("{table} {id}: {what}");
+                write_off(tx, &RunKey { run, session: self.session }, self.lease.now).await?;
+                Ok(Found::WrittenOff { run, why })
+            }
+            Err(error) => Err(error),
         }
     }
+}
+
+/// What a claim found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// A run to be driven.
+    Run(Box<Claimed>),
+    /// A run whose journal cannot be read: it is over, and its sender is told.
+    WrittenOff {
+        /// The run.
+        run: RunId,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Nothing to be done in this lane.
+    Nothing,
+}
+
+/// Ends a run whose journal cannot be read. Nothing can be folded, so this alone is done without the machine.
+async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
+    runs::set_state(tx, key.run, Status::Failed.as_str(), Some(millis(now))).await?;
+    let Some(accepted) = journal::first(tx, key.run).await? else {
+        return Ok(());
+    };
+    let target = Target { key, destination: &accepted.destination, at: now };
+    let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), choices: Vec::new() };
+    projection::write(tx, &target, &[told]).await
 }
 
 /// Loads a run that this process has claimed already.

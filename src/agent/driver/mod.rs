@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
-pub use crate::agent::driver::claim::{Claim, Claimed, Reload};
+pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::Effect;
@@ -38,7 +38,10 @@ const COMMIT_RETRY_MAX: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The run is over.
-    Ended,
+    Ended {
+        /// Another one waits in the lane.
+        more: bool,
+    },
     /// The run waits for a person.
     Waiting,
     /// The daemon stops: the run goes on at the next start.
@@ -65,6 +68,7 @@ pub struct Driver {
     seq: i64,
     material: Option<Arc<Material>>,
     work: Work,
+    more: bool,
     blobs: Vec<(String, String)>,
 }
 
@@ -86,6 +90,7 @@ impl Driver {
             seq: claimed.folded.replay.seq,
             material: None,
             work: Work::default(),
+            more: false,
             blobs: Vec::new(),
         })
     }
@@ -110,7 +115,7 @@ impl Driver {
                 Status::Running => {}
                 Status::Waiting | Status::Queued => return Ok(Outcome::Waiting),
                 Status::Completed | Status::Cancelled | Status::Failed | Status::Withdrawn | Status::Joined => {
-                    return Ok(Outcome::Ended);
+                    return Ok(Outcome::Ended { more: self.more });
                 }
             }
             cause = tokio::select! {
@@ -132,6 +137,10 @@ impl Driver {
 
     /// What this process tells the run first: that it begins, that it does not add up, or that it goes on.
     async fn first_cause(&mut self, claimed: Claimed) -> Result<Cause, StoreError> {
+        if let Some(mismatch) = claimed.folded.replay.mismatch() {
+            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
+            return Ok(Cause::Event(Event::Mismatched(mismatch)));
+        }
         if let State::Queued(accepted) = &*self.state {
             let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &claimed.facts);
             let session = &claimed.session;
@@ -150,13 +159,9 @@ impl Driver {
                 at: self.ports.clock.now(),
             })));
         }
-        if let Some(mismatch) = claimed.folded.replay.mismatch() {
-            tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
-            return Ok(Cause::Event(Event::Mismatched(mismatch)));
-        }
         let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
         if waits {
-            // Nothing died here: a person's word has come.
+            // A person's word has come. It is also their word to go on with the prompt that the run began with.
             return Ok(Cause::Signals);
         }
         tracing::info!(run = %self.key.run, "agent_run.resumed");
@@ -205,9 +210,10 @@ impl Driver {
                 at: self.ports.clock.now(),
             };
             match self.ports.store.write(advance).await {
-                Ok(Advanced::LeaseLost) => return Ok(None),
-                Ok(Advanced::Done { state, seq, effects }) => {
-                    self.state = Arc::from(state);
+                Err(StoreError::LeaseLost) => return Ok(None),
+                Ok(Advanced { state, seq, effects, more }) => {
+                    self.more = more;
+                    self.state = Arc::new(state);
                     self.seq = seq;
                     self.blobs.clear();
                     return Ok(Some(effects));

@@ -66,7 +66,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
 }
 
 /// What follows from one event: everything to be recorded in one transaction, and what may be performed after it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Step {
     /// The event and the start records of its effects, in order.
     pub events: Vec<Event>,

@@ -21,6 +21,9 @@ pub const EMPTY_REPLY: &str = "the model answered nothing";
 /// For the person: the hard limit.
 pub const HARD_LIMIT: &str = "I ran out of time on this and stopped. What was done so far is in our conversation; \
      send a message to go on from there.";
+/// For the person: the run's record is damaged.
+pub const UNREADABLE: &str = "My record of this message is damaged, so I cannot go on with it. The log has the details; \
+     please send it again if it still matters.";
 /// For the person: they gave a run up.
 pub const GIVEN_UP: &str = "Given up. Nothing more happens for that message.";
 /// For the model: the last turn, because of time.

@@ -33,7 +33,9 @@ fn shown(row: &Row) -> String {
         }
         Row::Message { message: Message::Tool(result), .. } => format!("history tool {}", result.call),
         Row::ToolStarted { call, attempt } => format!("call {} #{attempt}", call.id),
-        Row::ToolFinished { event } => format!("finished {}", event.kind()),
+        Row::ToolFinished { call, text, is_error } => {
+            format!("finished {call} {text}{}", if *is_error { " (error)" } else { "" })
+        }
         Row::ModelAsked { seq, model } => format!("asked {model} at {seq}"),
         Row::ModelEnded(end) => {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
@@ -56,17 +58,11 @@ fn a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
         &["asked a/one at 6", "history user 1: hello"],
     );
     check(&mut run, wants(&["look", "send"]), &["model answered 10/2/1", "call 1.0 #1", "call 1.1 #1"]);
-    check(&mut run, done("1.0"), &["finished tool.finished"]);
+    check(&mut run, done("1.0"), &["finished 1.0 ok"]);
     check(
         &mut run,
         done("1.1"),
-        &[
-            "finished tool.finished",
-            "asked a/one at 6",
-            "history hob:  +2 calls",
-            "history tool 1.0",
-            "history tool 1.1",
-        ],
+        &["finished 1.1 ok", "asked a/one at 6", "history hob:  +2 calls", "history tool 1.0", "history tool 1.1"],
     );
     check(&mut run, fails(ErrorClass::Timeout), &["model failed 0/0/0", "asked a/one at 6"]);
     check(&mut run, says("hi"), &["model answered 10/2/1", "say at 6: hi (0 buttons)", "history hob: hi +0 calls"]);

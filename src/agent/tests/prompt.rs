@@ -54,7 +54,8 @@ fn a_request_word_for_word() {
     tools: look
     {"role":"user","text":"good day"}
     {"role":"assistant","text":"and to you"}
-    {"role":"user","text":"<context>\ntime: Thursday, 1 January 1970, 00:00 (UTC)\nspeaking: Anna\n</context>\n\nhello"}
+    {"role":"user","text":"<context>\ntime: Thursday, 1 January 1970, 00:00 (UTC)\nspeaking: Anna\n</context>"}
+    {"role":"user","text":"hello"}
     {"role":"assistant","text":"","calls":[{"id":"1.0","name":"look","arguments":"{\"a\":1}"}]}
     {"role":"tool","call":"1.0","name":"look","text":"ok","is_error":false}
     {"role":"user","text":"[Ben] me too"}
@@ -65,7 +66,8 @@ fn a_request_word_for_word() {
     tools: 
     {"role":"user","text":"good day"}
     {"role":"assistant","text":"and to you"}
-    {"role":"user","text":"<context>\ntime: Thursday, 1 January 1970, 00:00 (UTC)\nspeaking: Anna\n</context>\n\nhello"}
+    {"role":"user","text":"<context>\ntime: Thursday, 1 January 1970, 00:00 (UTC)\nspeaking: Anna\n</context>"}
+    {"role":"user","text":"hello"}
     {"role":"user","text":"The steps for this task are used up. Tools are no longer available. Tell the user plainly what has been done, what has not, and what should happen next."}
     "#);
 }

@@ -110,5 +110,5 @@ fn category(sentence: &str) -> &'static str {
 fn slug(sentence: &str) -> String {
     let lower = sentence.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.take(SLUG_WORDS_MAX).collect::<Vec<_>>().join("-")
+    words.take(SLUG_WORDS_MAX).collect::<Vec<_>>().join(" ")
 }

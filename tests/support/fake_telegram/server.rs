@@ -182,6 +182,8 @@ impl Listener for CutListener {
 
     async fn accept(&mut self) -> (CutStream, SocketAddr) {
         let (stream, address) = Listener::accept(&mut self.0).await;
+        // As real servers do: an answer goes out when it is written.
+        stream.set_nodelay(true).unwrap();
         (CutStream { stream, cut: Arc::new(AtomicBool::new(false)) }, address)
     }
 

@@ -1,0 +1,291 @@
+//! How fast a turn is, from the message to its delivered answer, and how many fit into a second.
+//!
+//! `cargo bench --bench turns [-- latency|throughput|memory]`; the numbers and what they mean are in docs/performance.md.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::agent::ports::{Ports, RunLimits};
+use hob::agent::prompt::{BASE, PromptSettings};
+use hob::domain::channel::{Channel, Intake, Progress};
+use hob::domain::clock::{Clock, SystemClock};
+use hob::domain::ids::RunId;
+use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
+use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use hob::domain::rng::{Rng, SystemRng};
+use hob::model::catalog::Catalog;
+use hob::model::error::ModelError;
+use hob::model::message::{Completion, StopReason, Usage};
+use hob::model::provider::{Provider, Request, Sink};
+use hob::policy::access::AccessList;
+use hob::router::command::Mode;
+use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use hob::router::intake::{IntakeLimits, Router};
+use hob::router::lanes::{LaneSettings, Lanes};
+use hob::router::respond::House;
+use hob::store::{Pace, Store};
+use hob::tool::registry::Registry;
+use jiff::tz::TimeZone;
+use sqlx::Executor;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// A model that answers at once.
+struct Instantly;
+
+#[async_trait]
+impl Provider for Instantly {
+    fn label(&self) -> &'static str {
+        "bench/instantly"
+    }
+
+    async fn complete(&self, _request: &Request, _sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let usage = Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 0 };
+        Ok(Completion { text: "Here you are.".to_owned(), calls: Vec::new(), usage, stop: StopReason::End })
+    }
+}
+
+/// A platform that takes everything at once, and tells who waits for it.
+#[derive(Default)]
+struct Platform {
+    waiting: Mutex<BTreeMap<String, oneshot::Sender<()>>>,
+}
+
+impl Platform {
+    fn expect(&self, chat: &str) -> oneshot::Receiver<()> {
+        let (told, answered) = oneshot::channel();
+        self.waiting.lock().unwrap().insert(chat.to_owned(), told);
+        answered
+    }
+}
+
+#[async_trait]
+impl Channel for Platform {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Terminal, "default")
+    }
+
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        if let Some(told) = self.waiting.lock().unwrap().remove(&message.destination.conversation.chat) {
+            told.send(()).unwrap();
+        }
+        Ok(Receipt { external_id: None })
+    }
+
+    fn progress(&self, _destination: &Destination, _run: RunId, _progress: Progress) {}
+
+    fn health(&self) -> String {
+        "fine".to_owned()
+    }
+}
+
+struct World {
+    router: Router,
+    platform: Arc<Platform>,
+    store: Store,
+}
+
+impl World {
+    async fn open(directory: &Path) -> Self {
+        let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let platform = Arc::new(Platform::default());
+        let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
+        let delivery = Delivery::new(DeliveryPorts {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            rng: Arc::new(SystemRng),
+            channels: vec![Arc::clone(&platform) as Arc<dyn Channel>],
+            limits: DeliveryLimits {
+                attempts_max: 12,
+                age_max: Duration::from_secs(86_400),
+                backoff_base: Duration::from_secs(1),
+                backoff_max: Duration::from_secs(300),
+            },
+            stop: stop.clone(),
+            tracker: tracker.clone(),
+            rest: Arc::clone(&rest),
+        });
+        let models = Arc::new(Catalog::new(Arc::new(Instantly), Vec::new()));
+        let ports = Arc::new(Ports {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            models: Arc::clone(&models),
+            tools: Registry::default(),
+            prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
+            limits: RunLimits {
+                iterations: 10,
+                iterations_step: 10,
+                iterations_cap: 25,
+                soft: Duration::from_secs(900),
+                hard: Duration::from_secs(1_200),
+                tool_output_chars_max: 8_000,
+            },
+            watcher: Arc::new(delivery.clone()),
+            owner: SystemRng.id(),
+            lease: Duration::from_secs(90),
+        });
+        let lanes = Lanes::new(
+            ports,
+            LaneSettings {
+                serves: [ChannelKind::Terminal].into(),
+                parallel_max: 1_024,
+                drain: stop.clone(),
+                cut: stop,
+                tracker,
+                rest,
+            },
+        );
+        let router = Router {
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            access: AccessList::default(),
+            limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
+            house: Arc::new(House { models, started: clock.now() }),
+            lanes,
+            delivery,
+        };
+        Self { router, platform, store }
+    }
+
+    /// One turn: from the message to the platform's having the answer.
+    async fn turn(&self, chat: &str) -> Duration {
+        let answered = self.platform.expect(chat);
+        let begun = Instant::now();
+        let conversation = Conversation {
+            channel: ChannelKind::Terminal,
+            account: "default".to_owned(),
+            chat: chat.to_owned(),
+            thread: None,
+        };
+        let inbound = Inbound {
+            conversation,
+            external_id: SystemRng.id(),
+            sender: Sender { external_id: "you".to_owned(), name: "you".to_owned() },
+            happening: Happening::Posted { text: "What is there to be said about the garden today?".to_owned() },
+            sent_at: SystemClock.now(),
+        };
+        self.router.accept(inbound).await.unwrap();
+        answered.await.unwrap();
+        begun.elapsed()
+    }
+}
+
+fn percentile(sorted: &[Duration], share: f64) -> Duration {
+    sorted[((sorted.len() - 1) as f64 * share).round() as usize]
+}
+
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// A turn at 10, 1,000 and 10,000 messages in the session.
+async fn latency(directory: &Path) {
+    let world = World::open(directory).await;
+    let mut messages = 0;
+    for at in [10, 1_000, 10_000] {
+        while messages < at {
+            world.turn("one").await;
+            messages += 2;
+        }
+        let mut took = Vec::new();
+        for _ in 0..300 {
+            took.push(world.turn("one").await);
+            messages += 2;
+        }
+        took.sort_unstable();
+        println!("latency at {at:>6} messages: p50 {:?}  p99 {:?}", percentile(&took, 0.5), percentile(&took, 0.99));
+    }
+    world.store.close().await;
+}
+
+/// Sequential commits on the same disk in the same run, for comparison.
+async fn raw_commits(directory: &Path) -> f64 {
+    let mut connection = Store::raw(&directory.join("raw.db")).await.unwrap();
+    connection.execute("CREATE TABLE t (x INTEGER) STRICT").await.unwrap();
+    let begun = Instant::now();
+    let count = 3_000;
+    for _ in 0..count {
+        connection.execute("INSERT INTO t VALUES (1)").await.unwrap();
+    }
+    f64::from(count) / begun.elapsed().as_secs_f64()
+}
+
+/// Turns per second with 1 to 1,000 sessions talking at once.
+async fn throughput(directory: &Path) {
+    println!("raw sequential commits, synchronous=FULL: {:.0}/s", raw_commits(directory).await);
+    let world = Arc::new(World::open(directory).await);
+    for sessions in [1_usize, 10, 100, 1_000] {
+        let turns = (4_000 / sessions).max(4);
+        let begun = Instant::now();
+        let talking: Vec<_> = (0..sessions)
+            .map(|index| {
+                let world = Arc::clone(&world);
+                tokio::spawn(async move {
+                    let chat = format!("{sessions}-{index}");
+                    let mut took = Vec::new();
+                    for _ in 0..turns {
+                        took.push(world.turn(&chat).await);
+                    }
+                    took
+                })
+            })
+            .collect();
+        let mut took = Vec::new();
+        for talk in talking {
+            took.extend(talk.await.unwrap());
+        }
+        let rate = (sessions * turns) as f64 / begun.elapsed().as_secs_f64();
+        took.sort_unstable();
+        println!(
+            "{sessions:>5} sessions: {rate:>6.0} turns/s  p50 {:?}  p99 {:?}",
+            percentile(&took, 0.5),
+            percentile(&took, 0.99)
+        );
+    }
+    world.store.close().await;
+}
+
+/// Resident memory over 10,000 turns.
+async fn memory(directory: &Path) {
+    let world = World::open(directory).await;
+    for turn in 0..=11_000 {
+        if turn == 1_000 || turn == 11_000 {
+            println!("resident after {turn:>6} turns: {} KiB", resident_kib());
+        }
+        world.turn("one").await;
+    }
+    world.store.close().await;
+}
+
+fn main() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    // On the disk the daemon would use, not in a memory file system.
+    let directory = |name: &str| {
+        let path = std::env::current_dir().unwrap().join("target/bench").join(name);
+        if path.exists() {
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    };
+    if runs("latency") {
+        runtime.block_on(latency(&directory("latency")));
+    }
+    if runs("throughput") {
+        runtime.block_on(throughput(&directory("throughput")));
+    }
+    if runs("memory") {
+        runtime.block_on(memory(&directory("memory")));
+    }
+}
