@@ -2,6 +2,8 @@
 //!
 //! The invariants are checked from outside, by what Telegram and the file system saw: see [`audit`].
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a helper that fails fails its test")]
+
 mod support;
 
 #[path = "torture/audit.rs"]

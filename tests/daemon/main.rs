@@ -1,5 +1,7 @@
 //! The daemon as its users meet it: the real process, between a model of Telegram and a model server.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
 #[path = "../support/mod.rs"]
 mod support;
 

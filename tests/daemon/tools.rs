@@ -69,7 +69,7 @@ async fn the_calls_of_one_reply_run_side_by_side() {
     go.tell("go\ngo").await;
     assert_eq!(house.told(ADA, 1).await, ["Both."]);
     let messages = house.model.requests()[1].messages().to_vec();
-    let results: Vec<_> = messages.iter().filter_map(|m| (m["role"] == "tool").then(|| m["content"].clone())).collect();
+    let results: Vec<_> = messages.iter().filter(|m| m["role"] == "tool").map(|m| m["content"].clone()).collect();
     assert_eq!(results, ["a done", "b done"]);
     house.nothing_refused();
 }
