@@ -12,8 +12,9 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload, bury};
+use crate::agent::journal::RunKey;
 use crate::agent::ports::Ports;
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
@@ -222,7 +223,7 @@ impl Inner {
     }
 
     /// A run that could not be driven is let go, so that it can be claimed again.
-    async fn give_back(&self, key: &crate::agent::journal::RunKey, error: StoreError) -> Result<(), StoreError> {
+    async fn give_back(&self, key: &RunKey, error: StoreError) -> Result<(), StoreError> {
         let release = Release { run: key.run, owner: self.ports.owner.clone() };
         if let Err(second) = self.ports.store.write(release).await {
             tracing::warn!(error = %second, run = %key.run, "the run's lease could not be given back; it runs out by itself");
@@ -290,7 +291,7 @@ impl Statement for Heartbeat {
 }
 
 struct Release {
-    run: crate::domain::ids::RunId,
+    run: RunId,
     owner: String,
 }
 
