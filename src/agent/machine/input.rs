@@ -1,8 +1,9 @@
 //! Before the lane: accepted, edited, taken back, joined, begun.
 
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{End, Event};
+use crate::agent::machine::event::{End, Event, Reply};
 use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::texts;
 
 /// An event of a run that has not begun.
 pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
@@ -26,7 +27,11 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
         }
         (State::Queued(_), Event::Withdrawn) => vec![Effect::End(End::Withdrawn)],
         (State::Queued(_), Event::Joined { .. }) => vec![Effect::End(End::Joined)],
-        (State::Queued(_), Event::Panicked { .. }) => vec![Effect::End(End::Failed { why: "panic".to_owned() })],
+        (State::Queued(_), Event::Panicked { message }) => vec![
+            Effect::Reply(Reply::Notice { text: texts::panicked(message) }),
+            Effect::End(End::Failed { why: "panic".to_owned() }),
+        ],
+        (State::Queued(_), Event::Replied(_)) => Vec::new(),
         (State::Queued(_), Event::Ended(end)) => {
             *state = State::Closed(end.clone());
             Vec::new()
