@@ -13,6 +13,7 @@ mod faults;
 mod journals;
 mod life;
 mod model;
+mod named;
 mod plan;
 mod platform;
 mod rest;
