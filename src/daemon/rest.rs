@@ -57,7 +57,7 @@ impl Statement for AtRest {
 async fn is_busy(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
     let active = runs::find_active(tx, session).await?;
     match active {
-        Some(run) if run.state == "waiting" => Ok(runs::has_signal(tx, run.id).await?),
+        Some(run) if run.state == "waiting" => Ok(run.signalled),
         Some(_) => Ok(true),
         None => Ok(runs::count_queued(tx, session).await? > 0),
     }

@@ -299,20 +299,6 @@ pub async fn list_due(tx: &mut Tx, now: Timestamp) -> Result<Vec<Due>, StoreErro
     Ok(due)
 }
 
-/// Is there a word for the run that nobody has taken yet?
-///
-/// # Errors
-/// When the database fails.
-pub async fn has_signal(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let found = sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT 1 FROM signals WHERE run_id = $1 AND taken = 0) AS "found!: bool""#,
-        run
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(found)
-}
-
 /// How many runs are in each open state: for `/status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateCount {

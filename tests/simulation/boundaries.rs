@@ -93,6 +93,17 @@ fn steering() {
 }
 
 #[test]
+fn what_joined_a_run_that_is_then_stopped() {
+    let talk: &[Said] = &[
+        (100, "2", "2", "/queue mode steer"),
+        (200, "2", "2", "m do append+ask"),
+        (600, "2", "2", "m do look"),
+        (20_000, "2", "2", "/stop"),
+    ];
+    at_every_commit(13, talk);
+}
+
+#[test]
 fn interrupting() {
     at_every_commit(
         8,

@@ -1,9 +1,11 @@
 //! Hob in a world of its own: seeded, single-threaded, in virtual time, killed between any two commits.
 //!
 //! A failing seed prints its trace; run it again with `HOB_SIM_SEED=… cargo nextest run -E 'test(seed_from_environment)'`.
+//! `HOB_SIM_LIVE=1` shows the trace while it grows, should a world ever stand still.
 //! `HOB_SIM_SEEDS` sets how many seeds `many_seeds` takes (`scripts/simulate`).
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a simulation that cannot go on fails")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a failing seed shows its trace")]
 
 mod boundaries;
 mod check;
@@ -11,6 +13,7 @@ mod faults;
 mod journals;
 mod life;
 mod model;
+mod named;
 mod plan;
 mod platform;
 mod rest;

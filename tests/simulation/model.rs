@@ -85,7 +85,7 @@ impl Model {
         }
         match steps.get(done) {
             Some(step) if step == "hush" => completion("NO_REPLY", Vec::new()),
-            Some(step) if !request.tools.is_empty() && !(odd && world.chance(30)) => {
+            Some(step) if !(request.tools.is_empty() || odd && world.chance(30)) => {
                 let calls = step.split('+').enumerate().map(|(index, name)| self.call(index, name)).collect();
                 completion("", calls)
             }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{Event, Steered, ToolOutcome};
+use crate::agent::machine::event::{Event, Steered};
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::{self, Target};
@@ -97,35 +97,37 @@ impl Statement for Advance {
 
 impl Advance {
     /// The events of this transaction. What people said up to now goes before what the world says now: a stop that is
-    /// committed is carried out, whatever else comes and however often the process dies. At a safe boundary, those who
-    /// may join come next.
+    /// committed is carried out, whatever else comes and however often the process dies. If the model is asked next,
+    /// those who may join do so before.
     async fn events(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
         let mut events = self.take_signals(tx).await?;
-        let Cause::Event(event) = &self.cause else {
-            return Ok(events);
-        };
-        if matches!(event, Event::Begun(_) | Event::Mismatched(_)) {
+        match &self.cause {
+            Cause::Signals => {}
             // These open the run, or close it for anything but an answer: nothing can be said to it before.
-            events.insert(0, event.clone());
-            return Ok(events);
+            Cause::Event(event @ (Event::Begun(_) | Event::Mismatched(_))) => {
+                events.insert(0, event.clone());
+                return Ok(events);
+            }
+            Cause::Event(event) => events.push(event.clone()),
         }
-        let ends = events.iter().any(|event| matches!(event, Event::CancelRequested(_)));
-        if settles(event) && self.is_boundary() && !ends {
-            events.extend(self.take_joining(tx).await?);
-        }
-        events.push(event.clone());
-        Ok(events)
+        let mut all = self.take_joining(tx, &events).await?;
+        all.append(&mut events);
+        Ok(all)
     }
 
-    /// The last open call is about to be settled, and the model will be asked next.
-    fn is_boundary(&self) -> bool {
-        self.state.active().is_some_and(|active| match &active.phase {
-            Phase::Acting(batch) => {
-                let person_is_next = batch.asking().is_some() || batch.doubtful().is_some();
-                active.cancel.is_none() && batch.started().count() == 1 && !person_is_next
-            }
-            Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => false,
-        })
+    /// Is this a safe boundary: will the model be asked with the results of its tools, or a person's answer?
+    ///
+    /// A run that goes on to wait for a person, or to its end, takes nobody along.
+    fn is_boundary(&self, events: &[Event]) -> bool {
+        let settles = self.state.active().is_some_and(|active| match &active.phase {
+            Phase::Acting(_) | Phase::Waiting { .. } => true,
+            Phase::Calling(_) | Phase::Replied | Phase::Done(_) => false,
+        });
+        let mut after = State::clone(&self.state);
+        for event in events.iter().filter(|_| settles) {
+            step(&mut after, event.clone());
+        }
+        settles && after.active().is_some_and(|active| matches!(active.phase, Phase::Calling(_)))
     }
 
     async fn take_signals(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
@@ -141,12 +143,16 @@ impl Advance {
         Ok(events)
     }
 
-    async fn take_joining(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
+    async fn take_joining(&self, tx: &mut Tx, next: &[Event]) -> Result<Vec<Event>, StoreError> {
         let Some(active) = self.state.active() else {
             return Ok(Vec::new());
         };
+        let waiting = runs::list_joinable(tx, self.key.session, active.input.principal.user).await?;
+        if waiting.is_empty() || !self.is_boundary(next) {
+            return Ok(Vec::new());
+        }
         let mut events = Vec::new();
-        for run in runs::list_joinable(tx, self.key.session, active.input.principal.user).await? {
+        for run in waiting {
             let change = QueueChange::Joined { run: self.key.run };
             if let Some(accepted) = journal::change_queued(tx, run, change, self.at).await? {
                 events.push(Event::Steered(Steered { run, principal: accepted.principal, text: accepted.text }));
@@ -154,9 +160,4 @@ impl Advance {
         }
         Ok(events)
     }
-}
-
-/// Is this the end of a tool after which the model can be asked?
-fn settles(event: &Event) -> bool {
-    matches!(event, Event::ToolFinished { outcome, .. } if !matches!(outcome, ToolOutcome::Ask { .. }))
 }
