@@ -5,6 +5,7 @@
 
 mod models;
 mod parts;
+pub mod rest;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,10 +22,10 @@ use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
 use crate::config::Config;
 use crate::config::environment::Environment;
+use crate::daemon::rest::RestWatch;
 use crate::domain::channel::{Channel, Intake};
 use crate::domain::clock::Clock;
-use crate::domain::ids::SessionId;
-use crate::domain::inbound::{ChannelKind, Conversation};
+use crate::domain::inbound::ChannelKind;
 use crate::domain::rng::Rng;
 use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
@@ -35,7 +36,7 @@ use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
-use crate::store::{Pace, Statement, Store, Tx, outbox, runs, sessions};
+use crate::store::{Pace, Statement, Store, Tx, runs};
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -207,7 +208,7 @@ impl Daemon {
     /// Tells when a conversation has come to rest.
     #[must_use]
     pub fn rest(&self) -> RestWatch {
-        RestWatch { store: self.store.clone(), rest: Arc::clone(&self.rest) }
+        RestWatch::new(self.store.clone(), Arc::clone(&self.rest))
     }
 
     /// Answers whether the runtime and the writer are alive, by letting them do something.
@@ -347,58 +348,6 @@ fn intake_limits(config: &Config) -> IntakeLimits {
         message_chars_max: config.agent.message_chars_max,
         queue_len_max: i64::try_from(config.agent.queue_len_max).unwrap_or(i64::MAX),
         mode: parts::mode(config.agent.queue_mode),
-    }
-}
-
-/// Watches conversations come to rest.
-#[derive(Clone)]
-pub struct RestWatch {
-    store: Store,
-    rest: Arc<Notify>,
-}
-
-impl RestWatch {
-    /// Resolves when the conversation has no run queued or at work and nothing to be said; a run that waits for a
-    /// person is at rest.
-    pub async fn at_rest(&self, conversation: &Conversation) {
-        let key = conversation.session_key().0;
-        loop {
-            let mut rested = std::pin::pin!(self.rest.notified());
-            rested.as_mut().enable();
-            match self.store.read(AtRest { key: key.clone() }).await {
-                Ok(true) => return,
-                Ok(false) => rested.await,
-                Err(error) => {
-                    tracing::warn!(%error, "whether the conversation is at rest cannot be told");
-                    tokio::time::sleep(Duration::from_secs(1)).await;
-                }
-            }
-        }
-    }
-}
-
-struct AtRest {
-    key: String,
-}
-
-#[async_trait]
-impl Statement for AtRest {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        let Some(session) = sessions::find_by_key(tx, &self.key).await? else {
-            return Ok(true);
-        };
-        Ok(!(is_busy(tx, session.id).await? || outbox::is_open(tx, session.id).await?))
-    }
-}
-
-async fn is_busy(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
-    let active = runs::find_active(tx, session).await?;
-    match active {
-        Some(run) if run.state == "waiting" => Ok(runs::has_signal(tx, run.id).await?),
-        Some(_) => Ok(true),
-        None => Ok(runs::count_queued(tx, session).await? > 0),
     }
 }
 

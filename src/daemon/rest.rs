@@ -1,0 +1,68 @@
+//! When a conversation has come to rest: nothing is due in its lane, and nothing is to be said.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+
+use crate::domain::ids::SessionId;
+use crate::domain::inbound::Conversation;
+use crate::store::error::StoreError;
+use crate::store::{Statement, Store, Tx, outbox, runs, sessions};
+
+/// Watches conversations come to rest.
+#[derive(Clone)]
+pub struct RestWatch {
+    store: Store,
+    rest: Arc<Notify>,
+}
+
+impl RestWatch {
+    pub(super) fn new(store: Store, rest: Arc<Notify>) -> Self {
+        Self { store, rest }
+    }
+
+    /// Resolves when the conversation has no run queued or at work and nothing to be said; a run that waits for a
+    /// person is at rest.
+    pub async fn at_rest(&self, conversation: &Conversation) {
+        let key = conversation.session_key().0;
+        loop {
+            let mut rested = std::pin::pin!(self.rest.notified());
+            rested.as_mut().enable();
+            match self.store.read(AtRest { key: key.clone() }).await {
+                Ok(true) => return,
+                Ok(false) => rested.await,
+                Err(error) => {
+                    tracing::warn!(%error, "whether the conversation is at rest cannot be told");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+    }
+}
+
+struct AtRest {
+    key: String,
+}
+
+#[async_trait]
+impl Statement for AtRest {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        let Some(session) = sessions::find_by_key(tx, &self.key).await? else {
+            return Ok(true);
+        };
+        Ok(!(is_busy(tx, session.id).await? || outbox::is_open(tx, session.id).await?))
+    }
+}
+
+async fn is_busy(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    let active = runs::find_active(tx, session).await?;
+    match active {
+        Some(run) if run.state == "waiting" => Ok(runs::has_signal(tx, run.id).await?),
+        Some(_) => Ok(true),
+        None => Ok(runs::count_queued(tx, session).await? > 0),
+    }
+}
