@@ -5,7 +5,7 @@
 
 mod models;
 mod parts;
-mod rest;
+pub mod rest;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
 use crate::config::Config;
 use crate::config::environment::Environment;
-pub use crate::daemon::rest::RestWatch;
+use crate::daemon::rest::RestWatch;
 use crate::domain::channel::{Channel, Intake};
 use crate::domain::clock::Clock;
 use crate::domain::inbound::ChannelKind;
@@ -208,7 +208,7 @@ impl Daemon {
     /// Tells when a conversation has come to rest.
     #[must_use]
     pub fn rest(&self) -> RestWatch {
-        RestWatch { store: self.store.clone(), rest: Arc::clone(&self.rest) }
+        RestWatch::new(self.store.clone(), Arc::clone(&self.rest))
     }
 
     /// Answers whether the runtime and the writer are alive, by letting them do something.

@@ -1,4 +1,4 @@
-//! Knows when nothing more is to come for what was handed in.
+//! When a conversation has come to rest: nothing is due in its lane, and nothing is to be said.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,11 +14,15 @@ use crate::store::{Statement, Store, Tx, outbox, runs, sessions};
 /// Watches conversations come to rest.
 #[derive(Clone)]
 pub struct RestWatch {
-    pub(super) store: Store,
-    pub(super) rest: Arc<Notify>,
+    store: Store,
+    rest: Arc<Notify>,
 }
 
 impl RestWatch {
+    pub(super) fn new(store: Store, rest: Arc<Notify>) -> Self {
+        Self { store, rest }
+    }
+
     /// Resolves when the conversation has no run queued or at work and nothing to be said; a run that waits for a
     /// person is at rest.
     pub async fn at_rest(&self, conversation: &Conversation) {

@@ -1,8 +1,11 @@
 //! One daemon per data directory.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
+
+use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::io::Errno;
 
 /// Held while this process owns the data directory; the kernel lets go of it however the process ends.
 #[derive(Debug)]
@@ -43,15 +46,17 @@ impl DataLock {
         let io = |source| LockError::Io { path: path.display().to_string(), source };
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io)?;
-        match file.try_lock() {
+        // A record lock belongs to this process alone. One of flock(2) is shared with a child that is being started:
+        // killed at that moment, Hob would find its own lock still held at the next start.
+        match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
+            Err(Errno::AGAIN | Errno::ACCESS) => {
                 let mut pid = String::new();
                 file.read_to_string(&mut pid).map_err(io)?;
                 let directory = directory.display().to_string();
                 return Err(LockError::Taken { pid: pid.trim().to_owned(), directory });
             }
-            Err(TryLockError::Error(source)) => return Err(io(source)),
+            Err(error) => return Err(io(error.into())),
         }
         file.set_len(0).map_err(io)?;
         writeln!(file, "{}", std::process::id()).map_err(io)?;

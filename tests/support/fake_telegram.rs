@@ -153,6 +153,11 @@ impl FakeTelegram {
         self.shared.until(|world| news(world).filter(|news| !news.is_empty())).await
     }
 
+    /// Waits, without a limit, until a method was called so often.
+    pub async fn called(&self, method: &str, times: usize) {
+        self.shared.until(|world| (world.called(method) >= times).then_some(())).await;
+    }
+
     /// A private chat with a person, whose id is also the chat's.
     pub fn person(&self, id: i64) {
         self.look(|world| {

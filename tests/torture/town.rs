@@ -81,7 +81,7 @@ impl Town {
 
     /// Waits for a poll.
     pub(crate) async fn polled(&self) {
-        self.telegram.until_true("poll", |world| world.called("getUpdates") > 0).await;
+        self.telegram.called("getUpdates", 1).await;
     }
 
     /// The lines of a file that a tool writes.
