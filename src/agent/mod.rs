@@ -10,6 +10,7 @@ pub mod ports;
 pub mod projection;
 pub mod prompt;
 pub mod signal;
+pub mod write_off;
 
 #[cfg(test)]
 mod tests;

@@ -78,7 +78,7 @@ pub fn text_digest(text: &str) -> Digest {
 }
 
 /// Data on one line, unable to end the block it stands in.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
 }
 

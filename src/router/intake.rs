@@ -7,12 +7,13 @@ use jiff::Timestamp;
 use tracing::Instrument;
 
 use crate::agent::driver::encode_signal;
-use crate::agent::journal::{self, QueueChange};
-use crate::agent::machine::event::{Accepted as AcceptedEvent, Answer, CancelReason};
+use crate::agent::journal::{self, QueueChange, RunKey};
+use crate::agent::machine::event::{Accepted as AcceptedEvent, Answer, CancelReason, Question};
 use crate::agent::machine::human::Decision;
-use crate::agent::machine::state::Phase;
+use crate::agent::machine::state::{Active, Phase};
 use crate::agent::projection::Press;
 use crate::agent::signal::Signal;
+use crate::agent::write_off::{change_queued, load_or_write_off};
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, RunId, SessionId};
@@ -188,19 +189,34 @@ impl Take {
             return self.command(tx, &arriving, text, command).await;
         }
         let active = runs::find_active(tx, arriving.session.id).await?;
-        match &active {
-            // One word is enough: what comes after it, before the run goes on, is a message of its own.
-            Some(run)
-                if is_asking(run)
-                    && arriving.principal.may_act_for(run.user)
-                    && is_answer(tx, run.id, text).await? =>
-            {
-                let answer = Answer { by: arriving.principal.user, text: text.to_owned(), question: None };
-                self.answer(tx, &arriving, run.id, answer).await
+        let Some(run) = &active else {
+            return self.enqueue(tx, &arriving, text, None).await;
+        };
+        // One word is enough: what comes after it, before the run goes on, is a message of its own.
+        if is_asking(run) && arriving.principal.may_act_for(run.user) {
+            match self.open_question(tx, arriving.session.id, run.id).await? {
+                Asked::Question(number, question) if is_answer(text, &question) => {
+                    let answer = Answer { by: arriving.principal.user, text: text.to_owned(), question: Some(number) };
+                    return self.answer(tx, &arriving, run.id, answer).await;
+                }
+                Asked::Question(..) | Asked::Nothing => {}
+                Asked::Gone => return self.enqueue(tx, &arriving, text, None).await,
             }
-            Some(run) => self.enqueue(tx, &arriving, text, Some(run)).await,
-            None => self.enqueue(tx, &arriving, text, None).await,
         }
+        self.enqueue(tx, &arriving, text, Some(run)).await
+    }
+
+    /// What a waiting run asks. One whose record is damaged can ask nothing any more, and stands in nobody's way.
+    async fn open_question(&self, tx: &mut Tx, session: SessionId, run: RunId) -> Result<Asked, StoreError> {
+        let Some(folded) = load_or_write_off(tx, &RunKey { run, session }, self.now).await? else {
+            return Ok(Asked::Gone);
+        };
+        Ok(match folded.replay.state.active() {
+            Some(Active { phase: Phase::Waiting { question, .. }, questions, .. }) => {
+                Asked::Question(*questions, question.clone())
+            }
+            Some(_) | None => Asked::Nothing,
+        })
     }
 
     /// The message becomes a run of its own, with its sender's authority, at the end of the lane.
@@ -241,11 +257,13 @@ impl Take {
                 }
                 (Mode::Queue, _) | (Mode::Steer | Mode::Interrupt, None) => {}
             }
+            // Without a running one, the first of those who wait is about to be served.
+            let place = if active.is_some() { waiting + 1 } else { waiting };
             let told = match active {
                 Some(run) if mode == Mode::Queue && is_asking(run) && arriving.principal.may_act_for(run.user) => {
-                    texts::behind_a_question(waiting + 1)
+                    texts::behind_a_question(place)
                 }
-                Some(_) | None => texts::acknowledged(mode, waiting + 1),
+                Some(_) | None => texts::acknowledged(mode, place),
             };
             respond::say(tx, &respond::Reply::to(arriving.session.id, &arriving.destination, inbound), &told, self.now)
                 .await?;
@@ -288,8 +306,11 @@ impl Take {
             Some((press, run))
         });
         let open = match meant {
-            Some((press, run)) if is_open(tx, &press).await? => Some((press, run)),
-            Some(_) | None => None,
+            Some((press, run)) => match self.open_question(tx, arriving.session.id, run.id).await? {
+                Asked::Question(number, _) if number == press.question => Some((press, run)),
+                Asked::Question(..) | Asked::Nothing | Asked::Gone => None,
+            },
+            None => None,
         };
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
@@ -311,14 +332,22 @@ impl Take {
             return Ok(Taken::quietly(Accepted::Ignored));
         };
         let change = match text {
-            Some(text) if !text.is_empty() && text.chars().count() <= self.limits.message_chars_max => {
+            // Who may edit is the sender alone; who may delete, the platform has decided.
+            Some(text) => {
+                let editor = users::find(tx, place, &self.inbound.sender.external_id).await?;
+                let fits = !text.is_empty() && text.chars().count() <= self.limits.message_chars_max;
+                if editor != Some(waiting.user) || !fits {
+                    tracing::info!(run = %waiting.run, "an edit that cannot be taken was ignored");
+                    return Ok(Taken::quietly(Accepted::Ignored));
+                }
                 inbound::set_text(tx, waiting.inbound, text).await?;
                 QueueChange::Edited { text: text.to_owned() }
             }
-            Some(_) | None => QueueChange::Withdrawn,
+            None => QueueChange::Withdrawn,
         };
-        journal::change_queued(tx, waiting.run, change, self.now).await?;
-        Ok(Taken { accepted: Accepted::Committed, lane: Some(waiting.session), said: None })
+        let key = RunKey { run: waiting.run, session: waiting.session };
+        change_queued(tx, &key, change, self.now).await?;
+        Ok(Taken { accepted: Accepted::Committed, lane: Some(waiting.session), said: Some(waiting.session) })
     }
 
     /// Claims the message and answers it in the same transaction, without a run.
@@ -357,25 +386,23 @@ impl Take {
     }
 }
 
-/// Do these words answer the run's question? One that offers decisions takes only them: everything else that is said
+/// What a run that waits wants to know.
+enum Asked {
+    /// This, under this number.
+    Question(u32, Question),
+    /// Nothing: it goes on by itself.
+    Nothing,
+    /// Its record was damaged, and it is over.
+    Gone,
+}
+
+/// Do these words answer the question? One that offers decisions takes only them: everything else that is said
 /// meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
-async fn is_answer(tx: &mut Tx, run: RunId, text: &str) -> Result<bool, StoreError> {
-    let state = journal::load(tx, run).await?.replay.state;
-    Ok(match state.active().map(|active| &active.phase) {
-        Some(Phase::Waiting { question, .. }) => {
-            Decision::offered(question).is_empty() || Decision::parse(text, question).is_some()
-        }
-        Some(Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_)) | None => false,
-    })
+fn is_answer(text: &str, question: &Question) -> bool {
+    Decision::offered(question).is_empty() || Decision::parse(text, question).is_some()
 }
 
 /// Does the run wait for a word that has not come yet?
 fn is_asking(run: &runs::ActiveRun) -> bool {
     run.state == "waiting" && !run.signalled
-}
-
-/// Is the question under which a button was pressed the one that its run asks now?
-async fn is_open(tx: &mut Tx, press: &Press) -> Result<bool, StoreError> {
-    let folded = journal::load(tx, RunId(press.run)).await?;
-    Ok(folded.replay.state.active().is_some_and(|active| active.questions == press.question))
 }

@@ -14,6 +14,7 @@ use tracing::Instrument;
 use crate::agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload, bury};
 use crate::agent::journal::RunKey;
 use crate::agent::ports::Ports;
+use crate::agent::write_off::WriteOff;
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::store::error::StoreError;
@@ -130,6 +131,7 @@ impl Inner {
 
     async fn work(self: Arc<Self>, session: SessionId) {
         let _rest = Rest(Arc::clone(&self.settings.rest));
+        let _left = Left { inner: Arc::clone(&self), session };
         let mut wait = RETRY;
         while let Some(signal) = self.look_again(session) {
             let permit = tokio::select! {
@@ -190,8 +192,7 @@ impl Inner {
         let claimed = match self.ports.store.write(Claim { session, lease: self.lease() }).await? {
             Found::Run(claimed) => *claimed,
             Found::Nothing => return Ok(()),
-            Found::WrittenOff { run, why } => {
-                tracing::error!(%run, why, "agent_run.failed: its journal cannot be read");
+            Found::WrittenOff => {
                 self.ports.watcher.said(session);
                 self.mark_again(session);
                 return Ok(());
@@ -205,6 +206,13 @@ impl Inner {
             // Whoever adds to the lane, or answers, wakes it.
             Ok(Ok(Outcome::Ended { more: false } | Outcome::Waiting | Outcome::Suspended)) => {}
             Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
+            Ok(Err(StoreError::Inconsistent { table, id, what })) => {
+                // Something that the run refers to is damaged: it would fail the same way every time.
+                tracing::error!(run = %key.run, table, id, what, "agent_run.failed");
+                self.ports.store.write(WriteOff { key, now: self.ports.clock.now() }).await?;
+                self.ports.watcher.said(session);
+                self.mark_again(session);
+            }
             Ok(Err(error)) => return self.give_back(&key, error).await,
             Err(ended) if ended.is_panic() => {
                 let message = panic_message(ended);
@@ -261,6 +269,20 @@ struct Rest(Arc<Notify>);
 impl Drop for Rest {
     fn drop(&mut self) {
         self.0.notify_waiters();
+    }
+}
+
+/// A worker that panics leaves no entry behind that would keep its lane asleep.
+struct Left {
+    inner: Arc<Inner>,
+    session: SessionId,
+}
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.inner.leave(self.session);
+        }
     }
 }
 

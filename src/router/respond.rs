@@ -5,9 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
 
 use crate::agent::driver::encode_signal;
-use crate::agent::journal::{self, QueueChange};
+use crate::agent::journal::{QueueChange, RunKey};
 use crate::agent::machine::event::CancelReason;
 use crate::agent::signal::Signal;
+use crate::agent::write_off::change_queued;
 use crate::domain::ids::{InboundId, SessionId};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
@@ -115,7 +116,8 @@ async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize)
     if !caller.principal.may_act_for(run.user) {
         return Ok(texts::NOT_YOURS.to_owned());
     }
-    journal::change_queued(tx, run.id, QueueChange::Withdrawn, desk.now).await?;
+    let key = RunKey { run: run.id, session: caller.session.id };
+    change_queued(tx, &key, QueueChange::Withdrawn, desk.now).await?;
     Ok(texts::dropped(&run.text))
 }
 

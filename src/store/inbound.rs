@@ -99,6 +99,23 @@ pub async fn find_queued(
     Ok(found)
 }
 
+/// Where a run's message was said.
+///
+/// # Errors
+/// When the database fails.
+pub async fn place_of_run(tx: &mut Tx, run: RunId) -> Result<Option<Conversation>, StoreError> {
+    let row = sqlx::query!(
+        "SELECT i.channel, i.account, i.chat FROM runs r JOIN inbound i ON i.id = r.inbound_id WHERE r.id = $1",
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(row.and_then(|row| {
+        let channel = row.channel.parse().ok()?;
+        Some(Conversation { channel, account: row.account, chat: row.chat, thread: None })
+    }))
+}
+
 /// The words changed before their turn.
 ///
 /// # Errors

@@ -51,6 +51,12 @@ pub struct MessageRow {
     pub id: MessageId,
     /// The message, encoded.
     pub body: String,
+    /// Who said it, where a person did.
+    pub user: Option<UserId>,
+    /// How they are called.
+    pub author: Option<String>,
+    /// Whose message the run answers that it was said in.
+    pub run_user: UserId,
 }
 
 /// The messages from one ordinal through another, in order.
@@ -60,8 +66,10 @@ pub struct MessageRow {
 pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> Result<Vec<MessageRow>, StoreError> {
     let rows = sqlx::query_as!(
         MessageRow,
-        r#"SELECT id AS "id!: MessageId", body FROM messages
-           WHERE session_id = $1 AND ordinal BETWEEN $2 AND $3 ORDER BY ordinal"#,
+        r#"SELECT m.id AS "id!: MessageId", m.body, m.user_id AS "user: UserId", u.name AS "author?",
+                  r.user_id AS "run_user!: UserId"
+           FROM messages m JOIN runs r ON r.id = m.run_id LEFT JOIN users u ON u.id = m.user_id
+           WHERE m.session_id = $1 AND m.ordinal BETWEEN $2 AND $3 ORDER BY m.ordinal"#,
         session,
         from,
         through

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::ids::UserId;
-use crate::domain::inbound::ChannelKind;
+use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::principal::Role;
 use crate::store::error::StoreError;
 use crate::store::{Tx, millis};
@@ -66,6 +66,24 @@ pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Res
     .execute(&mut *tx)
     .await?;
     Ok(id)
+}
+
+/// The user behind an identity, if it is known.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<Option<UserId>, StoreError> {
+    let channel = conversation.channel.as_str();
+    let user = sqlx::query_scalar!(
+        r#"SELECT user_id AS "id!: UserId" FROM identities
+           WHERE channel = $1 AND account = $2 AND external_id = $3"#,
+        channel,
+        conversation.account,
+        external_id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(user)
 }
 
 fn role_name(role: Role) -> &'static str {

@@ -12,6 +12,7 @@ use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::{self, Target};
 use crate::agent::signal::Signal;
+use crate::agent::write_off::change_queued;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
 use crate::store::runs::Reached;
@@ -133,12 +134,13 @@ impl Advance {
     async fn take_signals(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
         let mut events = Vec::new();
         for row in signals::take(tx, self.key.run).await? {
-            let signal: Signal = serde_json::from_str(&row.body).map_err(|error| StoreError::Inconsistent {
-                table: "signals",
-                id: row.id.to_string(),
-                what: error.to_string(),
-            })?;
-            events.push(signal.into());
+            match serde_json::from_str::<Signal>(&row.body) {
+                Ok(signal) => events.push(signal.into()),
+                // A damaged word costs itself, not the run.
+                Err(error) => {
+                    tracing::error!(signal = %row.id, line = error.line(), "a signal cannot be read; left out")
+                }
+            }
         }
         Ok(events)
     }
@@ -154,7 +156,8 @@ impl Advance {
         let mut events = Vec::new();
         for run in waiting {
             let change = QueueChange::Joined { run: self.key.run };
-            if let Some(accepted) = journal::change_queued(tx, run, change, self.at).await? {
+            let key = RunKey { run, session: self.key.session };
+            if let Some(accepted) = change_queued(tx, &key, change, self.at).await? {
                 events.push(Event::Steered(Steered { run, principal: accepted.principal, text: accepted.text }));
             }
         }

@@ -2,22 +2,19 @@
 
 use async_trait::async_trait;
 
-use jiff::Timestamp;
-
 use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::event::Context;
-use crate::agent::machine::state::{State, Status};
-use crate::agent::machine::texts;
-use crate::agent::projection::{self, Row, Target};
-use crate::agent::prompt::{FACTS_MAX, Material};
-use crate::domain::ids::{RunId, SessionId};
+use crate::agent::machine::state::State;
+use crate::agent::prompt::{FACTS_MAX, Material, one_line};
+use crate::agent::write_off::load_or_write_off;
+use crate::domain::ids::{SessionId, UserId};
 use crate::model::message::Message;
 use crate::model::provider::ToolSchema;
 use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, facts, messages, millis, runs, sessions};
+use crate::store::{Statement, Tx, blobs, facts, messages, runs, sessions};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -49,15 +46,11 @@ impl Statement for Claim {
         let Some(run) = runs::claim(tx, self.session, &self.lease).await? else {
             return Ok(Found::Nothing);
         };
-        match load(tx, run, self.session).await {
-            Ok(claimed) => Ok(Found::Run(Box::new(claimed))),
-            Err(StoreError::Inconsistent { table, id, what }) => {
-                let why = format!("{table} {id}: {what}");
-                write_off(tx, &RunKey { run, session: self.session }, self.lease.now).await?;
-                Ok(Found::WrittenOff { run, why })
-            }
-            Err(error) => Err(error),
-        }
+        let key = RunKey { run, session: self.session };
+        Ok(match load_or_write_off(tx, &key, self.lease.now).await? {
+            Some(folded) => Found::Run(Box::new(with_session(tx, key, folded).await?)),
+            None => Found::WrittenOff,
+        })
     }
 }
 
@@ -67,25 +60,9 @@ pub enum Found {
     /// A run to be driven.
     Run(Box<Claimed>),
     /// A run whose journal cannot be read: it is over, and its sender is told.
-    WrittenOff {
-        /// The run.
-        run: RunId,
-        /// What is wrong with it.
-        why: String,
-    },
+    WrittenOff,
     /// Nothing to be done in this lane.
     Nothing,
-}
-
-/// Ends a run whose journal cannot be read. Nothing can be folded, so this alone is done without the machine.
-async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
-    runs::set_state(tx, key.run, Status::Failed.as_str(), Some(millis(now))).await?;
-    let Some(accepted) = journal::first(tx, key.run).await? else {
-        return Ok(());
-    };
-    let target = Target { key, destination: &accepted.destination, at: now };
-    let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), choices: Vec::new() };
-    projection::write(tx, &target, &[told]).await
 }
 
 /// Loads a run that this process has claimed already.
@@ -100,27 +77,30 @@ impl Statement for Reload {
     type Output = Claimed;
 
     async fn run(&self, tx: &mut Tx) -> Result<Claimed, StoreError> {
-        load(tx, self.key.run, self.key.session).await
+        let folded = journal::load(tx, self.key.run).await?;
+        with_session(tx, self.key.clone(), folded).await
     }
 }
 
-async fn load(tx: &mut Tx, run: RunId, session: SessionId) -> Result<Claimed, StoreError> {
-    let folded = journal::load(tx, run).await?;
+async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claimed, StoreError> {
     let facts = match &folded.replay.state {
         State::Queued(accepted) => facts::list(tx, accepted.principal.user, FACTS_MAX).await?,
         State::Empty | State::Active(_) | State::Closed(_) => Vec::new(),
     };
-    let row = sessions::lookup(tx, session).await?.ok_or_else(|| StoreError::Inconsistent {
+    let session = sessions::lookup(tx, key.session).await?.ok_or_else(|| StoreError::Inconsistent {
         table: "sessions",
-        id: session.to_string(),
+        id: key.session.to_string(),
         what: "a run refers to it, and it is missing".to_owned(),
     })?;
-    Ok(Claimed { key: RunKey { run, session }, folded, session: row, facts })
+    Ok(Claimed { key, folded, session, facts })
 }
 
-/// A stretch of a conversation's history.
+/// A stretch of a conversation's history, as one person may see it.
+#[derive(Clone)]
 pub(super) struct History {
     pub(super) session: SessionId,
+    /// Whose run it is for.
+    pub(super) reader: UserId,
     pub(super) from: i64,
     pub(super) through: i64,
 }
@@ -131,20 +111,43 @@ impl Statement for History {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Message>, StoreError> {
         let rows = messages::list(tx, self.session, self.from, self.through).await?;
-        let decode = |row: messages::MessageRow| {
-            serde_json::from_str(&row.body).map_err(|error| StoreError::Inconsistent {
-                table: "messages",
-                id: row.id.to_string(),
-                what: error.to_string(),
-            })
+        Ok(rows.into_iter().filter_map(|row| self.seen(row)).collect())
+    }
+}
+
+impl History {
+    /// What others said carries their names; what tools found for them, perhaps in their memory, is theirs alone.
+    fn seen(&self, row: messages::MessageRow) -> Option<Message> {
+        let message = match serde_json::from_str(&row.body) {
+            Ok(message) => message,
+            Err(error) => {
+                // A damaged message costs itself, not the conversation.
+                tracing::error!(message = %row.id, line = error.line(), "a message of the history cannot be read; left out");
+                return None;
+            }
         };
-        rows.into_iter().map(decode).collect()
+        let others_run = row.run_user != self.reader;
+        match message {
+            Message::User { text } => match row.author {
+                Some(author) if row.user != Some(self.reader) => {
+                    Some(Message::User { text: format!("[{}] {text}", one_line(&author)) })
+                }
+                Some(_) | None => Some(Message::User { text }),
+            },
+            Message::Assistant { text, .. } if others_run => {
+                (!text.trim().is_empty()).then_some(Message::Assistant { text, calls: Vec::new() })
+            }
+            Message::Tool(_) if others_run => None,
+            Message::Assistant { .. } | Message::Tool(_) => Some(message),
+        }
     }
 }
 
 /// The recorded parts of a run's requests: exactly what it began with.
+#[derive(Clone)]
 pub(super) struct LoadMaterial {
     pub(super) session: SessionId,
+    pub(super) reader: UserId,
     pub(super) context: Context,
 }
 
@@ -159,8 +162,12 @@ impl Statement for LoadMaterial {
             id: self.context.tools.to_string(),
             what: error.to_string(),
         })?;
-        let history =
-            History { session: self.session, from: self.context.history_from, through: self.context.history_through };
+        let history = History {
+            session: self.session,
+            reader: self.reader,
+            from: self.context.history_from,
+            through: self.context.history_through,
+        };
         Ok(Material {
             system: blobs::get(tx, &self.context.system.0).await?,
             tools,

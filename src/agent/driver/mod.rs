@@ -18,7 +18,7 @@ use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
-use crate::agent::machine::effect::Effect;
+use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{Begun, CancelReason, Context, Event, Limits};
 use crate::agent::machine::state::{Phase, State, Status};
 use crate::agent::ports::Ports;
@@ -27,6 +27,8 @@ use crate::agent::signal::Signal;
 use crate::domain::channel::Progress;
 use crate::domain::ids::RunId;
 use crate::domain::outgoing::Destination;
+use crate::model::message::ToolCall;
+use crate::store::Statement;
 use crate::store::error::StoreError;
 
 /// The first wait after a commit that failed for a passing reason; it doubles.
@@ -145,7 +147,9 @@ impl Driver {
             let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &claimed.facts);
             let session = &claimed.session;
             let from = self.ports.prompt.history_from(session.context_from, session.last_ordinal);
-            let context = self.context(tail, from, session.last_ordinal).await?;
+            let through = session.last_ordinal;
+            let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
+            let context = self.context(tail, history).await?;
             let limits = &self.ports.limits;
             return Ok(Cause::Event(Event::Begun(Begun {
                 context,
@@ -168,14 +172,11 @@ impl Driver {
         Ok(Cause::Event(Event::Resumed { system: self.ports.prompt.system_digest() }))
     }
 
-    async fn context(&mut self, tail: String, from: i64, through: i64) -> Result<Context, StoreError> {
+    async fn context(&mut self, tail: String, stretch: claim::History) -> Result<Context, StoreError> {
         let tools = self.ports.tools.schemas();
         let tools_text = perform::encode_tools(&tools)?;
-        let history = if from > through {
-            Vec::new()
-        } else {
-            self.ports.store.read(claim::History { session: self.key.session, from, through }).await?
-        };
+        let (from, through) = (stretch.from, stretch.through);
+        let history = if from > through { Vec::new() } else { self.read(stretch).await? };
         let system = self.ports.prompt.base.clone();
         let material = Material { system, tools, tail, history };
         let context = Context {
@@ -232,41 +233,65 @@ impl Driver {
         }
     }
 
+    /// Reads, again and again where the reason passes by itself: the database's trouble is not the run's.
+    async fn read<S: Statement + Clone>(&mut self, statement: S) -> Result<S::Output, StoreError> {
+        let mut wait = COMMIT_RETRY;
+        loop {
+            match self.ports.store.read(statement.clone()).await {
+                Err(error) if error.is_passing() && !self.line.cut.is_cancelled() => {
+                    tracing::warn!(run = %self.key.run, %error, "what the run needs cannot be read; trying again");
+                    tokio::select! {
+                        biased;
+                        () = self.line.cut.cancelled() => {}
+                        () = tokio::time::sleep(wait) => {}
+                    }
+                    wait = (wait * 2).min(COMMIT_RETRY_MAX);
+                }
+                other => return other,
+            }
+        }
+    }
+
     /// Starts an effect whose start is recorded.
     async fn perform(&mut self, effect: Committed<Effect>) -> Result<(), StoreError> {
-        let Some(active) = self.state.active() else {
-            return Ok(());
-        };
         match effect.into_inner() {
-            Effect::CallModel(call) => {
-                let material = match &self.material {
-                    Some(material) => Arc::clone(material),
-                    None => {
-                        let context = active.context.clone();
-                        let load = claim::LoadMaterial { session: self.key.session, context };
-                        let material = Arc::new(self.ports.store.read(load).await?);
-                        self.material = Some(Arc::clone(&material));
-                        material
-                    }
-                };
-                let Some(active) = self.state.active() else {
-                    return Ok(());
-                };
-                let request = material.request(active.transcript.messages(), call.purpose);
-                let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
-                self.work.call_model(&stage, call, request);
-            }
-            Effect::RunTool { call, .. } => {
-                let principal = active.input.principal.clone();
-                let session = self.destination.conversation.session_key();
-                self.work.run_tool(&self.ports, perform::ToolJob { principal, session, run: self.key.run, call });
-            }
+            Effect::CallModel(call) => self.call_model(call).await?,
+            Effect::RunTool { call, .. } => self.run_tool(call),
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
         }
         Ok(())
+    }
+
+    async fn call_model(&mut self, call: ModelCall) -> Result<(), StoreError> {
+        let state = Arc::clone(&self.state);
+        let Some(active) = state.active() else {
+            return Ok(());
+        };
+        let material = match &self.material {
+            Some(material) => Arc::clone(material),
+            None => {
+                let (reader, context) = (active.input.principal.user, active.context.clone());
+                let load = claim::LoadMaterial { session: self.key.session, reader, context };
+                Arc::new(self.read(load).await?)
+            }
+        };
+        let request = material.request(active.transcript.messages(), call.purpose);
+        self.material = Some(material);
+        let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
+        self.work.call_model(&stage, call, request);
+        Ok(())
+    }
+
+    fn run_tool(&mut self, call: ToolCall) {
+        let Some(active) = self.state.active() else {
+            return;
+        };
+        let principal = active.input.principal.clone();
+        let session = self.destination.conversation.session_key();
+        self.work.run_tool(&self.ports, perform::ToolJob { principal, session, run: self.key.run, call });
     }
 
     /// The daemon stops: what is under way is cut, and the journal says that it was on purpose.

@@ -1,0 +1,93 @@
+//! The one thing that is done to a run without its machine: ending it when its journal cannot be read.
+//!
+//! Nothing can be folded then, so nothing can be derived. The run is over, its sender is told, its lane goes on.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::agent::journal::{self, Folded, QueueChange, RunKey};
+use crate::agent::machine::event::Accepted;
+use crate::agent::machine::state::Status;
+use crate::agent::machine::texts;
+use crate::agent::projection::{self, Row, Target};
+use crate::domain::ids::RunId;
+use crate::domain::outgoing::Destination;
+use crate::store::error::StoreError;
+use crate::store::{Statement, Tx, inbound, millis, runs};
+
+/// Ends a run whose record is damaged, and tells its sender.
+///
+/// # Errors
+/// When the database fails.
+pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
+    tracing::error!(run = %key.run, "agent_run.written_off");
+    runs::set_state(tx, key.run, Status::Failed.as_str(), Some(millis(now))).await?;
+    let destination = match journal::first(tx, key.run).await? {
+        Some(accepted) => Some(accepted.destination),
+        None => place_of(tx, key.run).await?,
+    };
+    let Some(destination) = destination else {
+        return Ok(());
+    };
+    let target = Target { key, destination: &destination, at: now };
+    let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), choices: Vec::new() };
+    projection::write(tx, &target, &[told]).await
+}
+
+/// Where the message was said: enough to tell its sender when the journal says nothing at all.
+async fn place_of(tx: &mut Tx, run: RunId) -> Result<Option<Destination>, StoreError> {
+    let place = inbound::place_of_run(tx, run).await?;
+    Ok(place.map(|conversation| Destination { conversation, reply_to: None }))
+}
+
+/// A run's fold; none if its journal cannot be read: then the run is over.
+///
+/// # Errors
+/// When the database fails.
+pub async fn load_or_write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Option<Folded>, StoreError> {
+    match journal::load(tx, key.run).await {
+        Ok(folded) => Ok(Some(folded)),
+        Err(error @ StoreError::Inconsistent { .. }) => {
+            tracing::error!(run = %key.run, %error, "the run's journal cannot be read");
+            write_off(tx, key, now).await?;
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Changes a run that waits for the lane, as [`journal::change_queued`]; one that cannot be read is over.
+///
+/// # Errors
+/// When the database fails.
+pub async fn change_queued(
+    tx: &mut Tx,
+    key: &RunKey,
+    change: QueueChange,
+    now: Timestamp,
+) -> Result<Option<Accepted>, StoreError> {
+    match journal::change_queued(tx, key.run, change, now).await {
+        Err(StoreError::Inconsistent { .. }) => {
+            write_off(tx, key, now).await?;
+            Ok(None)
+        }
+        other => other,
+    }
+}
+
+/// Ends a run that could not be driven because something that it refers to is damaged.
+pub struct WriteOff {
+    /// Run and session.
+    pub key: RunKey,
+    /// When.
+    pub now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for WriteOff {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        write_off(tx, &self.key, self.now).await
+    }
+}
