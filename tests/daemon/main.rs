@@ -9,6 +9,7 @@ mod answering;
 mod chat;
 mod commands;
 mod failures;
+mod group;
 mod human;
 mod kills;
 mod queue;

@@ -1,0 +1,58 @@
+//! Several people in one chat: each speaks for themselves, and what is found for one is not shown to another.
+
+use hob::store::Store;
+use sqlx::Connection;
+
+use crate::support::fake_model::Reply;
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+use crate::support::house::{ADA, BOB, House};
+
+/// A supergroup that both are in.
+const HALL: i64 = -100_123;
+
+async fn said(house: &House, person: i64, text: &str, reply: &str, count: usize) {
+    house.model.reply(Reply::text(reply));
+    let text = format!("@{} {text}", FakeTelegram::BOT_NAME);
+    house.telegram.post(Post::new(HALL, person, &text));
+    assert_eq!(house.told(HALL, count).await[count - 1], reply);
+}
+
+#[tokio::test]
+async fn others_are_named_and_what_was_recalled_for_them_stays_theirs() {
+    let mut house = House::new().await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    house.ask(ADA, "My doctor is called Weber", Reply::text("Noted.")).await;
+    house.model.reply(Reply::call("recall", r#"{"query": "doctor"}"#));
+    said(&house, ADA, "who is my doctor?", "I wrote it down for you.", 1).await;
+    said(&house, BOB, "what was that about?", "Ask Ada.", 2).await;
+    let last = house.model.requests().pop().unwrap();
+    let seen = last.body["messages"].to_string();
+    assert!(seen.contains("who is my doctor?") && seen.contains("I wrote it down for you."), "{seen}");
+    assert!(seen.contains("[Person"), "the other's words carry a name: {seen}");
+    assert!(!seen.contains("Weber"), "what was recalled for one went to another: {seen}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn a_damaged_record_costs_one_message_and_not_the_channel() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
+    house.say(ADA, "Paint it");
+    house.told(ADA, 1).await;
+    house.recorded(1).await;
+    house.crash().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let damage = "UPDATE run_events SET version = 999 WHERE kind = 'human.asked'";
+    sqlx::query(damage).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    house.start().await;
+    house.model.reply(Reply::text("Good day."));
+    house.say(ADA, "blue");
+    let told = house.told(ADA, 3).await;
+    assert!(told[1].contains("record of this message is damaged"), "{told:?}");
+    assert_eq!(told[2], "Good day.");
+    assert_eq!(house.ask(BOB, "Hello", Reply::text("Hello Bob.")).await, "Hello Bob.");
+}
