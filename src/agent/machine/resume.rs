@@ -13,6 +13,13 @@
 //! | a cancel that was not carried out | it is carried out: nothing is run again |
 //! | the same step for the third time in a row | a person says: carry on · give up |
 //! | a changed system prompt, or a journal that replays otherwise | a person says: carry on · give up |
+//! | a question that was answered meanwhile | the answer is taken; that person's word also stands for a changed prompt |
+//! | the lane, just given, and not begun | it begins |
+//! | a beginning that is missing from the journal | it ends, told (`input.rs`) |
+//! | a journal that cannot be read | it ends, told (`agent/write_off.rs`): the one thing done without the machine |
+//!
+//! A stop in good order (`run.suspended`) is followed by the same rule and counts as no crash. The soft and the hard limit
+//! count from when a process took the run up. What the outbox was sending has an unknown outcome (`docs/delivery.md`).
 
 use crate::agent::machine::effect::{Digest, Effect};
 use crate::agent::machine::event::{JournalMismatch, Question};
