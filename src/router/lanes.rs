@@ -215,7 +215,8 @@ impl Inner {
             }
             Ok(Err(error)) => return self.give_back(&key, error).await,
             Err(ended) if ended.is_panic() => {
-                let message: String = panic_message(ended).lines().next().unwrap_or_default().chars().take(200).collect();
+                let message: String =
+                    panic_message(ended).lines().next().unwrap_or_default().chars().take(200).collect();
                 tracing::error!(run = %key.run, message, "agent_run.failed");
                 let claimed = self.ports.store.read(Reload { key }).await?;
                 bury(Arc::clone(&self.ports), self.line(&signal), claimed, message).instrument(span).await?;
