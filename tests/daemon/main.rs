@@ -9,6 +9,7 @@ mod answering;
 mod chat;
 mod commands;
 mod failures;
+mod faults;
 mod group;
 mod human;
 mod kills;
