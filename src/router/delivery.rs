@@ -140,8 +140,13 @@ impl Delivery {
 
 impl Watcher for Delivery {
     fn progress(&self, destination: &Destination, run: RunId, progress: Progress) {
-        if let Some(channel) = self.inner.channel(destination) {
-            channel.progress(destination, run, progress);
+        let Some(channel) = self.inner.channel(destination) else {
+            return;
+        };
+        // It is only a sign of life, also told while a run's panic unwinds: a second one would end the process.
+        let told = std::panic::catch_unwind(AssertUnwindSafe(|| channel.progress(destination, run, progress)));
+        if told.is_err() {
+            tracing::error!(%run, "the channel's code panicked while it showed progress");
         }
     }
 
