@@ -37,6 +37,7 @@ use crate::router::respond::House;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
+use crate::tool::leftovers::Leftovers;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -140,6 +141,8 @@ impl Daemon {
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
         let lock = DataLock::take(&blueprint.data_dir)?;
+        // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
+        Leftovers::of(&blueprint.data_dir).kill().await;
         let store = Store::open(&blueprint.data_dir.join(DATABASE), Pace::Threaded).await?;
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
