@@ -23,6 +23,9 @@ use crate::model::provider::{Provider, Request, Sink, ToolSchema};
 use crate::store::error::StoreError;
 use crate::tool::{Invocation, Outcome, Request as ToolRequest, Tool};
 
+/// How much of a panic's words is logged.
+const LOGGED_PANIC_CHARS_MAX: usize = 200;
+
 /// Everything that is under way in one run.
 #[derive(Default)]
 pub(super) struct Work {
@@ -101,7 +104,7 @@ impl Work {
             let done = AssertUnwindSafe(run_tool(&ports, job)).catch_unwind().await;
             let outcome = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
-                tracing::error!(message, "a tool panicked");
+                tracing::error!(message = excerpt(&message), "a tool panicked");
                 ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true }
             });
             Event::ToolFinished { call, outcome }
@@ -219,6 +222,12 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }
 
+/// What a log shows of a panic: its words may quote what a person or a provider said.
+fn excerpt(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default();
+    line.char_indices().nth(LOGGED_PANIC_CHARS_MAX).map_or(line, |(end, _)| &line[..end])
+}
+
 /// The stored form of the tools on offer.
 pub(super) fn encode_tools(tools: &[ToolSchema]) -> Result<String, StoreError> {
     serde_json::to_string(tools).map_err(|error| StoreError::Database(error.to_string()))
@@ -237,6 +246,13 @@ mod tests {
             future::pending().await
         });
         (Running { call: Some(CallId(call.to_owned())), work }, outside)
+    }
+
+    #[test]
+    fn a_panic_is_logged_with_its_first_line_cut() {
+        assert_eq!(excerpt("broke\nsaid: a secret"), "broke");
+        assert_eq!(excerpt(&"ä".repeat(300)), "ä".repeat(200));
+        assert_eq!(excerpt(""), "");
     }
 
     #[tokio::test]
