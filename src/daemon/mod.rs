@@ -14,6 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -37,9 +38,14 @@ use crate::router::respond::House;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
+use crate::tool::leftovers::Leftovers;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
+/// The whole stop may take so much longer than the runs are given.
+const STOP_MARGIN: Duration = Duration::from_secs(5);
+/// What of it is kept for the database.
+const CLOSE: Duration = Duration::from_millis(500);
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);
 /// The database's file in the data directory.
@@ -140,6 +146,8 @@ impl Daemon {
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
         let lock = DataLock::take(&blueprint.data_dir)?;
+        // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
+        Leftovers::of(&blueprint.data_dir).kill().await;
         let store = Store::open(&blueprint.data_dir.join(DATABASE), Pace::Threaded).await?;
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
@@ -218,7 +226,11 @@ impl Daemon {
     }
 
     /// Stops in order: no more messages, no more runs, runs finished or suspended, the outbox flushed.
+    ///
+    /// Whatever does not end in time is left: the journal and the outbox say how it goes on at the next start.
     pub async fn stop(self) {
+        let end = Instant::now() + self.drain + STOP_MARGIN;
+        let last = end - CLOSE;
         self.switches.intake.cancel();
         self.switches.drain.cancel();
         self.switches.lanes.close();
@@ -226,16 +238,26 @@ impl Daemon {
             tracing::info!("runs are still at work: they are suspended and go on at the next start");
         }
         self.switches.cut.cancel();
-        self.switches.lanes.wait().await;
+        ended("lanes", &self.switches.lanes, last).await;
         self.switches.outbox.close();
-        if tokio::time::timeout(FLUSH, self.switches.outbox.wait()).await.is_err() {
+        let flushed = last.min(Instant::now() + FLUSH);
+        if tokio::time::timeout_at(flushed, self.switches.outbox.wait()).await.is_err() {
             tracing::warn!("not everything could be delivered: the rest goes out at the next start");
         }
         self.switches.silence.cancel();
-        self.switches.outbox.wait().await;
-        self.switches.channels.close();
-        self.switches.channels.wait().await;
-        self.store.close().await;
+        ended("outbox", &self.switches.outbox, last).await;
+        ended("channels", &self.switches.channels, last).await;
+        if tokio::time::timeout_at(end, self.store.close()).await.is_err() {
+            tracing::warn!("hob.stop_overdue: the database is left open; its log is replayed at the next start");
+        }
+    }
+}
+
+/// Waits for the tasks' end, but not beyond the stop's.
+async fn ended(what: &str, tasks: &TaskTracker, last: Instant) {
+    tasks.close();
+    if tokio::time::timeout_at(last, tasks.wait()).await.is_err() {
+        tracing::warn!(what, tasks = tasks.len(), "hob.stop_overdue: tasks that do not end are left");
     }
 }
 
@@ -374,4 +396,19 @@ pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
 #[must_use]
 pub fn chat_log(data_dir: &Path) -> PathBuf {
     data_dir.join("chat.log")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_that_do_not_end_are_left() {
+        let (tasks, began) = (TaskTracker::new(), Instant::now());
+        tasks.spawn(std::future::pending::<()>());
+        ended("lanes", &tasks, began + STOP_MARGIN).await;
+        assert_eq!(began.elapsed(), STOP_MARGIN);
+        ended("outbox", &TaskTracker::new(), began).await;
+        assert_eq!(began.elapsed(), STOP_MARGIN);
+    }
 }

@@ -18,6 +18,7 @@ use crate::store::Store;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
 use crate::tool::current_time::CurrentTime;
+use crate::tool::leftovers::Leftovers;
 use crate::tool::recall::RecallTool;
 use crate::tool::registry::Registry;
 use crate::tool::remember_fact::RememberFact;
@@ -72,6 +73,7 @@ pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &
         .with(Arc::new(CurrentTime::new(zone.clone())))
         .with(Arc::new(RequestMoreIterations::default()))
         .with(Arc::new(AskHuman::default()));
+    let leftovers = Leftovers::of(data_dir);
     config.tools.iter().fold(built_in, |registry, (name, tool)| {
         registry.with(Arc::new(CommandTool::new(Declaration {
             name: name.clone(),
@@ -82,6 +84,7 @@ pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &
             timeout: Duration::from_secs(tool.timeout_secs),
             working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
             output_chars_max: config.agent.tool_output_chars_max,
+            leftovers: leftovers.clone(),
         })))
     })
 }

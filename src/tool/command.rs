@@ -13,6 +13,7 @@ use tokio::process::Command;
 
 use crate::config::tools::placeholder;
 use crate::model::provider::ToolSchema;
+use crate::tool::leftovers::Leftovers;
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
 
 /// A declaration, as configured and validated.
@@ -34,6 +35,8 @@ pub struct Declaration {
     pub working_dir: PathBuf,
     /// How much of its output the model sees, in characters (row C9).
     pub output_chars_max: usize,
+    /// Whose mark its processes carry, so that they are found should Hob be killed.
+    pub leftovers: Leftovers,
 }
 
 /// The tool.
@@ -110,6 +113,8 @@ impl Tool for CommandTool {
         let mut command = Command::new(program);
         command.args(rest).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env_clear().envs(clean_environment()).process_group(0).kill_on_drop(true);
+        let (mark, whose) = self.declaration.leftovers.mark();
+        command.env(mark, whose);
         command.current_dir(&self.declaration.working_dir);
         match Box::pin(run(command, self.declaration.output_chars_max)).await {
             Ok(finished) => finished,

@@ -6,6 +6,7 @@
 pub mod ask_human;
 pub mod command;
 pub mod current_time;
+pub mod leftovers;
 pub mod recall;
 pub mod registry;
 pub mod remember_fact;

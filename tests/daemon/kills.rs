@@ -42,9 +42,30 @@ async fn while_an_idempotent_command_runs() {
     up.line().await;
     house.restart().await;
     up.line().await;
-    go.tell("go\ngo").await;
+    // One word is enough: the first attempt is not there to take it.
+    go.tell("go").await;
     assert_eq!(house.told(ADA, 1).await, ["Done."]);
     assert_eq!(house.lines("effects").len(), 2);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn what_a_command_started_is_gone_before_it_is_asked_about() {
+    let mut house = House::with(
+        r#"[tools.hang]
+        description = "Hangs."
+        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; setsid sleep 600 & echo up >&3; wait"]"#,
+    )
+    .await;
+    let mut hold = Fifo::make(&house.path("hold"));
+    house.start().await;
+    house.model.reply(Reply::call("hang", "{}"));
+    house.say(ADA, "Go");
+    assert_eq!(hold.line().await, "up");
+    house.restart().await;
+    hold.abandoned().await;
+    assert!(house.hob().log().contains("tool.leftover_killed"));
+    assert!(house.told(ADA, 1).await[0].contains("1. it happened\n2. run it again\n3. give up"));
     house.nothing_refused();
 }
 

@@ -145,3 +145,29 @@ async fn a_press_is_handed_in_and_then_answered() {
     assert_eq!(fake.look(|world| world.called("answerCallbackQuery")), 1);
     hob.end().await;
 }
+
+#[tokio::test]
+async fn a_press_under_an_old_message_keeps_its_topic() {
+    let fake = FakeTelegram::start().await;
+    let forum = -100_500;
+    fake.group(forum, &[42]);
+    let hob = Running::start(&fake);
+    let mut question = crate::harness::message(forum, "Sure?");
+    question.destination.conversation.thread = Some("42".to_owned());
+    question.choices = vec![hob::domain::outgoing::Choice { label: "yes".to_owned(), token: "q:1:2:3".to_owned() }];
+    let receipt = hob::domain::channel::Channel::deliver(hob.telegram.as_ref(), &question).await.unwrap();
+    let asked: i64 = receipt.external_id.unwrap().parse().unwrap();
+    let data = fake.look(|world| world.chat(forum).message(asked).unwrap().keyboard.concat()[0].1.clone());
+    let from = json!({"id": 7, "is_bot": false, "first_name": "Person 7"});
+    // What Telegram tells of a message that is older than 48 hours.
+    let old = json!({"message_id": asked, "date": 0, "chat": {"id": forum, "type": "supergroup", "title": "Home"}});
+    for data in [data.as_str(), "q:1:2:3"] {
+        let query = json!({"id": data, "from": from, "message": old, "chat_instance": "7", "data": data});
+        fake.raw_update(json!({ "callback_query": query }));
+    }
+    let seen = hob.intake.until(2).await;
+    let told: Vec<_> = seen.iter().map(|inbound| (text_of(inbound), inbound.conversation.thread.as_deref())).collect();
+    let token = "pressed: q:1:2:3".to_owned();
+    assert_eq!(told, [(token.clone(), Some("42")), (token, None)], "an old button names no topic");
+    hob.end().await;
+}

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::FutureExt;
-use futures::future::{AbortHandle, BoxFuture, abortable};
-use futures::stream::{FuturesUnordered, StreamExt};
+use futures::future::{self, BoxFuture};
 use serde_json::Value;
 
 use crate::agent::machine::effect::ModelCall;
@@ -23,12 +23,21 @@ use crate::model::provider::{Provider, Request, Sink, ToolSchema};
 use crate::store::error::StoreError;
 use crate::tool::{Invocation, Outcome, Request as ToolRequest, Tool};
 
+/// How much of a panic's words is logged.
+const LOGGED_PANIC_CHARS_MAX: usize = 200;
+
 /// Everything that is under way in one run.
 #[derive(Default)]
 pub(super) struct Work {
-    running: FuturesUnordered<BoxFuture<'static, Option<Event>>>,
-    tools: Vec<(CallId, AbortHandle)>,
+    running: Vec<Running>,
     ready: VecDeque<Event>,
+}
+
+/// One thing under way; dropping it stops it.
+struct Running {
+    /// Which tool call it is; the model has none.
+    call: Option<CallId>,
+    work: BoxFuture<'static, Event>,
 }
 
 /// Where a model call's words go while they come.
@@ -49,22 +58,21 @@ pub(super) struct ToolJob {
 impl Work {
     /// The next thing that is done; pends while nothing is.
     pub(super) async fn next(&mut self) -> Event {
-        loop {
-            if let Some(event) = self.ready.pop_front() {
-                return event;
-            }
-            match self.running.next().await {
-                Some(Some(event)) => {
-                    if let Event::ToolFinished { call, .. } = &event {
-                        self.tools.retain(|(id, _)| id != call);
-                    }
-                    return event;
-                }
-                // Aborted: its end was told when it was stopped.
-                Some(None) => {}
-                None => std::future::pending().await,
-            }
+        if let Some(event) = self.ready.pop_front() {
+            return event;
         }
+        let running = &mut self.running;
+        // They are few, and always asked in the order in which they began.
+        future::poll_fn(|context| {
+            for at in 0..running.len() {
+                if let Poll::Ready(event) = running[at].work.as_mut().poll(context) {
+                    drop(running.remove(at));
+                    return Poll::Ready(event);
+                }
+            }
+            Poll::Pending
+        })
+        .await
     }
 
     /// Asks the model.
@@ -73,44 +81,43 @@ impl Work {
             Live { watcher: Arc::clone(&stage.ports.watcher), destination: stage.destination.clone(), run: stage.run };
         live.tell(if call.failures > 0 { Progress::Restart } else { Progress::Working });
         let provider = stage.ports.models.get(&call.label);
-        self.running.push(Box::pin(async move {
+        let work = Box::pin(async move {
             if call.delay_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(call.delay_ms)).await;
             }
             let asked = AssertUnwindSafe(ask(provider, &call.label, &request, &live)).catch_unwind().await;
-            Some(match asked {
+            match asked {
                 Ok(Ok(completion)) => Event::ModelAnswered(completion),
                 Ok(Err(error)) => failed(&error),
                 Err(panic) => failed(&ModelError::new(ErrorClass::BadRequest, panic_message(&*panic))),
-            })
-        }));
+            }
+        });
+        self.running.push(Running { call: None, work });
     }
 
     /// Runs a tool.
     pub(super) fn run_tool(&mut self, ports: &Arc<Ports>, job: ToolJob) {
         let ports = Arc::clone(ports);
         let id = job.call.id.clone();
-        let (work, handle) = abortable(async move {
+        let work = Box::pin(async move {
             let call = job.call.id.clone();
             let done = AssertUnwindSafe(run_tool(&ports, job)).catch_unwind().await;
             let outcome = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
-                tracing::error!(message, "a tool panicked");
+                tracing::error!(message = excerpt(&message), "a tool panicked");
                 ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true }
             });
             Event::ToolFinished { call, outcome }
         });
-        self.tools.push((id, handle));
-        self.running.push(Box::pin(async move { work.await.ok() }));
+        self.running.push(Running { call: Some(id), work });
     }
 
-    /// Stops tools: what they started is killed when their futures are dropped, and their end is told.
+    /// Stops tools: what they started is killed before their end is told, for that end may be committed at once.
     pub(super) fn abort(&mut self, calls: &[CallId]) {
         for id in calls {
-            if let Some(at) = self.tools.iter().position(|(running, _)| running == id) {
-                let (call, handle) = self.tools.swap_remove(at);
-                handle.abort();
-                self.ready.push_back(Event::ToolFinished { call, outcome: ToolOutcome::Interrupted });
+            if let Some(at) = self.running.iter().position(|running| running.call.as_ref() == Some(id)) {
+                drop(self.running.remove(at));
+                self.ready.push_back(Event::ToolFinished { call: id.clone(), outcome: ToolOutcome::Interrupted });
             }
         }
     }
@@ -215,7 +222,51 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".to_owned())
 }
 
+/// What a log shows of a panic: its words may quote what a person or a provider said.
+fn excerpt(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default();
+    line.char_indices().nth(LOGGED_PANIC_CHARS_MAX).map_or(line, |(end, _)| &line[..end])
+}
+
 /// The stored form of the tools on offer.
 pub(super) fn encode_tools(tools: &[ToolSchema]) -> Result<String, StoreError> {
     serde_json::to_string(tools).map_err(|error| StoreError::Database(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Under way for ever; tells when it is dropped.
+    fn held(call: &str) -> (Running, Arc<()>) {
+        let outside = Arc::new(());
+        let inside = Arc::clone(&outside);
+        let work = Box::pin(async move {
+            let _inside = inside;
+            future::pending().await
+        });
+        (Running { call: Some(CallId(call.to_owned())), work }, outside)
+    }
+
+    #[test]
+    fn a_panic_is_logged_with_its_first_line_cut() {
+        assert_eq!(excerpt("broke\nsaid: a secret"), "broke");
+        assert_eq!(excerpt(&"ä".repeat(300)), "ä".repeat(200));
+        assert_eq!(excerpt(""), "");
+    }
+
+    #[tokio::test]
+    async fn what_is_aborted_is_gone_before_its_end_is_told() {
+        let mut work = Work::default();
+        let (first, first_held) = held("1.0");
+        let (second, second_held) = held("1.1");
+        work.running.extend([first, second]);
+        assert!(work.next().now_or_never().is_none(), "both have begun");
+        work.abort(&[CallId("1.1".to_owned())]);
+        assert_eq!((Arc::strong_count(&first_held), Arc::strong_count(&second_held)), (2, 1));
+        let told = work.next().await;
+        assert_eq!(told, Event::ToolFinished { call: CallId("1.1".to_owned()), outcome: ToolOutcome::Interrupted });
+        assert!(work.next().now_or_never().is_none(), "the other goes on");
+        assert_eq!(Arc::strong_count(&first_held), 2);
+    }
 }

@@ -8,6 +8,9 @@ use teloxide::types::{
 
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender};
 
+/// Telegram's limit for what a button sends back.
+const BUTTON_DATA_BYTES_MAX: usize = 64;
+
 /// Who the bot is, from `getMe`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Me {
@@ -47,13 +50,30 @@ fn inbound_of(message: &Message, happening: Happening, now: Timestamp) -> Option
 
 fn pressed(query: &CallbackQuery, now: Timestamp) -> Option<Inbound> {
     let asked = query.message.as_ref()?;
+    let (token, known) = parse_data(query.data.as_deref()?);
+    let thread = known.map(str::to_owned).or_else(|| asked.regular_message().and_then(thread));
     Some(Inbound {
-        conversation: conversation(asked.chat(), asked.regular_message().and_then(thread)),
+        conversation: conversation(asked.chat(), thread),
         external_id: format!("cb:{}", query.id.0),
         sender: person(&query.from),
-        happening: Happening::Pressed { token: query.data.clone()? },
+        happening: Happening::Pressed { token: token.to_owned() },
         sent_at: now,
     })
+}
+
+/// What a button sends back. In a topic it names the topic: of a message older than 48 hours Telegram tells only the
+/// chat.
+pub(super) fn button_data(token: &str, thread: Option<&str>) -> String {
+    let data = thread.map(|thread| format!("{token}@{thread}")).filter(|data| data.len() <= BUTTON_DATA_BYTES_MAX);
+    data.unwrap_or_else(|| token.to_owned())
+}
+
+/// The token, and the topic if it is named.
+fn parse_data(data: &str) -> (&str, Option<&str>) {
+    match data.rsplit_once('@') {
+        Some((token, thread)) if thread.parse::<i32>().is_ok() => (token, Some(thread)),
+        _ => (data, None),
+    }
 }
 
 fn conversation(chat: &Chat, thread: Option<String>) -> Conversation {

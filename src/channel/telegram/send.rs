@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::channel::telegram::call::{CallError, call};
+use crate::channel::telegram::convert::button_data;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::outgoing::{Choice, DeliveryError, Destination, Outgoing, Receipt};
 use crate::render::chunk::limit;
@@ -33,7 +34,7 @@ struct Sent {
 pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -> Result<Receipt, DeliveryError> {
     let text = clean(&message.text);
     let mut payload = payload(&message.destination)?;
-    payload.reply_markup = keyboard(&message.choices);
+    payload.reply_markup = keyboard(message);
     payload.text = text.into_owned();
     if message.may_repeat {
         let marked = format!("{REPEAT_MARK}\n{}", payload.text);
@@ -76,12 +77,15 @@ fn payload(destination: &Destination) -> Result<SendMessage, DeliveryError> {
 }
 
 /// One button a row, so that long labels stay readable.
-fn keyboard(choices: &[Choice]) -> Option<ReplyMarkup> {
-    if choices.is_empty() {
+fn keyboard(message: &Outgoing) -> Option<ReplyMarkup> {
+    if message.choices.is_empty() {
         return None;
     }
-    let button = |choice: &Choice| vec![InlineKeyboardButton::callback(choice.label.as_str(), choice.token.as_str())];
-    Some(ReplyMarkup::InlineKeyboard(InlineKeyboardMarkup::new(choices.iter().map(button))))
+    let thread = message.destination.conversation.thread.as_deref();
+    let button = |choice: &Choice| {
+        vec![InlineKeyboardButton::callback(choice.label.as_str(), button_data(&choice.token, thread))]
+    };
+    Some(ReplyMarkup::InlineKeyboard(InlineKeyboardMarkup::new(message.choices.iter().map(button))))
 }
 
 /// Sends; a topic, reply target or chat that is no more is done without, each at most once.
