@@ -65,8 +65,10 @@ CREATE TABLE runs (
 ) STRICT;
 
 CREATE UNIQUE INDEX runs_one_active ON runs (session_id) WHERE state IN ('running', 'waiting');
+-- What is over is never looked at again by the lanes, however much of it there is.
+CREATE INDEX runs_lane ON runs (session_id, id) WHERE state IN ('queued', 'running', 'waiting');
 CREATE INDEX runs_queue ON runs (session_id, id) WHERE state = 'queued';
-CREATE INDEX runs_open ON runs (state) WHERE state IN ('queued', 'running', 'waiting');
+CREATE INDEX runs_leased ON runs (lease_owner) WHERE lease_owner IS NOT NULL;
 
 CREATE TABLE run_events (
     run_id INTEGER NOT NULL REFERENCES runs (id),
@@ -181,7 +183,7 @@ CREATE TABLE outbox (
     CHECK ((ended_at IS NULL) = (state IN ('pending', 'sending', 'unknown')))
 ) STRICT;
 
-CREATE INDEX outbox_open ON outbox (id) WHERE state IN ('pending', 'sending', 'unknown');
+CREATE INDEX outbox_given_up ON outbox (ended_at) WHERE state IN ('failed', 'abandoned');
 CREATE INDEX outbox_open_by_session ON outbox (session_id, id) WHERE state IN ('pending', 'sending', 'unknown');
 
 CREATE TABLE facts (

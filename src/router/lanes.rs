@@ -93,12 +93,13 @@ impl Lanes {
     /// # Errors
     /// When the database fails.
     pub async fn reconcile(&self) -> Result<usize, StoreError> {
-        let due = self.inner.ports.store.read(ListDue { now: self.inner.ports.clock.now() }).await?;
+        let due = self.inner.ports.store.read(ListDue { lease: self.inner.lease() }).await?;
         let mut woken = 0;
         for lane in due {
             let served =
                 lane.channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.settings.serves.contains(&kind));
-            if served {
+            // A lane with a worker is being looked after.
+            if served && !self.inner.workers().contains_key(&lane.session) {
                 self.wake(lane.session);
                 woken += 1;
             }
@@ -218,13 +219,20 @@ impl Inner {
                 let message: String =
                     panic_message(ended).lines().next().unwrap_or_default().chars().take(200).collect();
                 tracing::error!(run = %key.run, message, "agent_run.failed");
-                let claimed = self.ports.store.read(Reload { key }).await?;
-                bury(Arc::clone(&self.ports), self.line(&signal), claimed, message).instrument(span).await?;
+                let buried = self.bury(&key, &signal, message).instrument(span).await;
+                if let Err(error) = buried {
+                    return self.give_back(&key, error).await;
+                }
                 self.mark_again(session);
             }
             Err(_cancelled) => {}
         }
         Ok(())
+    }
+
+    async fn bury(&self, key: &RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
+        let claimed = self.ports.store.read(Reload { key: key.clone() }).await?;
+        bury(Arc::clone(&self.ports), self.line(signal), claimed, message).await
     }
 
     fn line(&self, signal: &Arc<Notify>) -> Line {
@@ -288,7 +296,7 @@ impl Drop for Left {
 }
 
 struct ListDue {
-    now: jiff::Timestamp,
+    lease: Lease,
 }
 
 #[async_trait]
@@ -296,7 +304,7 @@ impl Statement for ListDue {
     type Output = Vec<runs::Due>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<runs::Due>, StoreError> {
-        runs::list_due(tx, self.now).await
+        runs::list_due(tx, &self.lease.owner, self.lease.now).await
     }
 }
 

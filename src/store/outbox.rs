@@ -262,9 +262,12 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp
 /// # Errors
 /// When the database fails.
 pub async fn sweep(tx: &mut Tx) -> Result<u64, StoreError> {
-    let done = sqlx::query!("UPDATE outbox SET state = 'unknown', may_repeat = 1 WHERE state = 'sending'")
-        .execute(&mut *tx)
-        .await?;
+    let done = sqlx::query!(
+        "UPDATE outbox SET state = 'unknown', may_repeat = 1
+         WHERE state = 'sending' AND state IN ('pending', 'sending', 'unknown')"
+    )
+    .execute(&mut *tx)
+    .await?;
     Ok(done.rows_affected())
 }
 
@@ -287,8 +290,10 @@ pub async fn count(tx: &mut Tx, since: Timestamp) -> Result<Vec<StateCount>, Sto
     let since = millis(since);
     let counts = sqlx::query_as!(
         StateCount,
-        r#"SELECT state AS "state!", count(*) AS "count!: i64", min(created_at) AS "oldest!: i64" FROM outbox
-           WHERE state IN ('pending', 'sending', 'unknown') OR (state IN ('failed', 'abandoned') AND ended_at >= $1)
+        r#"SELECT state AS "state!", count(*) AS "count!: i64", min(created_at) AS "oldest!: i64" FROM (
+             SELECT state, created_at FROM outbox WHERE state IN ('pending', 'sending', 'unknown')
+             UNION ALL
+             SELECT state, created_at FROM outbox WHERE state IN ('failed', 'abandoned') AND ended_at >= $1)
            GROUP BY 1 ORDER BY 1"#,
         since
     )

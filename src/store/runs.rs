@@ -143,7 +143,8 @@ pub struct Lease {
 
 /// Takes the lane of `session`; none if there is nothing to do, or somebody else does it.
 ///
-/// A running run without a living owner comes first, then a waiting one that was signalled, then the next in the queue.
+/// A running run that nobody drives comes first, then a waiting one that was signalled, then the next in the queue.
+/// Whoever claims drives no run of this session: one that counts as theirs could not be given back.
 ///
 /// # Errors
 /// When the database fails.
@@ -153,8 +154,8 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
         r#"UPDATE runs SET state = 'running', lease_owner = $2, lease_until = $3
            WHERE id = (
              SELECT r.id FROM runs r
-             WHERE r.session_id = $1 AND (
-               (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_until <= $4))
+             WHERE r.session_id = $1 AND r.state IN ('queued', 'running', 'waiting') AND (
+               (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_owner = $2 OR r.lease_until <= $4))
                OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0))
                OR (r.state = 'queued' AND NOT EXISTS (
                      SELECT 1 FROM runs a WHERE a.session_id = $1 AND a.state IN ('running', 'waiting')))
@@ -277,21 +278,23 @@ pub struct Due {
     pub channel: String,
 }
 
-/// The sessions in which a run could be claimed now.
+/// The sessions in which a run could be claimed now; with `owner`, also those that it counts as driving.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn list_due(tx: &mut Tx, now: Timestamp) -> Result<Vec<Due>, StoreError> {
+pub async fn list_due(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<Vec<Due>, StoreError> {
     let now = millis(now);
     let due = sqlx::query_as!(
         Due,
         r#"SELECT DISTINCT r.session_id AS "session!: SessionId", s.channel
            FROM runs r JOIN sessions s ON s.id = r.session_id
-           WHERE (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_until <= $1))
-              OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals g WHERE g.run_id = r.id AND g.taken = 0))
-              OR (r.state = 'queued' AND NOT EXISTS (
-                    SELECT 1 FROM runs a WHERE a.session_id = r.session_id AND a.state IN ('running', 'waiting')))
+           WHERE r.state IN ('queued', 'running', 'waiting') AND (
+             (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_owner = $1 OR r.lease_until <= $2))
+             OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals g WHERE g.run_id = r.id AND g.taken = 0))
+             OR (r.state = 'queued' AND NOT EXISTS (
+                   SELECT 1 FROM runs a WHERE a.session_id = r.session_id AND a.state IN ('running', 'waiting'))))
            ORDER BY 1"#,
+        owner,
         now
     )
     .fetch_all(&mut *tx)

@@ -40,7 +40,7 @@ pub async fn take(tx: &mut Tx, run: RunId) -> Result<Vec<SignalRow>, StoreError>
     .fetch_all(&mut *tx)
     .await?;
     if !signals.is_empty() {
-        sqlx::query!("UPDATE signals SET taken = 1 WHERE run_id = $1", run).execute(&mut *tx).await?;
+        sqlx::query!("UPDATE signals SET taken = 1 WHERE run_id = $1 AND taken = 0", run).execute(&mut *tx).await?;
     }
     Ok(signals)
 }

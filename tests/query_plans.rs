@@ -1,0 +1,69 @@
+//! No statement looks through a table that only grows: every plan of every checked query goes by an index.
+
+#![expect(clippy::unwrap_used, reason = "a test ends with what it did not expect")]
+
+use std::path::Path;
+
+use hob::store::{Pace, Store};
+use serde_json::Value;
+use sqlx::{Connection, Row, SqliteConnection};
+
+/// The tables that grow as long as Hob lives.
+const GROWING: &[&str] =
+    &["runs", "run_events", "messages", "inbound", "outbox", "signals", "tool_calls", "model_calls", "blobs", "facts"];
+
+/// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.
+async fn scans(database: &mut SqliteConnection, query: &str) -> Vec<String> {
+    let plan =
+        sqlx::query(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}"))).fetch_all(database).await.unwrap();
+    let lines = plan.iter().map(|row| row.get::<String, _>("detail"));
+    lines.filter(|line| line.starts_with("SCAN ") && !line.contains(" INDEX ")).collect()
+}
+
+/// The table behind the name that a plan uses: the name itself, or what it is an alias of in the query.
+fn is_growing(line: &str, query: &str) -> bool {
+    let name = line.trim_start_matches("SCAN ").split(' ').next().unwrap();
+    let words: Vec<&str> = query.split_whitespace().collect();
+    let aliased = |table: &&&str| {
+        words.windows(2).any(|pair| pair == [**table, name])
+            || words.windows(3).any(|three| three == [**table, "AS", name])
+    };
+    GROWING.contains(&name) || GROWING.iter().any(|table| aliased(&table))
+}
+
+#[tokio::test]
+async fn no_query_scans_what_only_grows() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("hob.db");
+    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    let mut database = Store::raw(&path).await.unwrap();
+    let mut looked_at = 0;
+    for file in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let query: Value = serde_json::from_str(&text).unwrap();
+        let query = query["query"].as_str().unwrap();
+        looked_at += 1;
+        for line in scans(&mut database, query).await {
+            assert!(!is_growing(&line, query), "{line} in:\n{query}");
+        }
+    }
+    assert!(looked_at > 40, "only {looked_at} queries in .sqlx");
+    database.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_scan_is_seen() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("hob.db");
+    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    let mut database = Store::raw(&path).await.unwrap();
+    for query in [
+        "SELECT id FROM runs WHERE state = 'running'",
+        "SELECT r.created_at FROM runs r",
+        "UPDATE outbox SET attempts = 0",
+    ] {
+        let found = scans(&mut database, query).await;
+        assert!(found.iter().any(|line| is_growing(line, query)), "{query}: {found:?}");
+    }
+    database.close().await.unwrap();
+}
