@@ -19,6 +19,9 @@ pub mod tool_calls;
 pub mod users;
 pub mod writer;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

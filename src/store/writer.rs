@@ -125,20 +125,24 @@ impl Desk {
             return;
         }
         match self.transact(&mut jobs).await {
-            Ok(()) => jobs.into_iter().for_each(|job| job.settle(Ok(()))),
-            Err(error) if jobs.len() == 1 => jobs.into_iter().for_each(|job| job.settle(Err(error.share()))),
-            Err(error) => {
+            Ok(()) => settle(jobs, &Ok(())),
+            Err(Failure::Job(error)) if jobs.len() > 1 => {
                 tracing::debug!(%error, jobs = jobs.len(), "a group failed: each statement is tried alone");
-                for job in jobs {
-                    let mut alone = vec![job];
-                    let result = self.transact(&mut alone).await;
-                    alone.into_iter().for_each(|job| job.settle(result.as_ref().copied().map_err(StoreError::share)));
-                }
+                self.each_alone(jobs).await;
             }
+            Err(Failure::Job(error) | Failure::Group(error)) => settle(jobs, &Err(error)),
         }
     }
 
-    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    async fn each_alone(&mut self, jobs: Vec<Box<dyn Job>>) {
+        for job in jobs {
+            let mut alone = vec![job];
+            let result = self.transact(&mut alone).await.map_err(Failure::into_error);
+            settle(alone, &result);
+        }
+    }
+
+    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
         let boundary = match &self.pace {
             Pace::Threaded => None,
             Pace::Lockstep(boundary) => Some(boundary),
@@ -147,12 +151,34 @@ impl Desk {
     }
 }
 
+/// Why a transaction failed.
+enum Failure {
+    /// One of its jobs did: the others may fare better alone.
+    Job(StoreError),
+    /// It could not begin or be committed: alone, every job would wait for the same lock or the same disk.
+    Group(StoreError),
+}
+
+impl Failure {
+    fn into_error(self) -> StoreError {
+        match self {
+            Self::Job(error) | Self::Group(error) => error,
+        }
+    }
+}
+
+fn settle(jobs: Vec<Box<dyn Job>>, result: &Result<(), StoreError>) {
+    for job in jobs {
+        job.settle(result.as_ref().copied().map_err(StoreError::share));
+    }
+}
+
 /// In lockstep, the thread stands still while SQLite works: only at the boundaries may the world change, or end.
 async fn transaction(
     connection: &mut SqliteConnection,
     jobs: &mut [Box<dyn Job>],
     boundary: Option<&Arc<dyn Boundary>>,
-) -> Result<(), StoreError> {
+) -> Result<(), Failure> {
     let filled = fill(connection, jobs);
     let filled = match boundary {
         None => filled.await,
@@ -168,7 +194,7 @@ async fn transaction(
                 None => commit.await,
                 Some(_) => futures::executor::block_on(commit),
             };
-            done.map(|_| ()).map_err(StoreError::from)
+            done.map(|_| ()).map_err(|error| Failure::Group(error.into()))
         }
         Err(error) => Err(error),
     };
@@ -180,10 +206,10 @@ async fn transaction(
     result
 }
 
-async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-    connection.execute("BEGIN IMMEDIATE").await?;
+async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
+    connection.execute("BEGIN IMMEDIATE").await.map_err(|error| Failure::Group(error.into()))?;
     for job in jobs {
-        job.attempt(connection).await?;
+        job.attempt(connection).await.map_err(Failure::Job)?;
     }
     Ok(())
 }
