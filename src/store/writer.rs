@@ -1,8 +1,10 @@
 //! One writer: what is waiting goes into one transaction, so that durability costs one fsync for many sessions.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use sqlx::{Executor, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
@@ -13,6 +15,9 @@ use crate::store::{Pace, Statement, Tx, close};
 const GROUP_MAX: usize = 256;
 /// The most statements waiting; a submitter then waits for room.
 const QUEUE_MAX: usize = 4_096;
+
+/// What SQLite says to a ROLLBACK when it has ended the transaction itself; it has no code of its own.
+const NO_TRANSACTION: &str = "no transaction is active";
 
 /// Sees every commit of a store in lockstep. A simulation ends the world here.
 #[async_trait]
@@ -130,6 +135,12 @@ impl Desk {
                 tracing::debug!(%error, jobs = jobs.len(), "a group failed: each statement is tried alone");
                 self.each_alone(jobs).await;
             }
+            Err(Failure::Panic { at, error }) => {
+                tracing::error!(%error, jobs = jobs.len(), "a statement panicked: the others are tried alone");
+                // It is not tried again: it would panic again.
+                settle(vec![jobs.remove(at)], &Err(error));
+                self.each_alone(jobs).await;
+            }
             Err(Failure::Job(error) | Failure::Group(error)) => settle(jobs, &Err(error)),
         }
     }
@@ -155,6 +166,8 @@ impl Desk {
 enum Failure {
     /// One of its jobs did: the others may fare better alone.
     Job(StoreError),
+    /// The code of one did.
+    Panic { at: usize, error: StoreError },
     /// It could not begin or be committed: alone, every job would wait for the same lock or the same disk.
     Group(StoreError),
 }
@@ -162,7 +175,7 @@ enum Failure {
 impl Failure {
     fn into_error(self) -> StoreError {
         match self {
-            Self::Job(error) | Self::Group(error) => error,
+            Self::Job(error) | Self::Panic { error, .. } | Self::Group(error) => error,
         }
     }
 }
@@ -208,8 +221,12 @@ async fn transaction(
 
 async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
     connection.execute("BEGIN IMMEDIATE").await.map_err(|error| Failure::Group(error.into()))?;
-    for job in jobs {
-        job.attempt(connection).await.map_err(Failure::Job)?;
+    for (at, job) in jobs.iter_mut().enumerate() {
+        // A panic that ended this task would end every other write with it.
+        match AssertUnwindSafe(job.attempt(connection)).catch_unwind().await {
+            Ok(done) => done.map_err(Failure::Job)?,
+            Err(panic) => return Err(Failure::Panic { at, error: StoreError::from_panic(&*panic) }),
+        }
     }
     Ok(())
 }
@@ -218,7 +235,9 @@ async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> R
 async fn roll_back(connection: &mut SqliteConnection, lockstep: bool) {
     let undo = connection.execute("ROLLBACK");
     let undone = if lockstep { futures::executor::block_on(undo) } else { undo.await };
-    if let Err(error) = undone {
-        tracing::debug!(%error, "nothing to roll back");
+    match undone {
+        Ok(_) => {}
+        Err(error) if error.to_string().contains(NO_TRANSACTION) => tracing::debug!("nothing to roll back"),
+        Err(error) => tracing::error!(%error, "a failed transaction could not be rolled back"),
     }
 }

@@ -36,6 +36,7 @@ impl Statement for Add {
             .await?;
         match self.name {
             "fails" => Err(StoreError::LeaseLost),
+            "panics" => panic!("{}", "no ".repeat(200)),
             _ => Ok(()),
         }
     }
@@ -64,6 +65,43 @@ async fn nobody_pays_for_anothers_error() {
     let written = together(&store, &["anna", "fails", "ben"]).await;
     assert_eq!(written, [Ok(()), Err(StoreError::LeaseLost.to_string()), Ok(())]);
     assert_eq!(store.read(Names).await.unwrap(), ["anna", "ben"]);
+}
+
+#[tokio::test]
+async fn a_panic_ends_one_write_and_not_the_writer() {
+    let (_dir, store) = store().await;
+    let written = together(&store, &["anna", "panics", "ben", "fails", "cleo"]).await;
+    let panicked = StoreError::Panicked("no ".repeat(67).chars().take(200).collect());
+    assert!(!panicked.is_passing());
+    let lost = StoreError::LeaseLost.to_string();
+    assert_eq!(written, [Ok(()), Err(panicked.to_string()), Ok(()), Err(lost), Ok(())]);
+    assert_eq!(store.read(Names).await.unwrap(), ["anna", "ben", "cleo"]);
+    assert_eq!(together(&store, &["panics"]).await, [Err(panicked.to_string())]);
+    store.write(Add::new("dora")).await.unwrap();
+    assert_eq!(store.read(Names).await.unwrap(), ["anna", "ben", "cleo", "dora"]);
+}
+
+/// Panics in the middle of reading.
+struct Broken;
+
+#[async_trait]
+impl Statement for Broken {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        Names.run(tx).await?;
+        panic!("broken")
+    }
+}
+
+#[tokio::test]
+async fn panics_leave_readers_behind_that_read() {
+    let (_dir, store) = store().await;
+    for _ in 0..20 {
+        let read = store.read(Broken).await;
+        assert!(matches!(&read, Err(StoreError::Panicked(why)) if why == "broken"), "{read:?}");
+    }
+    assert!(store.read(Names).await.unwrap().is_empty());
 }
 
 #[tokio::test]
