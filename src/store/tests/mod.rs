@@ -1,5 +1,6 @@
 //! The store on real files.
 
+mod runs;
 mod writer;
 
 use tempfile::TempDir;
