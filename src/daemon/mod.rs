@@ -221,8 +221,7 @@ impl Daemon {
 
     /// Answers whether the runtime and the writer are alive, by letting them do something.
     pub async fn is_alive(&self, within: Duration) -> bool {
-        // A failing disk is no reason for a restart: only silence is.
-        tokio::time::timeout(within, self.router.lanes.heartbeat()).await.is_ok()
+        answers(self.router.lanes.heartbeat(), within).await
     }
 
     /// Stops in order: no more messages, no more runs, runs finished or suspended, the outbox flushed.
@@ -251,6 +250,11 @@ impl Daemon {
             tracing::warn!("hob.stop_overdue: the database is left open; its log is replayed at the next start");
         }
     }
+}
+
+/// A failing disk is no reason for a restart: only silence is, and a writer that is gone.
+async fn answers(heartbeat: impl Future<Output = Result<u64, StoreError>>, within: Duration) -> bool {
+    !matches!(tokio::time::timeout(within, heartbeat).await, Err(_) | Ok(Err(StoreError::Closed)))
 }
 
 /// Waits for the tasks' end, but not beyond the stop's.
@@ -410,5 +414,19 @@ mod tests {
         assert_eq!(began.elapsed(), STOP_MARGIN);
         ended("outbox", &TaskTracker::new(), began).await;
         assert_eq!(began.elapsed(), STOP_MARGIN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_and_a_writer_that_is_gone_are_death() {
+        let within = Duration::from_secs(5);
+        for (heartbeat, alive) in [
+            (Ok(1), true),
+            (Err(StoreError::Full), true),
+            (Err(StoreError::Panicked("once".to_owned())), true),
+            (Err(StoreError::Closed), false),
+        ] {
+            assert_eq!(answers(async { heartbeat }, within).await, alive);
+        }
+        assert!(!answers(std::future::pending(), within).await);
     }
 }

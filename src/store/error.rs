@@ -1,5 +1,10 @@
 //! What can go wrong with the database, by what one does about it.
 
+use std::any::Any;
+
+/// How much of a panic's message is kept.
+const PANIC_CHARS_MAX: usize = 200;
+
 /// A failed statement, commit or start.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -41,6 +46,9 @@ pub enum StoreError {
     /// The writer has stopped.
     #[error("the database is closed")]
     Closed,
+    /// The statement's own code panicked: nothing of it was stored.
+    #[error("a fault in Hob itself: {0}")]
+    Panicked(String),
     /// A migration failed.
     #[error("the database could not be brought to this Hob's schema: {0}")]
     Migration(String),
@@ -63,6 +71,7 @@ impl StoreError {
             | Self::Inconsistent { .. }
             | Self::LeaseLost
             | Self::Closed
+            | Self::Panicked(_)
             | Self::Migration(_) => false,
         }
     }
@@ -72,6 +81,13 @@ impl StoreError {
             sqlx::migrate::MigrateError::Execute(error) => Self::from(error),
             other => Self::Migration(other.to_string()),
         }
+    }
+
+    /// What a caught panic said, cut: it may hold what a person wrote.
+    pub(super) fn from_panic(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self::Panicked(text.unwrap_or("a panic without words").chars().take(PANIC_CHARS_MAX).collect())
     }
 
     /// The same error for another of those who waited for one commit.
@@ -86,6 +102,7 @@ impl StoreError {
             Self::Inconsistent { table, id, what } => Self::Inconsistent { table, id: id.clone(), what: what.clone() },
             Self::LeaseLost => Self::LeaseLost,
             Self::Closed => Self::Closed,
+            Self::Panicked(what) => Self::Panicked(what.clone()),
             Self::Migration(what) => Self::Migration(what.clone()),
             Self::Database(what) => Self::Database(what.clone()),
         }

@@ -19,11 +19,16 @@ pub mod tool_calls;
 pub mod users;
 pub mod writer;
 
+#[cfg(test)]
+mod tests;
+
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use jiff::Timestamp;
 use sqlx::migrate::{Migrate, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
@@ -121,7 +126,7 @@ impl Store {
     /// Commits `statement`, perhaps together with others that are waiting, and gives its output once it is durable.
     ///
     /// # Errors
-    /// When it fails or cannot be committed: then nothing of it is in the database.
+    /// When it fails, panics or cannot be committed: then nothing of it is in the database.
     pub async fn write<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
         self.writer.submit(statement).await
     }
@@ -129,7 +134,7 @@ impl Store {
     /// Runs `statement` on a reading connection.
     ///
     /// # Errors
-    /// When it fails, or tries to write.
+    /// When it fails, panics, or tries to write.
     pub async fn read<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
         let work = async {
             match &self.readers {
@@ -137,7 +142,8 @@ impl Store {
                 Readers::One(connection) => statement.run(&mut *connection.lock().await).await,
             }
         };
-        self.pace.run(work).await
+        let caught = self.pace.run(AssertUnwindSafe(work).catch_unwind()).await;
+        caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
     }
 
     /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.

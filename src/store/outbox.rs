@@ -158,7 +158,7 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
         r#"UPDATE outbox SET may_repeat = max(may_repeat, state = 'sending'), state = 'sending', attempts = attempts + 1
            WHERE id = (SELECT id FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown')
                        ORDER BY id LIMIT 1)
-             AND created_at >= $3
+             AND (attempts = 0 OR created_at >= $3)
              AND (attempts = 0 OR next_attempt_at <= $2 OR (id = $4 AND next_attempt_at = $5))
            RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                      channel, account, chat, thread, reply_to, text, choices, attempts,
@@ -179,7 +179,7 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
 pub struct Due {
     /// By the wall clock.
     pub now: Timestamp,
-    /// What is older is not sent any more.
+    /// What is older is not tried again.
     pub oldest: Timestamp,
     /// This one's time has come by the clock that never jumps …
     pub waited: Option<OutboxId>,

@@ -1,8 +1,10 @@
 //! One writer: what is waiting goes into one transaction, so that durability costs one fsync for many sessions.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use sqlx::{Executor, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 
@@ -13,6 +15,9 @@ use crate::store::{Pace, Statement, Tx, close};
 const GROUP_MAX: usize = 256;
 /// The most statements waiting; a submitter then waits for room.
 const QUEUE_MAX: usize = 4_096;
+
+/// What SQLite says to a ROLLBACK when it has ended the transaction itself; it has no code of its own.
+const NO_TRANSACTION: &str = "no transaction is active";
 
 /// Sees every commit of a store in lockstep. A simulation ends the world here.
 #[async_trait]
@@ -125,20 +130,30 @@ impl Desk {
             return;
         }
         match self.transact(&mut jobs).await {
-            Ok(()) => jobs.into_iter().for_each(|job| job.settle(Ok(()))),
-            Err(error) if jobs.len() == 1 => jobs.into_iter().for_each(|job| job.settle(Err(error.share()))),
-            Err(error) => {
+            Ok(()) => settle(jobs, &Ok(())),
+            Err(Failure::Job(error)) if jobs.len() > 1 => {
                 tracing::debug!(%error, jobs = jobs.len(), "a group failed: each statement is tried alone");
-                for job in jobs {
-                    let mut alone = vec![job];
-                    let result = self.transact(&mut alone).await;
-                    alone.into_iter().for_each(|job| job.settle(result.as_ref().copied().map_err(StoreError::share)));
-                }
+                self.each_alone(jobs).await;
             }
+            Err(Failure::Panic { at, error }) => {
+                tracing::error!(%error, jobs = jobs.len(), "a statement panicked: the others are tried alone");
+                // It is not tried again: it would panic again.
+                settle(vec![jobs.remove(at)], &Err(error));
+                self.each_alone(jobs).await;
+            }
+            Err(Failure::Job(error) | Failure::Group(error)) => settle(jobs, &Err(error)),
         }
     }
 
-    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    async fn each_alone(&mut self, jobs: Vec<Box<dyn Job>>) {
+        for job in jobs {
+            let mut alone = vec![job];
+            let result = self.transact(&mut alone).await.map_err(Failure::into_error);
+            settle(alone, &result);
+        }
+    }
+
+    async fn transact(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
         let boundary = match &self.pace {
             Pace::Threaded => None,
             Pace::Lockstep(boundary) => Some(boundary),
@@ -147,12 +162,36 @@ impl Desk {
     }
 }
 
+/// Why a transaction failed.
+enum Failure {
+    /// One of its jobs did: the others may fare better alone.
+    Job(StoreError),
+    /// The code of one did.
+    Panic { at: usize, error: StoreError },
+    /// It could not begin or be committed: alone, every job would wait for the same lock or the same disk.
+    Group(StoreError),
+}
+
+impl Failure {
+    fn into_error(self) -> StoreError {
+        match self {
+            Self::Job(error) | Self::Panic { error, .. } | Self::Group(error) => error,
+        }
+    }
+}
+
+fn settle(jobs: Vec<Box<dyn Job>>, result: &Result<(), StoreError>) {
+    for job in jobs {
+        job.settle(result.as_ref().copied().map_err(StoreError::share));
+    }
+}
+
 /// In lockstep, the thread stands still while SQLite works: only at the boundaries may the world change, or end.
 async fn transaction(
     connection: &mut SqliteConnection,
     jobs: &mut [Box<dyn Job>],
     boundary: Option<&Arc<dyn Boundary>>,
-) -> Result<(), StoreError> {
+) -> Result<(), Failure> {
     let filled = fill(connection, jobs);
     let filled = match boundary {
         None => filled.await,
@@ -168,7 +207,7 @@ async fn transaction(
                 None => commit.await,
                 Some(_) => futures::executor::block_on(commit),
             };
-            done.map(|_| ()).map_err(StoreError::from)
+            done.map(|_| ()).map_err(|error| Failure::Group(error.into()))
         }
         Err(error) => Err(error),
     };
@@ -180,10 +219,14 @@ async fn transaction(
     result
 }
 
-async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-    connection.execute("BEGIN IMMEDIATE").await?;
-    for job in jobs {
-        job.attempt(connection).await?;
+async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> Result<(), Failure> {
+    connection.execute("BEGIN IMMEDIATE").await.map_err(|error| Failure::Group(error.into()))?;
+    for (at, job) in jobs.iter_mut().enumerate() {
+        // A panic that ended this task would end every other write with it.
+        match AssertUnwindSafe(job.attempt(connection)).catch_unwind().await {
+            Ok(done) => done.map_err(Failure::Job)?,
+            Err(panic) => return Err(Failure::Panic { at, error: StoreError::from_panic(&*panic) }),
+        }
     }
     Ok(())
 }
@@ -192,7 +235,9 @@ async fn fill(connection: &mut SqliteConnection, jobs: &mut [Box<dyn Job>]) -> R
 async fn roll_back(connection: &mut SqliteConnection, lockstep: bool) {
     let undo = connection.execute("ROLLBACK");
     let undone = if lockstep { futures::executor::block_on(undo) } else { undo.await };
-    if let Err(error) = undone {
-        tracing::debug!(%error, "nothing to roll back");
+    match undone {
+        Ok(_) => {}
+        Err(error) if error.to_string().contains(NO_TRANSACTION) => tracing::debug!("nothing to roll back"),
+        Err(error) => tracing::error!(%error, "a failed transaction could not be rolled back"),
     }
 }

@@ -86,6 +86,7 @@ impl Statement for Turn {
             let Some(waiting) = outbox::head(tx, self.session).await? else {
                 return Ok(Next::Nothing);
             };
+            // What was never tried was taken above, however old: only a clock that jumped may say that it is.
             if waiting.created_at < self.oldest.as_millisecond() {
                 let why = "it could not be delivered in time".to_owned();
                 outbox::settle(tx, waiting.message.id, &Attempt::Abandoned { why }, self.now).await?;
@@ -138,6 +139,10 @@ fn backoff(limits: &DeliveryLimits, attempts: i64, jitter: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::inbound::{ChannelKind, Conversation};
+    use crate::domain::outgoing::Destination;
+    use crate::store::outbox::NewChunk;
+    use crate::store::{Pace, Store, sessions};
 
     const LIMITS: DeliveryLimits = DeliveryLimits {
         attempts_max: 3,
@@ -153,5 +158,57 @@ mod tests {
         for (attempts, jitter, millis) in table {
             assert_eq!(backoff(&LIMITS, attempts, jitter), Duration::from_millis(millis), "{attempts} {jitter}");
         }
+    }
+
+    const CREATED: i64 = 1_000;
+    const DAYS_LATER: i64 = 30 * 86_400_000;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millisecond(millis).unwrap()
+    }
+
+    fn turn(session: SessionId, now: i64) -> Turn {
+        Turn { session, settled: None, take: true, waited: None, now: at(now), oldest: at(now - 60_000) }
+    }
+
+    /// Puts a chunk into the outbox of a session of its own.
+    struct Queue;
+
+    #[async_trait]
+    impl Statement for Queue {
+        type Output = SessionId;
+
+        async fn run(&self, tx: &mut Tx) -> Result<SessionId, StoreError> {
+            let conversation = Conversation {
+                channel: ChannelKind::Terminal,
+                account: "local".to_owned(),
+                chat: "1".to_owned(),
+                thread: None,
+            };
+            let session = sessions::ensure(tx, "terminal:1", ChannelKind::Terminal, at(CREATED)).await?.id;
+            let destination = Destination { conversation, reply_to: None };
+            let chunk =
+                NewChunk { key: "k", session, run: None, destination: &destination, text: "hello", choices: &[] };
+            outbox::add(tx, &chunk, at(CREATED)).await?;
+            Ok(session)
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_was_tried_is_too_old() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let session = store.write(Queue).await.unwrap();
+        // The clock has jumped between the words and their delivery: they go out.
+        let mut now = CREATED + DAYS_LATER;
+        let Next::Send(first) = store.write(turn(session, now)).await.unwrap() else {
+            panic!("it was not taken");
+        };
+        assert_eq!(first.attempts, 1);
+        now += 1;
+        let again = Attempt::Again { at: at(now), unknown: false, why: "down".to_owned() };
+        let settled = Some(Settled { id: first.message.id, attempt: again });
+        let next = store.write(Turn { settled, ..turn(session, now) }).await.unwrap();
+        assert!(matches!(next, Next::Nothing), "it was tried and is old: it is given up");
     }
 }
