@@ -2,7 +2,10 @@
 //!
 //! Nothing can be folded then, so nothing can be derived. The run is over, its sender is told, its lane goes on.
 
+use std::panic::AssertUnwindSafe;
+
 use async_trait::async_trait;
+use futures::FutureExt;
 use jiff::Timestamp;
 
 use crate::agent::journal::{self, Folded, QueueChange, RunKey};
@@ -40,20 +43,21 @@ async fn place_of(tx: &mut Tx, run: RunId) -> Result<Option<Destination>, StoreE
     Ok(place.map(|conversation| Destination { conversation, reply_to: None }))
 }
 
-/// A run's fold; none if its journal cannot be read: then the run is over.
+/// A run's fold; none if its journal cannot be read, or breaks the code that folds it: then the run is over.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn load_or_write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Option<Folded>, StoreError> {
-    match journal::load(tx, key.run).await {
-        Ok(folded) => Ok(Some(folded)),
-        Err(error @ StoreError::Inconsistent { .. }) => {
+    match AssertUnwindSafe(journal::load(tx, key.run)).catch_unwind().await {
+        Ok(Ok(folded)) => return Ok(Some(folded)),
+        Ok(Err(error @ StoreError::Inconsistent { .. })) => {
             tracing::error!(run = %key.run, %error, "the run's journal cannot be read");
-            write_off(tx, key, now).await?;
-            Ok(None)
         }
-        Err(error) => Err(error),
+        Ok(Err(error)) => return Err(error),
+        Err(_panic) => tracing::error!(run = %key.run, "folding the run's journal panicked"),
     }
+    write_off(tx, key, now).await?;
+    Ok(None)
 }
 
 /// Changes a run that waits for the lane, as [`journal::change_queued`]; one that cannot be read is over.

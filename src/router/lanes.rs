@@ -207,11 +207,14 @@ impl Inner {
             // Whoever adds to the lane, or answers, wakes it.
             Ok(Ok(Outcome::Ended { more: false } | Outcome::Waiting | Outcome::Suspended)) => {}
             Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
-            Ok(Err(StoreError::Inconsistent { table, id, what })) => {
+            Ok(Err(error @ StoreError::Inconsistent { .. })) => {
                 // Something that the run refers to is damaged: it would fail the same way every time.
-                tracing::error!(run = %key.run, table, id, what, "agent_run.failed");
-                self.ports.store.write(WriteOff { key, now: self.ports.clock.now() }).await?;
-                self.ports.watcher.said(session);
+                self.write_off(key, error).await?;
+                self.mark_again(session);
+            }
+            Ok(Err(StoreError::Panicked(message))) => {
+                tracing::error!(run = %key.run, message, "agent_run.failed");
+                self.bury(key, &signal, message).instrument(span).await?;
                 self.mark_again(session);
             }
             Ok(Err(error)) => return self.give_back(&key, error).await,
@@ -219,10 +222,7 @@ impl Inner {
                 let message: String =
                     panic_message(ended).lines().next().unwrap_or_default().chars().take(200).collect();
                 tracing::error!(run = %key.run, message, "agent_run.failed");
-                let buried = self.bury(&key, &signal, message).instrument(span).await;
-                if let Err(error) = buried {
-                    return self.give_back(&key, error).await;
-                }
+                self.bury(key, &signal, message).instrument(span).await?;
                 self.mark_again(session);
             }
             Err(_cancelled) => {}
@@ -230,9 +230,27 @@ impl Inner {
         Ok(())
     }
 
-    async fn bury(&self, key: &RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
-        let claimed = self.ports.store.read(Reload { key: key.clone() }).await?;
-        bury(Arc::clone(&self.ports), self.line(signal), claimed, message).await
+    /// Ends a run whose code panicked; one that panics at its own end is written off, without the machine.
+    async fn bury(&self, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
+        let buried = async {
+            let claimed = self.ports.store.read(Reload { key: key.clone() }).await?;
+            bury(Arc::clone(&self.ports), self.line(signal), claimed, message).await
+        };
+        match buried.await {
+            Ok(()) => Ok(()),
+            Err(error @ (StoreError::Panicked(_) | StoreError::Inconsistent { .. })) => {
+                self.write_off(key, error).await
+            }
+            Err(error) => self.give_back(&key, error).await,
+        }
+    }
+
+    async fn write_off(&self, key: RunKey, error: StoreError) -> Result<(), StoreError> {
+        tracing::error!(run = %key.run, %error, "agent_run.failed");
+        let session = key.session;
+        self.ports.store.write(WriteOff { key, now: self.ports.clock.now() }).await?;
+        self.ports.watcher.said(session);
+        Ok(())
     }
 
     fn line(&self, signal: &Arc<Notify>) -> Line {
