@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hob::agent::journal::{VERSION, decode, encode};
-use hob::agent::machine::effect::Digest;
+use hob::agent::machine::digest::Digest;
 use hob::agent::machine::event::{
     Accepted, Answer, Begun, CancelReason, Context, End, Event, Limits, Reply, Steered, ToolOutcome,
 };

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::agent::machine::effect::{Digest, Purpose};
+use crate::agent::machine::digest::Digest;
+use crate::agent::machine::effect::Purpose;
 use crate::agent::machine::texts;
 use crate::domain::principal::Principal;
 use crate::model::message::Message;

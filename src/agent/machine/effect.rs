@@ -1,44 +1,11 @@
 //! What a run wants done. Every effect is recorded as started before anyone performs it.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
+use crate::agent::machine::digest::Digest;
 use crate::agent::machine::event::{End, Event, Question, Reply};
 use crate::domain::ids::CallId;
 use crate::model::message::ToolCall;
-
-/// A SHA-256 in hexadecimal, after the name of the scheme that says what went into it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Digest(pub String);
-
-impl Digest {
-    /// The digest of `parts` under `scheme`; lengths go in as well, so that moving a boundary changes it.
-    #[must_use]
-    pub fn of(scheme: &str, parts: &[&[u8]]) -> Self {
-        let mut hasher = Sha256::new();
-        for part in parts {
-            hasher.update((part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        }
-        let hex = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        Self(format!("{scheme}:{hex}"))
-    }
-
-    /// The part before the colon.
-    #[must_use]
-    pub fn scheme(&self) -> &str {
-        self.0.split(':').next().unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Why the model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

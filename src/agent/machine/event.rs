@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::machine::effect::Digest;
+use crate::agent::machine::digest::Digest;
 use crate::domain::ids::{CallId, InboundId, RunId, UserId};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;

@@ -5,6 +5,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod digest;
 pub mod effect;
 pub mod event;
 pub mod state;

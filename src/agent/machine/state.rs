@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::agent::machine::effect::{Digest, ModelCall, Purpose};
+use crate::agent::machine::digest::Digest;
+use crate::agent::machine::effect::{ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, Begun, CancelReason, Context, End, Limits, Question, Steered};
 use crate::domain::ids::{CallId, UserId};
 use crate::model::message::{Message, ToolCall, ToolResult, Usage};

@@ -14,7 +14,8 @@ mod texts;
 mod tools;
 pub(crate) mod world;
 
-use crate::agent::machine::effect::{Digest, Effect};
+use crate::agent::machine::digest::Digest;
+use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{
     Accepted, Answer, Begun, CancelReason, Context, Event, Limits, Question, Reply, Steered, ToolOutcome,
 };

@@ -1,7 +1,7 @@
 //! Row B11: a journal that does not replay to the same effects is noticed, told once, and then what is recorded counts.
 
 use super::{Script, answers, begun, crash, done, fails, says, system, wants};
-use crate::agent::machine::effect::Digest;
+use crate::agent::machine::digest::Digest;
 use crate::agent::machine::event::{End, Event, JournalMismatch, Reply};
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::{Replay, step};
