@@ -1,6 +1,7 @@
-//! The one thing that is done to a run without its machine: ending it when its journal cannot be read.
+//! The one thing that is done to a run without its machine: ending it when what it stands on is broken.
 //!
-//! Nothing can be folded then, so nothing can be derived. The run is over, its sender is told, its lane goes on.
+//! Its journal or something that it refers to cannot be read, or its code panics even at its own end: then nothing can be
+//! derived any more. The run is over, its sender is told, its lane goes on.
 
 use std::panic::AssertUnwindSafe;
 
@@ -79,7 +80,7 @@ pub async fn change_queued(
     }
 }
 
-/// Ends a run that could not be driven because something that it refers to is damaged.
+/// Ends a run that could not be driven: something that it refers to is damaged, or its code panicked at its own end.
 pub struct WriteOff {
     /// Run and session.
     pub key: RunKey,
