@@ -80,7 +80,7 @@ where
         Err(error) => {
             console.await_answer(was_busy);
             console.note(&format!(
-                "Not sent: {error}.\nYour line is below again: Enter retries, Ctrl-C drops it. `hob doctor` looks for the cause."
+                "Not sent: {error}.\nYour line is below again: Enter retries, Ctrl-C drops it. The log in the data directory has the details."
             ));
             line
         }
