@@ -19,7 +19,7 @@ use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use hob::domain::rng::{Rng, SystemRng};
 use hob::model::catalog::Catalog;
 use hob::model::error::ModelError;
-use hob::model::message::{Completion, StopReason, Usage};
+use hob::model::message::{Completion, Usage};
 use hob::model::provider::{Provider, Request, Sink};
 use hob::policy::access::AccessList;
 use hob::router::command::Mode;
@@ -46,8 +46,8 @@ impl Provider for Instantly {
     }
 
     async fn complete(&self, _request: &Request, _sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let usage = Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 0 };
-        Ok(Completion { text: "Here you are.".to_owned(), calls: Vec::new(), usage, stop: StopReason::End })
+        let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
+        Ok(Completion { usage, ..Completion::said("Here you are.", Vec::new()) })
     }
 }
 

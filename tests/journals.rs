@@ -20,7 +20,7 @@ use hob::domain::inbound::{ChannelKind, Conversation};
 use hob::domain::outgoing::Destination;
 use hob::domain::principal::{Principal, Role, Trust};
 use hob::model::error::ErrorClass;
-use hob::model::message::{Completion, StopReason, ToolCall, Usage};
+use hob::model::message::{Completion, ToolCall, Usage};
 use hob::store::journal::EventRow;
 use jiff::Timestamp;
 
@@ -172,12 +172,8 @@ fn wants(text: &str, names: &[&str]) -> Event {
         name: (*name).to_owned(),
         arguments: "{\"path\":\"list.txt\"}".to_owned(),
     };
-    Event::ModelAnswered(Completion {
-        text: text.to_owned(),
-        calls: names.iter().map(call).collect(),
-        usage: Usage { input_tokens: 1_000, output_tokens: 20, cached_tokens: 900 },
-        stop: StopReason::End,
-    })
+    let usage = Usage { input_tokens: 1_000, output_tokens: 20, cached_tokens: 900, ..Usage::default() };
+    Event::ModelAnswered(Completion { usage, ..Completion::said(text, names.iter().map(call).collect()) })
 }
 
 fn fails(class: ErrorClass, retry_after_ms: Option<u64>) -> Event {

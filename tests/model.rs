@@ -14,7 +14,7 @@ use hob::model::discover::{Source, discover};
 use hob::model::error::{ErrorClass, ModelError};
 use hob::model::message::{Completion, Message, StopReason, ToolCall, ToolResult, Usage};
 use hob::model::openai::{Deadlines, OpenAi, OpenAiSettings};
-use hob::model::provider::{NoSink, Provider, Request, Sink, ToolSchema};
+use hob::model::provider::{NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
 use proptest::prelude::*;
 use serde_json::json;
 use support::fake_model::{FakeModel, Gate, Reply, Script};
@@ -64,8 +64,10 @@ fn asking(text: &str) -> Request {
     };
     Request {
         system: "Be brief.".to_owned(),
-        messages: vec![Message::User { text: text.to_owned() }],
+        messages: vec![Message::user(text)],
+        stable: 0,
         tools: vec![tool("current_time"), tool("recall")],
+        tool_choice: ToolChoice::Auto,
     }
 }
 
@@ -87,10 +89,10 @@ async fn a_reply_is_streamed_and_answered_whole() {
     let shown = Shown::default();
     let provider = provider_at(&format!("{}/", fake.base_url()));
     let completion = provider.complete(&asking("Hi"), &shown).await.unwrap();
-    assert_eq!(completion.text, "Hello, dear world.");
-    assert_eq!(shown.text(), completion.text);
+    assert_eq!(completion.text(), "Hello, dear world.");
+    assert_eq!(shown.text(), completion.text());
     assert_eq!(completion.stop, StopReason::End);
-    assert_eq!(completion.usage, Usage { input_tokens: 11, output_tokens: 7, cached_tokens: 3 });
+    assert_eq!(completion.usage, Usage { input_tokens: 11, output_tokens: 7, cached_tokens: 3, ..Usage::default() });
     assert_eq!(provider.label(), "test/fake");
     insta::assert_snapshot!(fake.requests()[0].body, @r#"{"messages":[{"content":"Be brief.","role":"system"},{"content":"Hi","role":"user"}],"model":"fake","stream":true,"stream_options":{"include_usage":true},"tools":[{"function":{"description":"Looks.","name":"current_time","parameters":{"properties":{},"type":"object"}},"type":"function"},{"function":{"description":"Looks.","name":"recall","parameters":{"properties":{},"type":"object"}},"type":"function"}]}"#);
 }
@@ -109,7 +111,7 @@ async fn text_comes_while_it_is_written() {
     assert_eq!(shown.text(), "Hello");
     gate.open();
     let completion = task.await.unwrap().unwrap();
-    assert_eq!((completion.text.as_str(), completion.stop), ("Hello there", StopReason::MaxTokens));
+    assert_eq!((&*completion.text(), completion.stop), ("Hello there", StopReason::MaxTokens));
 }
 
 #[tokio::test]
@@ -119,9 +121,9 @@ async fn pieces_of_any_length_make_the_same_reply() {
         let script = script.fragment(0, Some("a"), Some("recall"), "{\"query\":\"Kö").fragment(0, None, None, "ln\"}");
         let (outcome, shown) = heard(script.finish("tool_calls").in_pieces(len)).await;
         let completion = outcome.unwrap();
-        assert_eq!(completion.text, "Grüße aus Köln und 東京 🎉");
-        assert_eq!(shown, completion.text);
-        assert_eq!(completion.calls[0].arguments, "{\"query\":\"Köln\"}");
+        assert_eq!(completion.text(), "Grüße aus Köln und 東京 🎉");
+        assert_eq!(shown, completion.text());
+        assert_eq!(completion.calls().next().unwrap().arguments, "{\"query\":\"Köln\"}");
     }
 }
 
@@ -129,7 +131,7 @@ async fn pieces_of_any_length_make_the_same_reply() {
 async fn parallel_calls_are_understood() {
     let calls = [("recall", "{\"query\":\"x\"}"), ("current_time", ""), ("recall", "{}")];
     let completion = heard(Reply::calls(&calls)).await.0.unwrap();
-    let seen: Vec<_> = completion.calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
+    let seen: Vec<_> = completion.calls().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
     assert_eq!(seen, [("recall", "{\"query\":\"x\"}"), ("current_time", "{}"), ("recall", "{}")]);
     assert_eq!(completion.stop, StopReason::End);
 }
@@ -141,13 +143,13 @@ async fn servers_without_usage_work() {
     let provider = provider_at(&fake.base_url());
     for _ in 0..2 {
         let completion = provider.complete(&asking("Hi"), &NoSink).await.unwrap();
-        assert_eq!((completion.text.as_str(), completion.usage), ("ok", Usage::default()));
+        assert_eq!((&*completion.text(), completion.usage), ("ok", Usage::default()));
     }
     assert_eq!(fake.requests().len(), 2);
     let fake = FakeModel::start().await;
     fake.never_tell_usage().reply(Reply::text("ok"));
     let completion = provider_at(&fake.base_url()).complete(&asking("Hi"), &NoSink).await.unwrap();
-    assert_eq!((completion.text.as_str(), completion.usage), ("ok", Usage::default()));
+    assert_eq!((&*completion.text(), completion.usage), ("ok", Usage::default()));
 }
 
 #[tokio::test]
@@ -209,7 +211,7 @@ async fn a_reply_that_breaks_after_its_end_counts() {
     let end = br#"data: {"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}"#;
     let script = Script::default().raw(end).raw(b"\n\n");
     for script in [script.clone().cut(), script.clone().raw(b"data: {nonsense\n\n"), script] {
-        assert_eq!(heard(script).await.0.unwrap().text, "ok");
+        assert_eq!(heard(script).await.0.unwrap().text(), "ok");
     }
 }
 
@@ -303,7 +305,7 @@ async fn an_ollama_that_answers_is_taken() {
     let found = discover(None, &at(fake.address().to_owned()), &nowhere).await.unwrap();
     assert_eq!((found.source, found.label.as_str()), (Source::Ollama, "ollama/llama3.2:latest"));
     let provider = found.provider(deadlines()).unwrap();
-    assert_eq!(provider.complete(&asking("Hi"), &NoSink).await.unwrap().text, "ok");
+    assert_eq!(provider.complete(&asking("Hi"), &NoSink).await.unwrap().text(), "ok");
     assert_eq!(fake.requests()[0].authorization, None);
 }
 
@@ -358,9 +360,8 @@ fn any_message() -> impl Strategy<Value = Message> {
     let id = prop_oneof![Just("0.0"), Just("0.1"), Just("1.0")].prop_map(|id| CallId(id.to_owned()));
     let call = (id.clone(), ".{0,3}", ".{0,3}").prop_map(|(id, name, arguments)| ToolCall { id, name, arguments });
     prop_oneof![
-        text.clone().prop_map(|text| Message::User { text }),
-        (text.clone(), proptest::collection::vec(call, 0..3))
-            .prop_map(|(text, calls)| Message::Assistant { text, calls }),
+        text.clone().prop_map(Message::user),
+        (text.clone(), proptest::collection::vec(call, 0..3)).prop_map(|(text, calls)| Message::assistant(text, calls)),
         (id, text).prop_map(|(call, text)| {
             Message::Tool(ToolResult { call, name: "x".to_owned(), text, is_error: false })
         }),
@@ -377,7 +378,7 @@ proptest! {
             fake.reply(Reply::text("ok"));
             let request = Request { messages, ..asking("") };
             let outcome = provider_at(&fake.base_url()).complete(&request, &NoSink).await;
-            prop_assert_eq!(outcome.map(|completion| completion.text), Ok("ok".to_owned()));
+            prop_assert_eq!(outcome.map(|completion| completion.text().into_owned()), Ok("ok".to_owned()));
             prop_assert_eq!(fake.refused(), Vec::<String>::new());
             Ok(())
         })?;

@@ -250,10 +250,10 @@ async fn write_message(
     message: &Message,
     author: Option<UserId>,
 ) -> Result<(), StoreError> {
-    let (role, text) = match message {
-        Message::User { text } => ("user", text),
-        Message::Assistant { text, .. } => ("assistant", text),
-        Message::Tool(result) => ("tool", &result.text),
+    let role = match message {
+        Message::User { .. } => "user",
+        Message::Assistant { .. } => "assistant",
+        Message::Tool(_) => "tool",
     };
     let body = serde_json::to_string(message).map_err(|error| StoreError::Database(error.to_string()))?;
     let new = messages::NewMessage {
@@ -262,7 +262,7 @@ async fn write_message(
         role,
         user: author,
         body: &body,
-        text,
+        text: &message.text(),
         at: millis(target.at),
     };
     messages::append(tx, &new).await

@@ -8,7 +8,7 @@ use crate::agent::machine::effect::Purpose;
 use crate::agent::machine::texts;
 use crate::domain::principal::Principal;
 use crate::model::message::Message;
-use crate::model::provider::{Request, ToolSchema};
+use crate::model::provider::{Request, ToolChoice, ToolSchema};
 use crate::store::facts::FactRow;
 
 /// The scheme of the system prompt's digest (row B11).
@@ -101,16 +101,17 @@ impl Material {
     #[must_use]
     pub fn request(&self, transcript: &[Message], purpose: Purpose) -> Request {
         let mut messages = self.history.clone();
-        messages.push(Message::User { text: format!("<context>\n{}\n</context>", self.tail) });
+        let stable = messages.len();
+        messages.push(Message::user(format!("<context>\n{}\n</context>", self.tail)));
         messages.extend(transcript.iter().cloned());
         let last_word = match purpose {
             Purpose::Work => None,
             Purpose::WrapUpTime => Some(texts::WRAP_UP_TIME),
             Purpose::WrapUpIterations => Some(texts::WRAP_UP_ITERATIONS),
         };
-        messages.extend(last_word.map(|text| Message::User { text: text.to_owned() }));
-        let tools = if purpose == Purpose::Work { self.tools.clone() } else { Vec::new() };
-        Request { system: self.system.clone(), messages, tools }
+        messages.extend(last_word.map(Message::user));
+        let tool_choice = if purpose == Purpose::Work { ToolChoice::Auto } else { ToolChoice::None };
+        Request { system: self.system.clone(), messages, stable, tools: self.tools.clone(), tool_choice }
     }
 
     /// Its size, for estimates.
@@ -124,13 +125,7 @@ impl Material {
 }
 
 fn size(message: &Message) -> usize {
-    match message {
-        Message::User { text } => text.len(),
-        Message::Assistant { text, calls } => {
-            text.len() + calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
-        }
-        Message::Tool(result) => result.text.len(),
-    }
+    message.text().len() + message.calls().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
 }
 
 #[cfg(test)]

@@ -66,13 +66,15 @@ fn turns(history: &[Message]) -> Vec<Turn> {
     let mut turns = Vec::new();
     for (position, message) in history.iter().enumerate() {
         match message {
-            Message::User { text } if !blank(text) => add_user(&mut turns, text),
+            Message::User { .. } if !blank(&message.text()) => add_user(&mut turns, &message.text()),
             Message::User { .. } if Some(position) == last_user => add_user(&mut turns, EMPTY_MESSAGE),
             Message::User { .. } => {}
-            Message::Assistant { text, calls } if !blank(text) || !calls.is_empty() => {
-                add_assistant(&mut turns, text, calls);
+            Message::Assistant { .. } => {
+                let calls: Vec<ToolCall> = message.calls().cloned().collect();
+                if !blank(&message.text()) || !calls.is_empty() {
+                    add_assistant(&mut turns, &message.text(), &calls);
+                }
             }
-            Message::Assistant { .. } => {}
             Message::Tool(result) => add_result(&mut turns, result),
         }
     }
@@ -116,7 +118,7 @@ fn add_result(turns: &mut [Turn], result: &ToolResult) {
 /// A turn as messages: the results follow the calls in their order.
 fn messages(turn: Turn) -> Vec<Message> {
     let (text, answered) = match turn {
-        Turn::User(text) => return vec![Message::User { text }],
+        Turn::User(text) => return vec![Message::user(text)],
         Turn::Assistant { text, calls } => (text, calls),
     };
     let text = if blank(&text) { String::new() } else { text };
@@ -127,7 +129,7 @@ fn messages(turn: Turn) -> Vec<Message> {
             (call, Message::Tool(result))
         })
         .unzip();
-    let mut messages = vec![Message::Assistant { text, calls }];
+    let mut messages = vec![Message::assistant(text, calls)];
     messages.extend(results);
     messages
 }

@@ -1,4 +1,9 @@
 //! What is said between Hob and a model, in Hob's own words. This encoding is stored: change it only by adding.
+//!
+//! Never: a provider's words. What only one provider understands is [`Sealed`].
+//! Start at [`Message`]; the stored shapes are at the end of the file.
+
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,44 +33,195 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// One message of a history.
+/// A picture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "role", rename_all = "snake_case")]
-pub enum Message {
-    /// Said by a person, or by Hob in the person's place.
-    User {
+pub struct Image {
+    /// What it is.
+    pub media_type: MediaType,
+    /// The file, in standard Base64.
+    pub base64: String,
+}
+
+/// The kinds of pictures that every provider takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MediaType {
+    /// JPEG.
+    #[serde(rename = "image/jpeg")]
+    Jpeg,
+    /// PNG.
+    #[serde(rename = "image/png")]
+    Png,
+    /// GIF.
+    #[serde(rename = "image/gif")]
+    Gif,
+    /// WebP.
+    #[serde(rename = "image/webp")]
+    WebP,
+}
+
+impl MediaType {
+    /// Its registered name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Jpeg => "image/jpeg",
+            Self::Png => "image/png",
+            Self::Gif => "image/gif",
+            Self::WebP => "image/webp",
+        }
+    }
+}
+
+/// What a provider wants back as it sent it: thinking and its signatures (row E12). It belongs before the part that
+/// follows it, is read by nobody but the dialect that made it, shown to nobody, and sent to no other model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// The label of the model that made it.
+    pub model: String,
+    /// The dialect's name for it.
+    pub kind: String,
+    /// Its bytes.
+    pub data: String,
+}
+
+/// A piece of what a person says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum UserPart {
+    /// Words.
+    Text {
         /// The words.
         text: String,
     },
+    /// A picture.
+    Image(Image),
+}
+
+/// A piece of what a model says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum ReplyPart {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A wish to call a tool.
+    Call(ToolCall),
+    /// What only its maker understands.
+    Sealed(Sealed),
+}
+
+impl UserPart {
+    /// Words.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+impl ReplyPart {
+    /// Words.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+}
+
+/// One message of a history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "stored::Message", into = "stored::Message")]
+pub enum Message {
+    /// Said by a person, or by Hob in the person's place.
+    User {
+        /// In order.
+        parts: Vec<UserPart>,
+    },
     /// Said by the model.
     Assistant {
-        /// The words; may be empty when there are calls.
-        text: String,
-        /// The calls it wants made.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        calls: Vec<ToolCall>,
+        /// In order.
+        parts: Vec<ReplyPart>,
     },
     /// The result of one call.
     Tool(ToolResult),
 }
 
+impl Message {
+    /// A person's words.
+    #[must_use]
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { parts: vec![UserPart::text(text)] }
+    }
+
+    /// A model's words and calls.
+    #[must_use]
+    pub fn assistant(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
+        Self::Assistant { parts: reply_parts(text.into(), calls) }
+    }
+
+    /// The words in it.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::User { parts } => joined(parts.iter().filter_map(|part| match part {
+                UserPart::Text { text } => Some(text.as_str()),
+                UserPart::Image(_) => None,
+            })),
+            Self::Assistant { parts } => reply_text(parts),
+            Self::Tool(result) => Cow::Borrowed(&result.text),
+        }
+    }
+
+    /// The calls in it.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let parts = match self {
+            Self::Assistant { parts } => parts.as_slice(),
+            Self::User { .. } | Self::Tool(_) => &[],
+        };
+        reply_calls(parts)
+    }
+}
+
 /// Tokens of one call, as the provider counted them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read.
+    /// Tokens read, from the cache or not.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Tokens written, thinking included.
     pub output_tokens: u64,
     /// Of those read, how many came from the provider's cache.
     #[serde(default)]
     pub cached_tokens: u64,
+    /// Of those read, how many were written to the provider's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Of those written, how many were thinking.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Usage {
+    /// Adds another call's tokens; a provider's absurd number stays a number.
+    pub fn add(&mut self, other: Self) {
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cached_tokens = self.cached_tokens.saturating_add(other.cached_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+    }
 }
 
 /// Why the model stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It was done, or wants tools.
+    #[default]
     End,
     /// Cut off by the output limit.
     MaxTokens,
@@ -74,14 +230,205 @@ pub enum StopReason {
 }
 
 /// A whole reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "stored::Completion", into = "stored::Completion")]
 pub struct Completion {
-    /// The words, without reasoning.
-    pub text: String,
-    /// The calls, in the model's order; their ids are the provider's, not yet unique.
-    pub calls: Vec<ToolCall>,
+    /// What was said, in order; the calls' ids are the provider's, not yet unique.
+    pub parts: Vec<ReplyPart>,
     /// What it cost.
     pub usage: Usage,
     /// Why it ended.
     pub stop: StopReason,
+    /// How long it took, from sending to the end, in milliseconds.
+    pub latency_ms: u64,
+}
+
+impl Completion {
+    /// Words and calls, ended regularly.
+    #[must_use]
+    pub fn said(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
+        Self { parts: reply_parts(text.into(), calls), ..Self::default() }
+    }
+
+    /// The words, without reasoning.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        reply_text(&self.parts)
+    }
+
+    /// The calls, in the model's order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        reply_calls(&self.parts)
+    }
+}
+
+fn reply_parts(text: String, calls: Vec<ToolCall>) -> Vec<ReplyPart> {
+    let words = (!text.is_empty()).then_some(ReplyPart::Text { text });
+    words.into_iter().chain(calls.into_iter().map(ReplyPart::Call)).collect()
+}
+
+/// The words in parts of a reply.
+#[must_use]
+pub fn reply_text(parts: &[ReplyPart]) -> Cow<'_, str> {
+    joined(parts.iter().filter_map(|part| match part {
+        ReplyPart::Text { text } => Some(text.as_str()),
+        ReplyPart::Call(_) | ReplyPart::Sealed(_) => None,
+    }))
+}
+
+/// The calls in parts of a reply.
+pub fn reply_calls(parts: &[ReplyPart]) -> impl Iterator<Item = &ToolCall> {
+    parts.iter().filter_map(|part| match part {
+        ReplyPart::Call(call) => Some(call),
+        ReplyPart::Text { .. } | ReplyPart::Sealed(_) => None,
+    })
+}
+
+fn joined<'a>(mut texts: impl Iterator<Item = &'a str>) -> Cow<'a, str> {
+    let Some(first) = texts.next() else {
+        return Cow::Borrowed("");
+    };
+    texts.fold(Cow::Borrowed(first), |all, text| Cow::Owned(all.into_owned() + text))
+}
+
+/// The shapes in the database: words and calls are fields of their own, as they were in the first version; `parts`
+/// stands for both where they do not say it all.
+mod stored {
+    use serde::{Deserialize, Serialize};
+
+    use super::{ReplyPart, StopReason, ToolCall, ToolResult, Usage, UserPart, reply_calls, reply_parts, reply_text};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(tag = "role", rename_all = "snake_case")]
+    pub(super) enum Message {
+        User {
+            text: String,
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            parts: Vec<UserPart>,
+        },
+        Assistant {
+            text: String,
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            calls: Vec<ToolCall>,
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            parts: Vec<ReplyPart>,
+        },
+        Tool(ToolResult),
+    }
+
+    impl From<Message> for super::Message {
+        fn from(stored: Message) -> Self {
+            match stored {
+                Message::User { text, parts } if parts.is_empty() => Self::user(text),
+                Message::User { parts, .. } => Self::User { parts },
+                Message::Assistant { text, calls, parts } if parts.is_empty() => Self::assistant(text, calls),
+                Message::Assistant { parts, .. } => Self::Assistant { parts },
+                Message::Tool(result) => Self::Tool(result),
+            }
+        }
+    }
+
+    impl From<super::Message> for Message {
+        fn from(message: super::Message) -> Self {
+            match message {
+                super::Message::User { parts } => match <[UserPart; 1]>::try_from(parts) {
+                    Ok([UserPart::Text { text }]) => Self::User { text, parts: Vec::new() },
+                    Ok(image) => Self::User { text: String::new(), parts: image.into() },
+                    Err(parts) => Self::User { text: String::new(), parts },
+                },
+                super::Message::Assistant { parts } => {
+                    let (text, calls, parts) = fields(parts);
+                    Self::Assistant { text, calls, parts }
+                }
+                super::Message::Tool(result) => Self::Tool(result),
+            }
+        }
+    }
+
+    #[derive(Serialize, Deserialize)]
+    pub(super) struct Completion {
+        text: String,
+        calls: Vec<ToolCall>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<ReplyPart>,
+        usage: Usage,
+        stop: StopReason,
+        #[serde(default)]
+        latency_ms: u64,
+    }
+
+    impl From<Completion> for super::Completion {
+        fn from(stored: Completion) -> Self {
+            let Completion { text, calls, parts, usage, stop, latency_ms } = stored;
+            let parts = if parts.is_empty() { reply_parts(text, calls) } else { parts };
+            Self { parts, usage, stop, latency_ms }
+        }
+    }
+
+    impl From<super::Completion> for Completion {
+        fn from(completion: super::Completion) -> Self {
+            let super::Completion { parts, usage, stop, latency_ms } = completion;
+            let (text, calls, parts) = fields(parts);
+            Self { text, calls, parts, usage, stop, latency_ms }
+        }
+    }
+
+    /// Words and calls, if they are all there is and in this order; else the parts.
+    fn fields(parts: Vec<ReplyPart>) -> (String, Vec<ToolCall>, Vec<ReplyPart>) {
+        let text = reply_text(&parts).into_owned();
+        let calls: Vec<ToolCall> = reply_calls(&parts).cloned().collect();
+        if reply_parts(text.clone(), calls.clone()) == parts {
+            (text, calls, Vec::new())
+        } else {
+            (String::new(), Vec::new(), parts)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call() -> ToolCall {
+        ToolCall { id: CallId("1.0".to_owned()), name: "look".to_owned(), arguments: "{}".to_owned() }
+    }
+
+    fn sealed() -> ReplyPart {
+        ReplyPart::Sealed(Sealed { model: "a/b".to_owned(), kind: "thinking".to_owned(), data: "{ }".to_owned() })
+    }
+
+    #[test]
+    fn words_and_calls_are_stored_as_ever() {
+        let table = [
+            (Message::user("hi"), r#"{"role":"user","text":"hi"}"#),
+            (Message::assistant("ho", Vec::new()), r#"{"role":"assistant","text":"ho"}"#),
+            (
+                Message::assistant("", vec![call()]),
+                r#"{"role":"assistant","text":"","calls":[{"id":"1.0","name":"look","arguments":"{}"}]}"#,
+            ),
+        ];
+        for (message, stored) in table {
+            assert_eq!(serde_json::to_string(&message).unwrap(), stored);
+            assert_eq!(serde_json::from_str::<Message>(stored).unwrap(), message);
+        }
+    }
+
+    #[test]
+    fn parts_come_back_in_their_order() {
+        let image = UserPart::Image(Image { media_type: MediaType::Png, base64: "AA==".to_owned() });
+        let table = [
+            Message::User { parts: vec![image.clone()] },
+            Message::User { parts: vec![UserPart::text("a"), image, UserPart::text("b")] },
+            Message::Assistant { parts: vec![sealed(), ReplyPart::text("a"), sealed(), ReplyPart::Call(call())] },
+            Message::Assistant { parts: vec![ReplyPart::Call(call()), ReplyPart::text("a")] },
+        ];
+        for message in table {
+            let stored = serde_json::to_string(&message).unwrap();
+            assert_eq!(serde_json::from_str::<Message>(&stored).unwrap(), message, "{stored}");
+        }
+        let completion = Completion { parts: vec![sealed(), ReplyPart::text("a")], ..Completion::default() };
+        let stored = serde_json::to_string(&completion).unwrap();
+        assert_eq!(serde_json::from_str::<Completion>(&stored).unwrap(), completion, "{stored}");
+        assert_eq!(completion.text(), "a");
+    }
 }

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::CallId;
 use crate::model::error::{ErrorClass, ModelError};
-use crate::model::message::{Completion, Message, StopReason, ToolCall, ToolResult, Usage};
+use crate::model::message::{Completion, Message, ToolCall, ToolResult};
 use crate::model::offline::fact::Fact;
 use crate::model::offline::intent::{Intent, Language, Scope};
 use crate::model::offline::words::Words;
-use crate::model::provider::{Provider, Request, Sink};
+use crate::model::provider::{Provider, Request, Sink, ToolChoice};
 
 mod fact;
 mod intent;
@@ -86,17 +86,17 @@ impl Provider for Offline {
             sink.delta(word);
             tokio::task::yield_now().await;
         }
-        Ok(Completion { text, calls, usage: Usage::default(), stop: StopReason::End })
+        Ok(Completion::said(text, calls))
     }
 }
 
 /// Answers the last message of the history.
 fn answer(request: &Request) -> Result<Answer, ModelError> {
     let asked = request.messages.iter().rev().find_map(|message| match message {
-        Message::User { text } => Some(text.as_str()),
+        Message::User { .. } => Some(message.text()),
         Message::Assistant { .. } | Message::Tool(_) => None,
     });
-    let (intent, language) = intent::parse(asked.unwrap_or_default());
+    let (intent, language) = intent::parse(&asked.unwrap_or_default());
     let words = Words(language);
     if let Some(Message::Tool(_)) = request.messages.last() {
         return Ok(Answer::Say(from_results(&request.messages, language)));
@@ -111,7 +111,8 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
         Intent::Nothing => return Ok(Answer::Say(words.nothing())),
         Intent::Unknown => return Ok(Answer::Say(words.unknown())),
     };
-    if request.tools.iter().any(|offered| offered.name == tool.name()) {
+    let may_call = request.tool_choice != ToolChoice::None;
+    if may_call && request.tools.iter().any(|offered| offered.name == tool.name()) {
         Ok(Answer::Call(tool, arguments))
     } else {
         Ok(Answer::Say(words.not_on_offer(tool)))
@@ -121,12 +122,12 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
 /// Tells what came of the calls at the history's end.
 fn from_results(history: &[Message], language: Language) -> String {
     let first = history.iter().rposition(|message| !matches!(message, Message::Tool(_))).map_or(0, |before| before + 1);
-    let calls = match first.checked_sub(1).and_then(|before| history.get(before)) {
-        Some(Message::Assistant { calls, .. }) => calls.as_slice(),
-        Some(Message::User { .. } | Message::Tool(_)) | None => &[],
-    };
+    let asking = first.checked_sub(1).and_then(|before| history.get(before));
+    let calls: Vec<&ToolCall> = asking.into_iter().flat_map(Message::calls).collect();
     let told = history.iter().skip(first).filter_map(|message| match message {
-        Message::Tool(result) => Some(from_result(result, calls.iter().find(|call| call.id == result.call), language)),
+        Message::Tool(result) => {
+            Some(from_result(result, calls.iter().find(|call| call.id == result.call).copied(), language))
+        }
         Message::User { .. } | Message::Assistant { .. } => None,
     });
     told.collect::<Vec<_>>().join("\n\n")

@@ -25,8 +25,30 @@ pub struct Request {
     pub system: String,
     /// The history, oldest first, ending in a user message or tool results.
     pub messages: Vec<Message>,
-    /// The tools on offer, sorted by name; none means none may be called.
+    /// How many of the messages stand like this in the conversation's next request too: a cache may keep them.
+    pub stable: usize,
+    /// The tools on offer, sorted by name.
     pub tools: Vec<ToolSchema>,
+    /// Which of them may or must be called.
+    pub tool_choice: ToolChoice,
+}
+
+/// Which tools the model may or must call (row B3). Where a provider has no such switch, it is left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// As it sees fit.
+    #[default]
+    Auto,
+    /// None: it is to speak. The tools stay in the request, so that a cached prefix stays one.
+    None,
+    /// At least one, whichever.
+    Any,
+    /// This one.
+    Tool {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// Takes the reply's text while it is written.

@@ -244,9 +244,11 @@ async fn history(tx: &mut Tx, told: &[Told]) -> Vec<String> {
         match serde_json::from_str(&body).unwrap() {
             Message::Tool(result) if open.first() == Some(&result.call.0) => drop(open.remove(0)),
             Message::Tool(result) => wrong.push(format!("session {session}: a result without its call: {result:?}")),
-            Message::User { text } if open.is_empty() => texts.entry(run).or_default().push(text),
-            Message::Assistant { calls, .. } if open.is_empty() => {
-                open = calls.into_iter().map(|call| call.id.0).collect()
+            said @ Message::User { .. } if open.is_empty() => {
+                texts.entry(run).or_default().push(said.text().into_owned());
+            }
+            said @ Message::Assistant { .. } if open.is_empty() => {
+                open = said.calls().map(|call| call.id.0.clone()).collect();
             }
             other => wrong.push(format!("session {session}: {other:?} while {open:?} have no result")),
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hob::domain::ids::CallId;
 use hob::model::error::{ErrorClass, ModelError};
-use hob::model::message::{Completion, Message, StopReason, ToolCall, Usage};
-use hob::model::provider::{Provider, Request, Sink};
+use hob::model::message::{Completion, Message, ToolCall, Usage};
+use hob::model::provider::{Provider, Request, Sink, ToolChoice};
 use tokio::time::sleep;
 
 use crate::world::World;
@@ -35,7 +35,8 @@ impl Provider for Model {
         }
         sink.delta("…");
         let completion = self.follow(request);
-        match completion.calls.first().map(|call| call.name.as_str()) {
+        let wanted = completion.calls().next().map(|call| call.name.clone());
+        match wanted.as_deref() {
             Some("stall") => std::future::pending().await,
             Some("boom") => panic!("simulated: the model panics"),
             Some(_) | None => Ok(completion),
@@ -73,8 +74,7 @@ impl Model {
         let (steps, done) = match task {
             None => (Vec::new(), 0),
             Some(at) => {
-                let acted =
-                    |message: &&Message| matches!(message, Message::Assistant { calls, .. } if !calls.is_empty());
+                let acted = |message: &&Message| message.calls().next().is_some();
                 let done = request.messages.iter().skip(at).filter(acted).count();
                 (request.messages.get(at).and_then(script).unwrap_or_default(), done)
             }
@@ -85,7 +85,7 @@ impl Model {
         }
         match steps.get(done) {
             Some(step) if step == "hush" => completion("NO_REPLY", Vec::new()),
-            Some(step) if !(request.tools.is_empty() || odd && world.chance(30)) => {
+            Some(step) if !(request.tool_choice == ToolChoice::None || odd && world.chance(30)) => {
                 let calls = step.split('+').enumerate().map(|(index, name)| self.call(index, name)).collect();
                 completion("", calls)
             }
@@ -108,14 +108,15 @@ impl Model {
 
 /// The steps that a message asks for: `m7 do look+append ask`.
 fn script(message: &Message) -> Option<Vec<String>> {
-    let Message::User { text } = message else {
+    if !matches!(message, Message::User { .. }) {
         return None;
-    };
+    }
+    let text = message.text();
     let (_, steps) = text.split_once(" do ")?;
     Some(steps.split_whitespace().map(str::to_owned).collect())
 }
 
 fn completion(text: &str, calls: Vec<ToolCall>) -> Completion {
-    let usage = Usage { input_tokens: 100, output_tokens: 10, cached_tokens: 0 };
-    Completion { text: text.to_owned(), calls, usage, stop: StopReason::End }
+    let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
+    Completion { usage, ..Completion::said(text, calls) }
 }

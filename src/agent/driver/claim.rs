@@ -8,7 +8,7 @@ use crate::agent::machine::state::State;
 use crate::agent::prompt::{FACTS_MAX, Material, one_line};
 use crate::agent::write_off::load_or_write_off;
 use crate::domain::ids::{SessionId, UserId};
-use crate::model::message::Message;
+use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
@@ -128,14 +128,15 @@ impl History {
         };
         let others_run = row.run_user != self.reader;
         match message {
-            Message::User { text } => match row.author {
-                Some(author) if row.user != Some(self.reader) => {
-                    Some(Message::User { text: format!("[{}] {text}", one_line(&author)) })
+            Message::User { mut parts } => {
+                if let Some(author) = row.author.filter(|_| row.user != Some(self.reader)) {
+                    parts.insert(0, UserPart::text(format!("[{}] ", one_line(&author))));
                 }
-                Some(_) | None => Some(Message::User { text }),
-            },
-            Message::Assistant { text, .. } if others_run => {
-                (!text.trim().is_empty()).then_some(Message::Assistant { text, calls: Vec::new() })
+                Some(Message::User { parts })
+            }
+            Message::Assistant { .. } if others_run => {
+                let text = message.text();
+                (!text.trim().is_empty()).then(|| Message::assistant(text, Vec::new()))
             }
             Message::Tool(_) if others_run => None,
             Message::Assistant { .. } | Message::Tool(_) => Some(message),

@@ -56,7 +56,7 @@ pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
             Reply::Answer { text } | Reply::Notice { text } => text.clone(),
             Reply::Silence => texts::SILENCE.to_owned(),
         };
-        run.transcript.push(Message::Assistant { text, calls: Vec::new() });
+        run.transcript.push(Message::assistant(text, Vec::new()));
         run.phase = Phase::Replied;
     }
     Vec::new()

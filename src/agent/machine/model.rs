@@ -7,7 +7,7 @@ use crate::agent::machine::state::{Active, Batch, Phase};
 use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
-use crate::model::message::{Completion, Message, StopReason, ToolCall};
+use crate::model::message::{Completion, Message, ReplyPart, StopReason};
 
 /// The longest wait that a provider may ask for (row A7).
 const RETRY_AFTER_MAX_MS: u64 = 60_000;
@@ -20,22 +20,22 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
         return vec![Effect::Ignored { why: "no model was asked" }];
     };
     let purpose = call.purpose;
-    run.usage.input_tokens += completion.usage.input_tokens;
-    run.usage.output_tokens += completion.usage.output_tokens;
-    run.usage.cached_tokens += completion.usage.cached_tokens;
-    if completion.text.trim().is_empty() && (completion.calls.is_empty() || purpose != Purpose::Work) {
+    run.usage.add(completion.usage);
+    let wants_tools = purpose == Purpose::Work && completion.calls().next().is_some();
+    let text = completion.text();
+    if text.trim().is_empty() && !wants_tools {
         return on_failed(run, ErrorClass::Malformed, texts::EMPTY_REPLY, None);
     }
     run.crashes = 0;
     run.cycles += 1;
-    if purpose == Purpose::Work && !completion.calls.is_empty() {
+    if wants_tools {
         return act(run, completion);
     }
     if !run.steering.is_empty() {
-        run.transcript.push(Message::Assistant { text: completion.text.clone(), calls: Vec::new() });
+        run.transcript.push(Message::assistant(text, Vec::new()));
         return ending::go_on(run);
     }
-    let reply = match completion.text.trim() {
+    let reply = match text.trim() {
         "NO_REPLY" | "[SILENT]" => Reply::Silence,
         text => Reply::Answer { text: texts::answer(text, completion.stop == StopReason::MaxTokens) },
     };
@@ -45,14 +45,17 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
 /// The reply wants tools: its calls get ids that are unique in the run, whatever the provider sent.
 fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
     run.iterations += 1;
-    let calls: Vec<ToolCall> = completion
-        .calls
-        .iter()
-        .enumerate()
-        .map(|(index, call)| ToolCall { id: CallId::new(run.cycles, index), ..call.clone() })
-        .collect();
-    let effects = calls.iter().map(|call| Effect::RunTool { call: call.clone(), attempt: 1 }).collect();
-    run.phase = Phase::Acting(Batch::new(completion.text.clone(), calls));
+    let mut reply = completion.parts.clone();
+    let calls = reply.iter_mut().filter_map(|part| match part {
+        ReplyPart::Call(call) => Some(call),
+        ReplyPart::Text { .. } | ReplyPart::Sealed(_) => None,
+    });
+    for (index, call) in calls.enumerate() {
+        call.id = CallId::new(run.cycles, index);
+    }
+    let batch = Batch::new(reply);
+    let effects = batch.started().map(|(call, attempt)| Effect::RunTool { call: call.clone(), attempt }).collect();
+    run.phase = Phase::Acting(batch);
     effects
 }
 

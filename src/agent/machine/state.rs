@@ -8,7 +8,7 @@ use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, Begun, CancelReason, Context, End, Limits, Question, Steered};
 use crate::domain::ids::{CallId, UserId};
-use crate::model::message::{Message, ToolCall, ToolResult, Usage};
+use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, Usage, reply_calls};
 
 /// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
 pub const REQUEST_SCHEME: &str = "request1";
@@ -104,8 +104,8 @@ pub enum Paused {
 /// The tool calls of one reply (row D4: the model sees the results when all are settled).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
-    /// What the model said with them.
-    pub text: String,
+    /// The reply, whole; its calls carry the run's ids.
+    pub reply: Vec<ReplyPart>,
     /// The calls, in its order; never empty.
     pub calls: Vec<OpenCall>,
 }
@@ -144,10 +144,10 @@ pub enum Progress {
 impl Batch {
     /// The batch of a fresh reply: everything started.
     #[must_use]
-    pub fn new(text: String, calls: Vec<ToolCall>) -> Self {
-        let calls =
-            calls.into_iter().map(|call| OpenCall { call, progress: Progress::Started { attempt: 1 } }).collect();
-        Self { text, calls }
+    pub fn new(reply: Vec<ReplyPart>) -> Self {
+        let open = |call: &ToolCall| OpenCall { call: call.clone(), progress: Progress::Started { attempt: 1 } };
+        let calls = reply_calls(&reply).map(open).collect();
+        Self { reply, calls }
     }
 
     /// The calls that run.
@@ -189,8 +189,7 @@ impl Batch {
     /// The messages it becomes; what is not settled gets `unsettled` as its result, so that pairs are never halved.
     #[must_use]
     pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
-        let calls = self.calls.iter().map(|open| open.call.clone()).collect();
-        let mut messages = vec![Message::Assistant { text: self.text, calls }];
+        let mut messages = vec![Message::Assistant { parts: self.reply }];
         messages.extend(self.calls.into_iter().map(|open| match open.progress {
             Progress::Finished(result) => Message::Tool(result),
             Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => Message::Tool(ToolResult {
@@ -239,7 +238,7 @@ impl Transcript {
 
     /// Adds a person's words.
     pub fn push_from(&mut self, user: UserId, text: String) {
-        self.add(Message::User { text }, Some(user));
+        self.add(Message::user(text), Some(user));
     }
 
     fn add(&mut self, message: Message, author: Option<UserId>) {

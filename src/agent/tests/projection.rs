@@ -25,11 +25,11 @@ fn projected(state: &mut State, event: Event) -> Vec<String> {
 
 fn shown(row: &Row) -> String {
     match row {
-        Row::Message { message: Message::User { text }, author } => {
-            format!("history user {}: {text}", author.map_or(0, |user| user.0))
+        Row::Message { message: message @ Message::User { .. }, author } => {
+            format!("history user {}: {}", author.map_or(0, |user| user.0), message.text())
         }
-        Row::Message { message: Message::Assistant { text, calls }, .. } => {
-            format!("history hob: {text} +{} calls", calls.len())
+        Row::Message { message: message @ Message::Assistant { .. }, .. } => {
+            format!("history hob: {} +{} calls", message.text(), message.calls().count())
         }
         Row::Message { message: Message::Tool(result), .. } => format!("history tool {}", result.call),
         Row::ToolStarted { call, attempt } => format!("call {} #{attempt}", call.id),

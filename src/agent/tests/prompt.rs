@@ -7,7 +7,7 @@ use crate::agent::machine::effect::Purpose;
 use crate::agent::machine::tests::{ANNA, BEN, Script, done, principal, says, steers, wants};
 use crate::agent::prompt::{Material, PromptSettings};
 use crate::model::message::Message;
-use crate::model::provider::{Request, ToolSchema};
+use crate::model::provider::{Request, ToolChoice, ToolSchema};
 
 fn material(history: Vec<Message>, minute: i64) -> Material {
     let settings = PromptSettings { base: "You are Hob.".to_owned(), zone: TimeZone::UTC, history_messages_max: 40 };
@@ -43,10 +43,7 @@ fn turn(material: &Material) -> (Vec<Request>, Vec<Message>) {
 
 #[test]
 fn a_request_word_for_word() {
-    let history = vec![
-        Message::User { text: "good day".to_owned() },
-        Message::Assistant { text: "and to you".to_owned(), calls: Vec::new() },
-    ];
+    let history = vec![Message::user("good day"), Message::assistant("and to you", Vec::new())];
     let material = material(history, 0);
     let (requests, transcript) = turn(&material);
     insta::assert_snapshot!(shown(&requests[1]), @r#"
@@ -61,9 +58,10 @@ fn a_request_word_for_word() {
     {"role":"user","text":"[Ben] me too"}
     "#);
     let last = material.request(&transcript[..1], Purpose::WrapUpIterations);
+    assert_eq!((&requests[1].tool_choice, &last.tool_choice), (&ToolChoice::Auto, &ToolChoice::None));
     insta::assert_snapshot!(shown(&last), @r#"
     You are Hob.
-    tools: 
+    tools: look
     {"role":"user","text":"good day"}
     {"role":"assistant","text":"and to you"}
     {"role":"user","text":"<context>\ntime: Thursday, 1 January 1970, 00:00 (UTC)\nspeaking: Anna\n</context>"}
@@ -100,5 +98,5 @@ fn from_turn_to_turn_only_what_follows_the_tail_is_new() {
 }
 
 fn has_context(message: &Message) -> bool {
-    matches!(message, Message::User { text } if text.starts_with("<context>"))
+    matches!(message, Message::User { .. } if message.text().starts_with("<context>"))
 }

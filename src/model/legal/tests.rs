@@ -4,12 +4,12 @@ use super::*;
 use crate::domain::ids::CallId;
 
 fn user(text: &str) -> Message {
-    Message::User { text: text.to_owned() }
+    Message::user(text)
 }
 
 fn model(text: &str, calls: &[&str]) -> Message {
     let calls = calls.iter().map(|id| call(id, "look", "{}")).collect();
-    Message::Assistant { text: text.to_owned(), calls }
+    Message::assistant(text, calls)
 }
 
 fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
@@ -24,9 +24,10 @@ fn result(id: &str, text: &str) -> Message {
 /// A history in short: `u:text`, `a:text[calls]`, `t:id=text`.
 fn short(history: &[Message]) -> String {
     let line = |message: &Message| match message {
-        Message::User { text } => format!("u:{text}"),
-        Message::Assistant { text, calls } => {
-            let calls: Vec<_> = calls.iter().map(|call| call.id.to_string()).collect();
+        Message::User { .. } => format!("u:{}", message.text()),
+        Message::Assistant { .. } => {
+            let text = message.text();
+            let calls: Vec<_> = message.calls().map(|call| call.id.to_string()).collect();
             format!("a:{text}[{}]", calls.join(","))
         }
         Message::Tool(result) => format!("t:{}={}", result.call, result.text),
@@ -88,8 +89,8 @@ fn table() {
 #[test]
 fn names_and_arguments_are_made_to_fit() {
     let calls = vec![call("0", "a.b c", "{\"x\": 1}"), call("1", "", "[1"), call("2", &"é".repeat(70), " ")];
-    let history = legal(&[user("a"), Message::Assistant { text: String::new(), calls }]);
-    let Message::Assistant { calls, .. } = &history[1] else { panic!("{history:?}") };
+    let history = legal(&[user("a"), Message::assistant("", calls)]);
+    let calls: Vec<_> = history[1].calls().collect();
     let seen: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
     let long = "_".repeat(64);
     assert_eq!(seen, [("a_b_c", "{\"x\": 1}"), ("unnamed", "{\"not_json\":\"[1\"}"), (long.as_str(), "{}")]);
@@ -108,13 +109,13 @@ fn check(history: &[Message]) -> Result<(), String> {
             return Err(format!("unanswered: {open:?}"));
         }
         match message {
-            Message::User { text } if text.trim().is_empty() => return Err("empty user".into()),
+            Message::User { .. } if message.text().trim().is_empty() => return Err("empty user".into()),
             Message::User { .. } if before == Some("user") => return Err("two users".into()),
             Message::Assistant { .. } if before == Some("model") => return Err("two models".into()),
-            Message::Assistant { text, calls } if text.trim().is_empty() && calls.is_empty() => {
+            Message::Assistant { .. } if message.text().trim().is_empty() && message.calls().next().is_none() => {
                 return Err("empty model".into());
             }
-            Message::Assistant { calls, .. } => open = calls.iter().map(|call| call.id.clone()).collect(),
+            Message::Assistant { .. } => open = message.calls().map(|call| call.id.clone()).collect(),
             Message::Tool(result) if open.first() != Some(&result.call) => return Err("orphan result".into()),
             Message::Tool(result) if result.text.trim().is_empty() => return Err("empty result".into()),
             Message::Tool(_) => {
@@ -136,10 +137,10 @@ fn any_message() -> impl Strategy<Value = Message> {
     let id = prop_oneof![Just("0.0"), Just("0.1"), Just("1.0")];
     let calls = proptest::collection::vec((id.clone(), ".{0,3}", ".{0,3}"), 0..3);
     prop_oneof![
-        text.clone().prop_map(|text| Message::User { text }),
+        text.clone().prop_map(Message::user),
         (text.clone(), calls).prop_map(|(text, calls)| {
             let calls = calls.iter().map(|(id, name, arguments)| call(id, name, arguments)).collect();
-            Message::Assistant { text, calls }
+            Message::assistant(text, calls)
         }),
         (id, text).prop_map(|(id, text)| result(id, &text)),
     ]
@@ -157,15 +158,16 @@ proptest! {
     fn no_words_are_lost(history in proptest::collection::vec(any_message(), 0..12)) {
         let told = short(&legal(&history));
         for message in &history {
-            if let Message::User { text } | Message::Assistant { text, .. } = message {
+            if let Message::User { .. } | Message::Assistant { .. } = message {
+                let text = message.text();
                 prop_assert!(told.contains(text.trim()));
             }
         }
         let last = history.iter().rev().find_map(|message| match message {
-            Message::User { text } => Some(text.trim()),
+            Message::User { .. } => Some(message.text().trim().to_owned()),
             Message::Assistant { .. } | Message::Tool(_) => None,
         });
-        if last == Some("") {
+        if last.as_deref() == Some("") {
             prop_assert!(told.contains(EMPTY_MESSAGE));
         }
     }

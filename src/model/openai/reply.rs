@@ -89,7 +89,7 @@ impl Reply {
             return Err(empty(stop));
         }
         let calls = self.calls.into_iter().map(Call::whole).collect();
-        Ok(Completion { text: self.text, calls, usage: self.usage, stop })
+        Ok(Completion { usage: self.usage, stop, ..Completion::said(self.text, calls) })
     }
 
     fn take_fragment(&mut self, fragment: CallFragment) -> Result<(), ModelError> {
@@ -148,6 +148,7 @@ fn counted(usage: &WireUsage) -> Usage {
         input_tokens: usage.prompt_tokens,
         output_tokens: usage.completion_tokens,
         cached_tokens: usage.prompt_tokens_details.cached_tokens,
+        ..Usage::default()
     }
 }
 

@@ -6,11 +6,11 @@
 use std::vec;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::model::legal::legal;
 use crate::model::message::{Message, ToolCall};
-use crate::model::provider::{Request, ToolSchema};
+use crate::model::provider::{Request, ToolChoice, ToolSchema};
 
 /// The whole body.
 #[derive(Debug, Serialize)]
@@ -19,6 +19,8 @@ pub(super) struct ChatRequest<'a> {
     messages: Vec<ChatMessage>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
@@ -122,9 +124,21 @@ impl<'a> ChatRequest<'a> {
             model,
             messages,
             tools: request.tools.iter().map(Tool::new).collect(),
+            tool_choice: choice(request),
             stream: true,
             stream_options: dialect.usage.then_some(StreamOptions { include_usage: true }),
         }
+    }
+}
+
+/// What is not the default, and only where there are tools: elsewhere it is refused.
+fn choice(request: &Request) -> Option<Value> {
+    match &request.tool_choice {
+        _ if request.tools.is_empty() => None,
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some(json!("none")),
+        ToolChoice::Any => Some(json!("required")),
+        ToolChoice::Tool { name } => Some(json!({"type": "function", "function": {"name": name}})),
     }
 }
 
@@ -150,8 +164,10 @@ fn chat_messages(history: Vec<Message>) -> Vec<ChatMessage> {
 
 fn chat_message(message: Message, calls_before: &mut usize, unanswered: &mut vec::IntoIter<String>) -> ChatMessage {
     match message {
-        Message::User { text } => ChatMessage::User { content: text },
-        Message::Assistant { text, calls } => {
+        Message::User { .. } => ChatMessage::User { content: message.text().into_owned() },
+        Message::Assistant { .. } => {
+            let text = message.text().into_owned();
+            let calls: Vec<ToolCall> = message.calls().cloned().collect();
             let first = *calls_before;
             *calls_before += calls.len();
             let ids: Vec<_> = (first..*calls_before).map(wire_id).collect();
@@ -197,11 +213,12 @@ mod tests {
         let result = ToolResult { call: id, name, text: "x".to_owned(), is_error: false };
         let run = |text: &str| {
             let calls = vec![call.clone(), ToolCall { id: CallId::new(0, 1), ..call.clone() }];
-            let user = Message::User { text: text.to_owned() };
-            [user, Message::Assistant { text: String::new(), calls }, Message::Tool(result.clone())]
+            let user = Message::user(text);
+            [user, Message::assistant("", calls), Message::Tool(result.clone())]
         };
         let messages = [run("a"), run("b")].concat();
-        let request = Request { system: " ".to_owned(), messages, tools: Vec::new() };
+        let request =
+            Request { system: " ".to_owned(), messages, stable: 0, tools: Vec::new(), tool_choice: ToolChoice::Auto };
         let dialect = Dialect { usage: false, signed_calls: true };
         let body = serde_json::to_string_pretty(&ChatRequest::new("m", &request, dialect).messages[4..]).unwrap();
         insta::assert_snapshot!(body, @r#"

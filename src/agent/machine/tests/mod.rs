@@ -26,7 +26,7 @@ use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::model::error::ErrorClass;
-use crate::model::message::{Completion, Message, StopReason, ToolCall, Usage};
+use crate::model::message::{Completion, Message, ToolCall, Usage};
 
 /// The one who asks.
 pub(crate) const ANNA: UserId = UserId(1);
@@ -107,9 +107,9 @@ pub(crate) fn assert_legal(run: &Active) {
                 assert!(!owed.is_empty() && *owed.remove(0) == result.call, "orphan {}", result.call);
             }
             Message::User { .. } => assert!(owed.is_empty(), "unanswered {owed:?}"),
-            Message::Assistant { calls, .. } => {
+            Message::Assistant { .. } => {
                 assert!(owed.is_empty(), "unanswered {owed:?}");
-                owed = calls.iter().map(|call| &call.id).collect();
+                owed = message.calls().map(|call| &call.id).collect();
             }
         }
     }
@@ -141,10 +141,10 @@ fn shown(effect: &Effect) -> String {
 
 fn shown_message(message: &Message) -> String {
     match message {
-        Message::User { text } => format!("user: {text}"),
-        Message::Assistant { text, calls } => {
-            let calls: String = calls.iter().map(|call| format!(" <{} {}>", call.id, call.name)).collect();
-            format!("hob: {text}{calls}")
+        Message::User { .. } => format!("user: {}", message.text()),
+        Message::Assistant { .. } => {
+            let calls: String = message.calls().map(|call| format!(" <{} {}>", call.id, call.name)).collect();
+            format!("hob: {}{calls}", message.text())
         }
         Message::Tool(result) => {
             let error = if result.is_error { " failed" } else { "" };
@@ -201,12 +201,8 @@ pub(crate) fn completion(text: &str, names: &[&str]) -> Completion {
         name: (*name).to_owned(),
         arguments: r#"{"a":1}"#.to_owned(),
     };
-    Completion {
-        text: text.to_owned(),
-        calls: names.iter().map(call).collect(),
-        usage: Usage { input_tokens: 10, output_tokens: 2, cached_tokens: 1 },
-        stop: StopReason::End,
-    }
+    let usage = Usage { input_tokens: 10, output_tokens: 2, cached_tokens: 1, ..Usage::default() };
+    Completion { usage, ..Completion::said(text, names.iter().map(call).collect()) }
 }
 
 pub(crate) fn says(text: &str) -> Event {

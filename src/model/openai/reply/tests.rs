@@ -17,7 +17,7 @@ fn calls(events: &[&str]) -> Vec<(String, String, String)> {
     let stop = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
     let events: Vec<_> = events.iter().copied().chain([stop]).collect();
     let completion = feed(&events).1.unwrap();
-    completion.calls.into_iter().map(|call| (call.id.0, call.name, call.arguments)).collect()
+    completion.calls().map(|call| (call.id.0.clone(), call.name.clone(), call.arguments.clone())).collect()
 }
 
 fn named(calls: &[(&str, &str, &str)]) -> Vec<(String, String, String)> {
@@ -73,9 +73,9 @@ fn text_usage_and_stop_are_read_and_reasoning_is_not() {
     ]);
     let completion = completion.unwrap();
     assert_eq!(shown, "Hello <");
-    assert_eq!(completion.text, shown);
+    assert_eq!(completion.text(), shown);
     assert_eq!(completion.stop, StopReason::MaxTokens);
-    assert_eq!(completion.usage, Usage { input_tokens: 7, output_tokens: 3, cached_tokens: 5 });
+    assert_eq!(completion.usage, Usage { input_tokens: 7, output_tokens: 3, cached_tokens: 5, ..Usage::default() });
 }
 
 #[test]
