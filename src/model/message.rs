@@ -296,7 +296,9 @@ fn joined<'a>(mut texts: impl Iterator<Item = &'a str>) -> Cow<'a, str> {
 mod stored {
     use serde::{Deserialize, Serialize};
 
-    use super::{ReplyPart, StopReason, ToolCall, ToolResult, Usage, UserPart, reply_calls, reply_parts, reply_text};
+    use super::{
+        ReplyPart, StopReason, ToolCall, ToolResult, Usage, UserPart, is_zero, reply_calls, reply_parts, reply_text,
+    };
 
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "role", rename_all = "snake_case")]
@@ -353,7 +355,7 @@ mod stored {
         parts: Vec<ReplyPart>,
         usage: Usage,
         stop: StopReason,
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "is_zero")]
         latency_ms: u64,
     }
 
