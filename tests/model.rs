@@ -13,8 +13,9 @@ use hob::model::discover::ollama::OllamaAddress;
 use hob::model::discover::{Source, discover};
 use hob::model::error::{ErrorClass, ModelError};
 use hob::model::message::{Completion, Message, StopReason, ToolCall, ToolResult, Usage};
-use hob::model::openai::{Deadlines, OpenAi, OpenAiSettings};
+use hob::model::openai::OpenAi;
 use hob::model::provider::{NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob::model::settings::{Deadlines, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::json;
 use support::fake_model::{FakeModel, Gate, Reply, Script};
@@ -46,12 +47,15 @@ fn deadlines() -> Deadlines {
 }
 
 fn provider_at(base_url: &str) -> OpenAi {
-    OpenAi::new(OpenAiSettings {
+    OpenAi::new(Settings {
         base_url: base_url.to_owned(),
         api_key: Some(Secret::new("sk-test".to_owned())),
         model: "fake".to_owned(),
         label: "test/fake".to_owned(),
         deadlines: deadlines(),
+        tuning: Tuning::default(),
+        sees_images: true,
+        context_tokens: None,
     })
     .unwrap()
 }
@@ -244,12 +248,15 @@ async fn stalled(script: Script, deadlines: Deadlines) -> (ModelError, Duration)
     let fake = FakeModel::start().await;
     let gate = Gate::default();
     fake.reply(script.gate(&gate).into());
-    let settings = OpenAiSettings {
+    let settings = Settings {
         base_url: fake.base_url(),
         api_key: None,
         model: "fake".to_owned(),
         label: "test/fake".to_owned(),
         deadlines,
+        tuning: Tuning::default(),
+        sees_images: true,
+        context_tokens: None,
     };
     let task = tokio::spawn(async move {
         let provider = OpenAi::new(settings).unwrap();
@@ -278,12 +285,15 @@ async fn a_silent_server_is_given_up() {
 #[test]
 fn bad_settings_are_told_before_anything_is_sent() {
     let with = |base_url: &str, key: &str| {
-        let settings = OpenAiSettings {
+        let settings = Settings {
             base_url: base_url.to_owned(),
             api_key: Some(Secret::new(key.to_owned())),
             model: "fake".to_owned(),
             label: "test/fake".to_owned(),
             deadlines: deadlines(),
+            tuning: Tuning::default(),
+            sees_images: true,
+            context_tokens: None,
         };
         OpenAi::new(settings).map(|_| ()).map_err(|error| error.class)
     };

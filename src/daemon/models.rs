@@ -9,7 +9,7 @@ use crate::daemon::StartError;
 use crate::model::catalog::{Catalog, Entry};
 use crate::model::discover::ollama::OllamaAddress;
 use crate::model::discover::{self, Configured, Lookup, discover};
-use crate::model::openai::Deadlines;
+use crate::model::settings::Deadlines;
 
 /// Where an Ollama is looked for.
 const OLLAMA: &str = "127.0.0.1:11434";

@@ -45,6 +45,7 @@ pub fn classify(refusal: &Refusal<'_>) -> ModelError {
         class,
         message: message(class, status, &body),
         retry_after: asked.filter(|_| waits).map(|wait| wait.min(RETRY_AFTER_MAX)),
+        parameter: None,
     }
 }
 
@@ -165,6 +166,7 @@ fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
         ErrorClass::Server if status == 0 => format!("The model provider failed.{said}"),
         ErrorClass::Server => format!("The model provider failed ({status}).{said}"),
         ErrorClass::Malformed => "The model's reply cannot be understood.".to_owned(),
+        ErrorClass::Resting => "The model failed too often a moment ago and is left alone for a while.".to_owned(),
     }
 }
 

@@ -11,8 +11,9 @@ use crate::model::discover::ollama::OllamaAddress;
 use crate::model::discover::preset::{PRESETS, Preset};
 use crate::model::error::ModelError;
 use crate::model::offline::{self, Offline};
-use crate::model::openai::{Deadlines, OpenAi, OpenAiSettings};
+use crate::model::openai::OpenAi;
 use crate::model::provider::Provider;
+use crate::model::settings::{Deadlines, Settings, Tuning};
 
 pub mod ollama;
 pub mod preset;
@@ -224,7 +225,16 @@ impl Found {
             Backend::Offline => Ok(Arc::new(Offline)),
             Backend::OpenAi { base_url, api_key, model } => {
                 let label = self.label.clone();
-                Ok(Arc::new(OpenAi::new(OpenAiSettings { base_url, api_key, model, label, deadlines })?))
+                Ok(Arc::new(OpenAi::new(Settings {
+                    base_url,
+                    api_key,
+                    model,
+                    label,
+                    deadlines,
+                    tuning: Tuning::default(),
+                    sees_images: true,
+                    context_tokens: None,
+                })?))
             }
         }
     }

@@ -32,6 +32,8 @@ pub enum ErrorClass {
     Server,
     /// The reply cannot be understood, or is empty.
     Malformed,
+    /// It was not asked: it failed too often a moment ago and rests (row E2).
+    Resting,
 }
 
 /// A failed call.
@@ -44,12 +46,14 @@ pub struct ModelError {
     pub message: String,
     /// How long the provider asked to wait.
     pub retry_after: Option<Duration>,
+    /// The request's parameter that it refuses, where it names one.
+    pub parameter: Option<String>,
 }
 
 impl ModelError {
     /// A failure of `class` without a named wait.
     #[must_use]
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after: None }
+        Self { class, message: message.into(), retry_after: None, parameter: None }
     }
 }

@@ -24,6 +24,42 @@ pub const CONTINUE: &str = "[please continue]";
 /// The longest name of a tool that providers take.
 const NAME_LEN_MAX: usize = 64;
 
+/// What one provider takes, as data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// The longest name of a tool.
+    pub name_len_max: usize,
+}
+
+/// OpenAI's chat completions, and the many that follow it.
+pub const OPENAI: Rules = Rules { name_len_max: 64 };
+/// Anthropic's Messages.
+pub const ANTHROPIC: Rules = Rules { name_len_max: 64 };
+/// Gemini's generateContent.
+pub const GEMINI: Rules = Rules { name_len_max: 64 };
+/// Ollama's chat.
+pub const OLLAMA: Rules = Rules { name_len_max: 64 };
+
+/// For whom a history is made legal.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// What its provider takes.
+    pub rules: &'a Rules,
+    /// Its label: what another model sealed is left out.
+    pub model: &'a str,
+    /// Whether it takes pictures: else words stand in for them.
+    pub sees_images: bool,
+}
+
+/// A legal history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Legal {
+    /// The messages; each call's result follows in the calls' order, under ids of nine letters and digits.
+    pub messages: Vec<Message>,
+    /// How many of them stem wholly from messages that were stable.
+    pub stable: usize,
+}
+
 /// One side's part of the conversation, with what belongs to it.
 enum Turn {
     User(String),
@@ -44,7 +80,12 @@ struct Answered {
 /// * No text is empty, names fit `[a-zA-Z0-9_-]{1,64}`, arguments are a JSON object.
 /// * The last user message is never dropped.
 #[must_use]
-pub fn legal(history: &[Message]) -> Vec<Message> {
+pub fn legal(history: &[Message], stable: usize, target: &Target<'_>) -> Legal {
+    let _ = (target, stable);
+    Legal { messages: passes(history), stable: 0 }
+}
+
+fn passes(history: &[Message]) -> Vec<Message> {
     let mut turns = turns(history);
     if !matches!(turns.first(), Some(Turn::User(_))) && !turns.is_empty() {
         turns.insert(0, Turn::User(OMITTED.to_owned()));

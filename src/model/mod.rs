@@ -13,4 +13,5 @@ pub mod message;
 pub mod offline;
 pub mod openai;
 pub mod provider;
+pub mod settings;
 pub mod think;

@@ -24,6 +24,7 @@ use crate::model::openai::reply::Reply;
 use crate::model::openai::transport::Failure;
 use crate::model::openai::wire::{ChatRequest, Dialect};
 use crate::model::provider::{Provider, Request, Sink};
+use crate::model::settings::{Deadlines, Settings};
 
 mod chunk;
 mod reply;
@@ -32,42 +33,6 @@ mod wire;
 
 /// How long the usage may take after the model has said that it is done.
 const USAGE_WAIT_MAX: Duration = Duration::from_secs(2);
-
-/// How long to wait for what.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deadlines {
-    /// For the connection.
-    pub connect: Duration,
-    /// From sending to the first event of the reply.
-    pub first_event: Duration,
-    /// From one event to the next.
-    pub between_events: Duration,
-}
-
-impl Default for Deadlines {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            first_event: Duration::from_secs(120),
-            between_events: Duration::from_secs(60),
-        }
-    }
-}
-
-/// What it takes to reach a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenAiSettings {
-    /// Where the API is; `/chat/completions` is added.
-    pub base_url: String,
-    /// Local servers need none.
-    pub api_key: Option<Secret>,
-    /// As the provider calls it.
-    pub model: String,
-    /// `provider/model`, for people.
-    pub label: String,
-    /// How long to wait.
-    pub deadlines: Deadlines,
-}
 
 /// A model behind an OpenAI-compatible API.
 pub struct OpenAi {
@@ -81,8 +46,8 @@ pub struct OpenAi {
 
 impl OpenAi {
     /// Sets the client up; nothing is sent yet.
-    pub fn new(settings: OpenAiSettings) -> Result<Self, ModelError> {
-        let OpenAiSettings { base_url, api_key, model, label, deadlines } = settings;
+    pub fn new(settings: Settings) -> Result<Self, ModelError> {
+        let Settings { base_url, api_key, model, label, deadlines, .. } = settings;
         let endpoint = Endpoint::new(&base_url, api_key.as_ref())?;
         let http =
             if endpoint.is_local() { http::direct_client(deadlines.connect) } else { http::client(deadlines.connect) };

@@ -65,7 +65,7 @@ impl Model {
         };
         world.note(format!("{} fails: {class:?}", self.label));
         let retry_after = world.chance(300).then(|| Duration::from_secs(world.between(1, 90)));
-        Err(ModelError { class, message: "it went wrong".to_owned(), retry_after })
+        Err(ModelError { class, message: "it went wrong".to_owned(), retry_after, parameter: None })
     }
 
     fn follow(&self, request: &Request) -> Completion {

@@ -112,7 +112,7 @@ fn remedy(class: ErrorClass, failures: u32) -> Remedy {
                 Remedy::FallBack
             }
         }
-        ErrorClass::UnknownModel => Remedy::FallBack,
+        ErrorClass::UnknownModel | ErrorClass::Resting => Remedy::FallBack,
         ErrorClass::Auth
         | ErrorClass::Billing
         | ErrorClass::ContextTooLong

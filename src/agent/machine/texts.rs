@@ -82,6 +82,7 @@ pub(super) fn class_name(class: ErrorClass) -> String {
         ErrorClass::Network => "network",
         ErrorClass::Server => "server",
         ErrorClass::Malformed => "malformed",
+        ErrorClass::Resting => "resting",
     };
     name.to_owned()
 }
@@ -91,7 +92,7 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
     let advice = match class {
         ErrorClass::Auth => "Whoever runs me has to mend the key in config.toml or in the environment.",
         ErrorClass::Billing => "Whoever runs me has to look at the account's balance.",
-        ErrorClass::RateLimit | ErrorClass::Overloaded => "Please send it again in a while.",
+        ErrorClass::RateLimit | ErrorClass::Overloaded | ErrorClass::Resting => "Please send it again in a while.",
         ErrorClass::UnknownModel => {
             "Whoever runs me has to name another model in config.toml; /model shows the one in use."
         }

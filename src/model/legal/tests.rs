@@ -82,14 +82,14 @@ fn table() {
         }),
     ];
     for (name, history, expected) in cases {
-        assert_eq!(&short(&legal(history)), expected, "{name}");
+        assert_eq!(&short(&passes(history)), expected, "{name}");
     }
 }
 
 #[test]
 fn names_and_arguments_are_made_to_fit() {
     let calls = vec![call("0", "a.b c", "{\"x\": 1}"), call("1", "", "[1"), call("2", &"é".repeat(70), " ")];
-    let history = legal(&[user("a"), Message::assistant("", calls)]);
+    let history = passes(&[user("a"), Message::assistant("", calls)]);
     let calls: Vec<_> = history[1].calls().collect();
     let seen: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
     let long = "_".repeat(64);
@@ -149,14 +149,14 @@ fn any_message() -> impl Strategy<Value = Message> {
 proptest! {
     #[test]
     fn any_history_becomes_legal_and_stays(history in proptest::collection::vec(any_message(), 0..12)) {
-        let once = legal(&history);
+        let once = passes(&history);
         prop_assert_eq!(check(&once), Ok(()), "{:?}", once);
-        prop_assert_eq!(legal(&once), once);
+        prop_assert_eq!(passes(&once), once);
     }
 
     #[test]
     fn no_words_are_lost(history in proptest::collection::vec(any_message(), 0..12)) {
-        let told = short(&legal(&history));
+        let told = short(&passes(&history));
         for message in &history {
             if let Message::User { .. } | Message::Assistant { .. } = message {
                 let text = message.text();

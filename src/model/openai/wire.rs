@@ -8,7 +8,7 @@ use std::vec;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::model::legal::legal;
+use crate::model::legal::{OPENAI, Target, legal};
 use crate::model::message::{Message, ToolCall};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
 
@@ -114,9 +114,13 @@ enum Kind {
 impl<'a> ChatRequest<'a> {
     /// The request for `model`, as the server takes it.
     pub(super) fn new(model: &'a str, request: &'a Request, dialect: Dialect) -> Self {
+        let target = Target { rules: &OPENAI, model, sees_images: true };
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
-        let mut messages: Vec<_> = system.into_iter().chain(chat_messages(legal(&request.messages))).collect();
+        let mut messages: Vec<_> = system
+            .into_iter()
+            .chain(chat_messages(legal(&request.messages, request.stable, &target).messages))
+            .collect();
         if dialect.signed_calls {
             messages.iter_mut().for_each(ChatMessage::sign);
         }
