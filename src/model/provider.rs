@@ -65,6 +65,15 @@ impl Sink for NoSink {
     fn delta(&self, _text: &str) {}
 }
 
+/// What a server tells of a model without being asked to speak.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Whether the server's list has the model; none: it keeps no list.
+    pub listed: Option<bool>,
+    /// The most tokens it can read and write, where the server says so.
+    pub context_tokens: Option<u64>,
+}
+
 /// A model that can be asked. Dropping the future of [`Provider::complete`] drops the connection.
 #[async_trait]
 pub trait Provider: Send + Sync {
@@ -73,4 +82,9 @@ pub trait Provider: Send + Sync {
 
     /// Asks, streams text into `sink`, answers with the whole reply.
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError>;
+
+    /// Asks the server about the model; costs nothing. What has no server has nothing to tell.
+    async fn check(&self) -> Result<Checked, ModelError> {
+        Ok(Checked::default())
+    }
 }
