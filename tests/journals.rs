@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use hob::agent::journal::{VERSION, decode, encode};
 use hob::agent::machine::digest::Digest;
 use hob::agent::machine::event::{
-    Accepted, Answer, Begun, CancelReason, Context, End, Event, Limits, Reply, Steered, ToolOutcome,
+    Accepted, Answer, Begun, CancelReason, Context, End, Event, Limits, Reply, Rules, Steered, ToolOutcome,
 };
 use hob::agent::machine::state::State;
 use hob::agent::machine::{Replay, step};
@@ -158,6 +158,7 @@ fn begun() -> Event {
         limits: Limits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
         models: vec!["home/small".to_owned(), "far/large".to_owned()],
         idempotent_tools: vec!["recall".to_owned()],
+        rules: Rules::default(),
         at: Timestamp::UNIX_EPOCH,
     })
 }

@@ -19,7 +19,7 @@ pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::{Effect, ModelCall};
-use crate::agent::machine::event::{Begun, CancelReason, Context, Event, Limits};
+use crate::agent::machine::event::{Begun, CancelReason, Context, Event, Limits, Rules};
 use crate::agent::machine::state::{Phase, State, Status};
 use crate::agent::ports::Ports;
 use crate::agent::prompt::{Material, text_digest};
@@ -160,6 +160,7 @@ impl Driver {
                 },
                 models: self.ports.models.chain(session.model.as_deref()),
                 idempotent_tools: self.ports.tools.idempotent(),
+                rules: Rules::CURRENT,
                 at: self.ports.clock.now(),
             })));
         }

@@ -32,10 +32,23 @@ pub struct ModelCall {
     pub delay_ms: u64,
     /// Failures of this same request so far, by the model asked now.
     pub failures: u32,
+    /// How this request fared with the models before.
+    pub chain: Chain,
     /// Everything that determines the request, by hash.
     pub digest: Digest,
     /// The tokens it will read, estimated.
     pub input_estimate: u64,
+}
+
+/// How far one request has come on its way through the run's models.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Chain {
+    /// Models given up for it.
+    pub passed: usize,
+    /// Whether one of them was really asked: the others rest (row E2).
+    pub asked: bool,
+    /// All of them rest: on this second way through they are asked all the same.
+    pub forced: bool,
 }
 
 /// Something to be done by the driver.

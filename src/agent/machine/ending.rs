@@ -4,7 +4,7 @@ use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{CancelReason, End, Event, Reply};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::{texts, tools};
-use crate::model::message::Message;
+use crate::model::message::{Message, ReplyPart};
 
 /// A safe boundary: what came meanwhile joins, then the model is asked.
 pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
@@ -53,10 +53,14 @@ pub(super) fn end_of(run: &Active) -> End {
 pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
     if let Event::Replied(reply) = event {
         let text = match reply {
-            Reply::Answer { text } | Reply::Notice { text } => text.clone(),
+            // What was continued is in the history already.
+            Reply::Answer { text } => text.strip_prefix(run.unfinished.text.trim()).unwrap_or(text).to_owned(),
+            Reply::Notice { text } => text.clone(),
             Reply::Silence => texts::SILENCE.to_owned(),
         };
-        run.transcript.push(Message::assistant(text, Vec::new()));
+        let mut parts = std::mem::take(&mut run.sealed);
+        parts.push(ReplyPart::Text { text });
+        run.transcript.push(Message::Assistant { parts });
         run.phase = Phase::Replied;
     }
     Vec::new()

@@ -184,8 +184,28 @@ pub struct Begun {
     pub models: Vec<String>,
     /// The tools that are safe to run twice.
     pub idempotent_tools: Vec<String>,
+    /// The edition of the machine's rules by which the run is decided, to its end; the first had no number.
+    #[serde(default, skip_serializing_if = "Rules::is_first")]
+    pub rules: Rules,
     /// When.
     pub at: Timestamp,
+}
+
+/// An edition of the machine's rules. A run keeps the one it began with, so that its journal replays as it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rules(pub u32);
+
+impl Rules {
+    /// What runs begin with now.
+    pub const CURRENT: Self = Self::SECOND;
+    /// A failing model is dealt with by rows A7 and E2 together, and a reply that was cut off goes on (row E4).
+    pub const SECOND: Self = Self(1);
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
+    fn is_first(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The fixed part of every request of the run, by reference.

@@ -1,9 +1,23 @@
-//! The model's replies and failures (rows A5, A7, E13).
+//! The model's replies and failures (rows A5, A7, E2, E4, E13).
+//!
+//! | failure | then | and then |
+//! |---|---|---|
+//! | rate limit, overloaded | the wait that the provider names (≤ 60 s), once; without one 1, 2, 4 s | the next model |
+//! | rate limit, overloaded, with a longer wait | the next model | |
+//! | timeout, network, server, malformed | 2 s, once | the next model |
+//! | auth, billing, unknown model, resting, bad request, too long | the next model | |
+//! | refused | told | |
+//!
+//! Each request goes through all models, beginning with the one that answered last. If every one of them rests, the
+//! first is asked all the same: nobody is told of an outage that nobody has looked at. The chat is told when another
+//! model answers (`projection.rs`), and what went wrong if none does.
 
-use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
+use std::ops::RangeInclusive;
+
+use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::agent::machine::ending;
-use crate::agent::machine::event::{End, Reply};
-use crate::agent::machine::state::{Active, Batch, Phase};
+use crate::agent::machine::event::{End, Reply, Rules};
+use crate::agent::machine::state::{Active, Batch, Failure, Phase, Unfinished};
 use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
@@ -13,6 +27,14 @@ use crate::model::message::{Completion, Message, ReplyPart, StopReason};
 const RETRY_AFTER_MAX_MS: u64 = 60_000;
 /// The wait before a transient failure's one repetition (row A7).
 const TRANSIENT_DELAY_MS: u64 = 2_000;
+/// How often a busy provider is asked again (row E2).
+const BUSY_RETRIES: u32 = 3;
+/// The first wait for a busy provider; each is twice the one before (row E2). The driver adds jitter.
+const BUSY_DELAY_MS: u64 = 1_000;
+/// How often a reply that was cut off is continued (row E4).
+const CONTINUATIONS_MAX: u32 = 5;
+/// The shortest and the longest repetition at a seam that is taken for one.
+const OVERLAP_CHARS: RangeInclusive<usize> = 20..=400;
 
 /// A whole reply came.
 pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effect> {
@@ -29,17 +51,56 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
     run.crashes = 0;
     run.cycles += 1;
     if wants_tools {
+        run.unfinished = Unfinished::default();
         return act(run, completion);
     }
     if !run.steering.is_empty() {
-        run.transcript.push(Message::assistant(text, Vec::new()));
+        run.unfinished = Unfinished::default();
+        run.transcript.push(Message::Assistant { parts: spoken(completion) });
         return ending::go_on(run);
     }
-    let reply = match text.trim() {
-        "NO_REPLY" | "[SILENT]" => Reply::Silence,
-        text => Reply::Answer { text: texts::answer(text, completion.stop == StopReason::MaxTokens) },
-    };
+    let cut_off = completion.stop == StopReason::MaxTokens;
+    let whole = joined(&run.unfinished.text, &text);
+    let silent = is_silence(&whole);
+    if cut_off && !silent && run.rules >= Rules::SECOND && run.unfinished.times < CONTINUATIONS_MAX {
+        return go_on_talking(run, completion);
+    }
+    let reply = if silent { Reply::Silence } else { Reply::Answer { text: texts::answer(whole.trim(), cut_off) } };
+    run.sealed = completion.parts.iter().filter(|part| matches!(part, ReplyPart::Sealed(_))).cloned().collect();
     vec![Effect::Reply(reply), Effect::End(End::Completed)]
+}
+
+/// Row E13: exactly one of the two words.
+fn is_silence(text: &str) -> bool {
+    matches!(text.trim(), "NO_REPLY" | "[SILENT]")
+}
+
+/// Row E4: the words so far stand in the history, and the model is asked for the rest.
+fn go_on_talking(run: &mut Active, completion: &Completion) -> Vec<Effect> {
+    run.unfinished.text = joined(&run.unfinished.text, &completion.text());
+    run.unfinished.times += 1;
+    run.transcript.push(Message::Assistant { parts: spoken(completion) });
+    run.transcript.push(Message::user(texts::GO_ON_TALKING));
+    let purpose = match &run.phase {
+        Phase::Calling(call) => call.purpose,
+        Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Purpose::Work,
+    };
+    let call = run.call_for(purpose);
+    run.phase = Phase::Calling(call.clone());
+    vec![Effect::CallModel(call)]
+}
+
+/// The reply without the calls that nobody carries out.
+fn spoken(completion: &Completion) -> Vec<ReplyPart> {
+    completion.parts.iter().filter(|part| !matches!(part, ReplyPart::Call(_))).cloned().collect()
+}
+
+/// Two pieces of one reply; what the second repeats of the first is said once.
+pub(super) fn joined(before: &str, more: &str) -> String {
+    let ends = more.char_indices().map(|(at, _)| at).chain([more.len()]).enumerate();
+    let ends = ends.skip(*OVERLAP_CHARS.start()).take_while(|(chars, _)| OVERLAP_CHARS.contains(chars));
+    let repeated = ends.map(|(_, end)| end).filter(|&end| before.ends_with(&more[..end])).last();
+    format!("{before}{}", &more[repeated.unwrap_or(0)..])
 }
 
 /// The reply wants tools: its calls get ids that are unique in the run, whatever the provider sent.
@@ -59,7 +120,7 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
     effects
 }
 
-/// The call failed: wait and repeat once, fall back, or tell the person.
+/// The call failed: wait and repeat, ask the next model, or tell the person.
 pub(super) fn on_failed(
     run: &mut Active,
     class: ErrorClass,
@@ -69,12 +130,20 @@ pub(super) fn on_failed(
     let Phase::Calling(call) = &run.phase else {
         return vec![Effect::Ignored { why: "no model was asked" }];
     };
-    let next = match remedy(class, call.failures) {
-        Remedy::Wait => {
-            let delay_ms = retry_after_ms.unwrap_or(TRANSIENT_DELAY_MS).min(RETRY_AFTER_MAX_MS);
-            Some(ModelCall { delay_ms, failures: call.failures + 1, ..call.clone() })
-        }
-        Remedy::FallBack => fall_back(run, call.purpose),
+    let call = call.clone();
+    let remedy = if run.rules >= Rules::SECOND {
+        remedy(class, call.failures, retry_after_ms)
+    } else {
+        first_remedy(class, call.failures, retry_after_ms)
+    };
+    // That a model rests says less than why it does.
+    if class != ErrorClass::Resting || run.failure.is_none() {
+        run.failure = Some(Failure { class, message: message.to_owned() });
+    }
+    let next = match remedy {
+        Remedy::Wait(delay_ms) => Some(ModelCall { delay_ms, failures: call.failures + 1, ..call }),
+        Remedy::FallBack if run.rules >= Rules::SECOND => next_model(run, &call, class),
+        Remedy::FallBack => first_fall_back(run, call.purpose),
         Remedy::Tell => None,
     };
     match next {
@@ -83,22 +152,76 @@ pub(super) fn on_failed(
             run.phase = Phase::Calling(call.clone());
             vec![Effect::CallModel(call)]
         }
-        None => {
-            ending::close(run, texts::INTERRUPTED);
-            let text = texts::model_failed(class, message);
-            vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: texts::class_name(class) })]
-        }
+        None => give_up(run),
     }
 }
 
+/// No model answers: the person gets what there is, or what went wrong.
+fn give_up(run: &mut Active) -> Vec<Effect> {
+    ending::close(run, texts::INTERRUPTED);
+    let (class, message) =
+        run.failure.as_ref().map_or((ErrorClass::Server, ""), |failure| (failure.class, failure.message.as_str()));
+    let told = texts::model_failed(class, message);
+    let reply = if run.unfinished.text.trim().is_empty() {
+        Reply::Notice { text: told }
+    } else {
+        Reply::Answer { text: format!("{}\n\n({told})", run.unfinished.text.trim()) }
+    };
+    vec![Effect::Reply(reply), Effect::End(End::Failed { why: texts::class_name(class) })]
+}
+
 enum Remedy {
-    Wait,
+    Wait(u64),
     FallBack,
     Tell,
 }
 
-/// Row A7, as a table.
-fn remedy(class: ErrorClass, failures: u32) -> Remedy {
+/// The table above.
+fn remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> Remedy {
+    match class {
+        ErrorClass::RateLimit | ErrorClass::Overloaded => match retry_after_ms {
+            Some(wait) if wait > RETRY_AFTER_MAX_MS || failures > 0 => Remedy::FallBack,
+            Some(wait) => Remedy::Wait(wait),
+            None if failures < BUSY_RETRIES => Remedy::Wait(BUSY_DELAY_MS << failures),
+            None => Remedy::FallBack,
+        },
+        ErrorClass::Timeout | ErrorClass::Network | ErrorClass::Server | ErrorClass::Malformed => {
+            if failures == 0 {
+                Remedy::Wait(TRANSIENT_DELAY_MS)
+            } else {
+                Remedy::FallBack
+            }
+        }
+        ErrorClass::Auth
+        | ErrorClass::Billing
+        | ErrorClass::UnknownModel
+        | ErrorClass::Resting
+        | ErrorClass::BadRequest
+        | ErrorClass::ContextTooLong => Remedy::FallBack,
+        ErrorClass::Refused => Remedy::Tell,
+    }
+}
+
+/// The next of the run's models for this same request, round and round but each once; at last the first, if all rest.
+fn next_model(run: &mut Active, call: &ModelCall, class: ErrorClass) -> Option<ModelCall> {
+    let chain = Chain {
+        passed: call.chain.passed + 1,
+        asked: call.chain.asked || class != ErrorClass::Resting,
+        forced: call.chain.forced,
+    };
+    if chain.passed < run.models.len() {
+        run.model = (call.model + 1) % run.models.len();
+        return Some(ModelCall { chain, ..run.call_for(call.purpose) });
+    }
+    if chain.asked || chain.forced || run.models.is_empty() {
+        return None;
+    }
+    run.model = 0;
+    Some(ModelCall { chain: Chain { forced: true, ..Chain::default() }, ..run.call_for(call.purpose) })
+}
+
+/// The first edition of the rules: row A7 alone.
+fn first_remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> Remedy {
     match class {
         ErrorClass::RateLimit
         | ErrorClass::Overloaded
@@ -107,7 +230,7 @@ fn remedy(class: ErrorClass, failures: u32) -> Remedy {
         | ErrorClass::Server
         | ErrorClass::Malformed => {
             if failures == 0 {
-                Remedy::Wait
+                Remedy::Wait(retry_after_ms.unwrap_or(TRANSIENT_DELAY_MS).min(RETRY_AFTER_MAX_MS))
             } else {
                 Remedy::FallBack
             }
@@ -121,7 +244,8 @@ fn remedy(class: ErrorClass, failures: u32) -> Remedy {
     }
 }
 
-fn fall_back(run: &mut Active, purpose: Purpose) -> Option<ModelCall> {
+/// The first edition went through the models once in a run.
+fn first_fall_back(run: &mut Active, purpose: Purpose) -> Option<ModelCall> {
     if run.model + 1 >= run.models.len() {
         return None;
     }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::agent::machine::digest::Digest;
-use crate::agent::machine::effect::{ModelCall, Purpose};
-use crate::agent::machine::event::{Accepted, Begun, CancelReason, Context, End, Limits, Question, Steered};
+use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
+use crate::agent::machine::event::{Accepted, Begun, CancelReason, Context, End, Limits, Question, Rules, Steered};
 use crate::domain::ids::{CallId, UserId};
+use crate::model::error::ErrorClass;
 use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, Usage, reply_calls};
 
 /// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
@@ -58,6 +59,14 @@ pub struct Active {
     pub soft_limit: bool,
     /// Somebody wants it to end.
     pub cancel: Option<CancelReason>,
+    /// The edition of the rules it goes by.
+    pub rules: Rules,
+    /// A reply that was cut off and is being continued (row E4).
+    pub unfinished: Unfinished,
+    /// What the model sealed with its last words: it goes into the history with them.
+    pub sealed: Vec<ReplyPart>,
+    /// Why the model that was to answer did not, while that matters.
+    pub failure: Option<Failure>,
     /// The system prompt's hash that the run is known to go on with.
     pub system_seen: Digest,
     /// How often the process died since something new was learnt.
@@ -68,6 +77,24 @@ pub struct Active {
     pub questions: u32,
     /// Where it stands.
     pub phase: Phase,
+}
+
+/// A model that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What one does about it.
+    pub class: ErrorClass,
+    /// What the provider said.
+    pub message: String,
+}
+
+/// What there is of a reply that the output limit cut off.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The words so far; they are in the transcript.
+    pub text: String,
+    /// How often it was continued.
+    pub times: u32,
 }
 
 /// Where an active run stands, with what is true only there.
@@ -277,6 +304,10 @@ impl Active {
             steering: Vec::new(),
             soft_limit: false,
             cancel: None,
+            rules: begun.rules,
+            unfinished: Unfinished::default(),
+            sealed: Vec::new(),
+            failure: None,
             crashes: 0,
             suspended: false,
             questions: 0,
@@ -310,13 +341,22 @@ impl Active {
             &[&context, self.transcript.digest.0.as_bytes(), purpose_name.as_bytes(), label.as_bytes()],
         );
         let input_estimate = (self.context.chars + self.transcript.bytes) / CHARS_PER_TOKEN;
-        ModelCall { purpose, model: self.model, label, delay_ms: 0, failures: 0, digest, input_estimate }
+        ModelCall {
+            purpose,
+            model: self.model,
+            label,
+            delay_ms: 0,
+            failures: 0,
+            chain: Chain::default(),
+            digest,
+            input_estimate,
+        }
     }
 
     /// Nobody will learn what the model call in flight cost: its estimate stands in.
     pub fn lose_call(&mut self) {
         if let Phase::Calling(call) = &self.phase {
-            self.usage.input_tokens += call.input_estimate;
+            self.usage.add(Usage { input_tokens: call.input_estimate, ..Usage::default() });
         }
     }
 

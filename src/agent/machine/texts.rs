@@ -18,6 +18,9 @@ pub const ONE_QUESTION: &str = "Only one question can be asked at a time. Ask ag
 pub const SILENCE: &str = "[no reply needed]";
 /// The model sent neither words nor calls.
 pub const EMPTY_REPLY: &str = "the model answered nothing";
+/// For the model: its reply was cut off by the output limit (row E4).
+pub const GO_ON_TALKING: &str = "[Your reply was cut off by the output limit. Go on exactly where it stopped: repeat \
+     nothing, and say nothing about the interruption.]";
 /// For the person: the hard limit.
 pub const HARD_LIMIT: &str = "I ran out of time on this and stopped. What was done so far is in our conversation; \
      send a message to go on from there.";

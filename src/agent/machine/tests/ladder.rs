@@ -1,23 +1,30 @@
-//! Row A7, class by class.
+//! Rows A7 and E2, class by class.
 
 use super::{Script, accepted, begun, fails, says};
 use crate::agent::machine::event::{Begun, Event};
+use crate::agent::machine::state::{Active, Phase, State};
 use crate::model::error::ErrorClass;
 
 const TOLD: &str = "notice I could not get an answer from the model";
 
 fn with_models(models: &[&str]) -> Script {
     let mut run = Script::queued();
-    assert_eq!(run.state, crate::agent::machine::state::State::Queued(accepted()));
+    assert_eq!(run.state, State::Queued(accepted()));
     run.on(Event::Begun(Begun { models: models.iter().map(|&name| name.to_owned()).collect(), ..begun() }));
     run
 }
 
+fn waits(class: ErrorClass, retry_after_ms: u64) -> Event {
+    Event::ModelFailed { class, message: "slow down".to_owned(), retry_after_ms: Some(retry_after_ms) }
+}
+
+fn forced(run: &Active) -> bool {
+    matches!(&run.phase, Phase::Calling(call) if call.chain.forced)
+}
+
 #[test]
-fn what_passes_is_repeated_once_then_the_next_model_is_asked() {
+fn a7_what_passes_is_repeated_once_then_the_next_model_is_asked() {
     let passing = [
-        (ErrorClass::RateLimit, "rate_limit"),
-        (ErrorClass::Overloaded, "overloaded"),
         (ErrorClass::Timeout, "timeout"),
         (ErrorClass::Network, "network"),
         (ErrorClass::Server, "server"),
@@ -25,79 +32,97 @@ fn what_passes_is_repeated_once_then_the_next_model_is_asked() {
     ];
     for (class, name) in passing {
         let mut run = with_models(&["a", "b", "c"]);
-        run.check(fails(class), &["ask a Work in 2000 ms"]);
-        run.check(fails(class), &["ask b Work"]);
-        run.check(fails(class), &["ask b Work in 2000 ms"]);
-        run.check(fails(class), &["ask c Work"]);
+        for (asked, next) in [("a", "ask b Work"), ("b", "ask c Work")] {
+            run.check(fails(class), &[&format!("ask {asked} Work in 2000 ms")]);
+            run.check(fails(class), &[next]);
+        }
         run.check(fails(class), &["ask c Work in 2000 ms"]);
         run.check(fails(class), &[TOLD, &format!("end Failed {{ why: {name:?} }}")]);
     }
 }
 
 #[test]
-fn an_unknown_model_is_passed_over_at_once() {
-    let mut run = with_models(&["a", "b"]);
-    run.check(fails(ErrorClass::UnknownModel), &["ask b Work"]);
-    run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "unknown_model" }"#]);
+fn e2_a_busy_provider_is_asked_three_times_more() {
+    for class in [ErrorClass::RateLimit, ErrorClass::Overloaded] {
+        let mut run = with_models(&["a", "b"]);
+        run.check(fails(class), &["ask a Work in 1000 ms"]);
+        run.check(fails(class), &["ask a Work in 2000 ms"]);
+        run.check(fails(class), &["ask a Work in 4000 ms"]);
+        run.check(fails(class), &["ask b Work"]);
+        run.check(says("hi"), &["answer hi", "end Completed"]);
+    }
 }
 
 #[test]
-fn what_no_repetition_mends_is_told_at_once() {
+fn a7_the_provider_names_the_wait_once_and_up_to_a_minute() {
+    for (wait, asked) in [(1, "ask a Work in 1 ms"), (60_000, "ask a Work in 60000 ms"), (60_001, "ask b Work")] {
+        let mut run = with_models(&["a", "b"]);
+        run.check(waits(ErrorClass::RateLimit, wait), &[asked]);
+    }
+    let mut run = with_models(&["a", "b"]);
+    run.check(waits(ErrorClass::RateLimit, 0), &["ask a Work"]);
+    run.check(waits(ErrorClass::RateLimit, 0), &["ask b Work"]);
+    let mut run = with_models(&["a"]);
+    run.check(waits(ErrorClass::RateLimit, 61_000), &[TOLD, r#"end Failed { why: "rate_limit" }"#]);
+}
+
+#[test]
+fn what_no_repetition_mends_goes_to_the_next_model_at_once() {
     let hopeless = [
         (ErrorClass::Auth, "auth"),
         (ErrorClass::Billing, "billing"),
+        (ErrorClass::UnknownModel, "unknown_model"),
         (ErrorClass::ContextTooLong, "context_too_long"),
-        (ErrorClass::Refused, "refused"),
         (ErrorClass::BadRequest, "bad_request"),
     ];
     for (class, name) in hopeless {
         let mut run = with_models(&["a", "b"]);
+        run.check(fails(class), &["ask b Work"]);
         run.check(fails(class), &[TOLD, &format!("end Failed {{ why: {name:?} }}")]);
     }
 }
 
 #[test]
-fn the_provider_names_the_wait_up_to_a_minute() {
-    let table = [(None, 2_000), (Some(1), 1), (Some(59_999), 59_999), (Some(60_000), 60_000), (Some(u64::MAX), 60_000)];
-    for (retry_after_ms, wait) in table {
-        let mut run = with_models(&["a"]);
-        let message = "slow down".to_owned();
-        let failed = Event::ModelFailed { class: ErrorClass::RateLimit, message, retry_after_ms };
-        run.check(failed, &[&format!("ask a Work in {wait} ms")]);
-        run.check(says("hi"), &["answer hi", "end Completed"]);
-    }
-    let mut run = with_models(&["a"]);
-    run.check(
-        Event::ModelFailed { class: ErrorClass::RateLimit, message: String::new(), retry_after_ms: Some(0) },
-        &["ask a Work"],
-    );
-    run.check(fails(ErrorClass::RateLimit), &[TOLD, r#"end Failed { why: "rate_limit" }"#]);
+fn a_refusal_of_the_content_is_told_and_not_taken_elsewhere() {
+    let mut run = with_models(&["a", "b"]);
+    run.check(fails(ErrorClass::Refused), &[TOLD, r#"end Failed { why: "refused" }"#]);
 }
 
 #[test]
-fn without_a_fallback_the_second_failure_is_told() {
-    let mut run = with_models(&["a"]);
+fn e2_each_request_goes_round_all_models_from_the_one_that_answered() {
+    let mut run = with_models(&["a", "b", "c"]);
+    run.on(fails(ErrorClass::UnknownModel));
+    run.check(super::wants(&["look"]), &["run 1.0 look #1"]);
+    run.check(super::done("1.0"), &["ask b Work"]);
+    run.check(fails(ErrorClass::UnknownModel), &["ask c Work"]);
+    run.check(fails(ErrorClass::UnknownModel), &["ask a Work"]);
+    run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "unknown_model" }"#]);
+}
+
+#[test]
+fn e2_if_all_rest_the_first_is_asked_all_the_same() {
+    let mut run = with_models(&["a", "b"]);
+    run.check(fails(ErrorClass::Resting), &["ask b Work"]);
+    assert!(!forced(run.run()));
+    run.check(fails(ErrorClass::Resting), &["ask a Work"]);
+    assert!(forced(run.run()));
     run.check(fails(ErrorClass::Timeout), &["ask a Work in 2000 ms"]);
-    run.check(fails(ErrorClass::Server), &[TOLD, r#"end Failed { why: "server" }"#]);
+    assert!(forced(run.run()), "its repetition as well");
+    run.check(fails(ErrorClass::Timeout), &["ask b Work"]);
+    run.check(says("hi"), &["answer hi", "end Completed"]);
+}
+
+#[test]
+fn e2_what_was_looked_at_is_not_forced() {
+    let mut run = with_models(&["a", "b"]);
+    run.on(fails(ErrorClass::Resting));
+    run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "unknown_model" }"#]);
 }
 
 #[test]
 fn a_run_without_any_model_is_told() {
     let mut run = with_models(&[]);
     run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "unknown_model" }"#]);
-}
-
-#[test]
-fn a_model_fallen_back_to_is_kept_and_failures_are_counted_per_request() {
-    let mut run = with_models(&["a", "b"]);
-    run.on(fails(ErrorClass::UnknownModel));
-    run.check(super::wants(&["look"]), &["run 1.0 look #1"]);
-    run.check(super::done("1.0"), &["ask b Work"]);
-    run.check(fails(ErrorClass::Timeout), &["ask b Work in 2000 ms"]);
-    run.check(super::wants(&["look"]), &["run 2.0 look #1"]);
-    run.check(super::done("2.0"), &["ask b Work"]);
-    run.check(fails(ErrorClass::Timeout), &["ask b Work in 2000 ms"]);
-    run.check(fails(ErrorClass::Timeout), &[TOLD, r#"end Failed { why: "timeout" }"#]);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn after_the_end_nothing_changes() {
         |run| drop(run.on(stop())),
         |run| drop(run.on(hard_limit())),
         |run| drop(run.on(panic())),
-        |run| drop(run.on(fails(ErrorClass::Auth))),
+        |run| drop(run.on(fails(ErrorClass::Refused))),
         |run| drop((run.on(wants(&["send"])), run.on(crash()), run.on(answers("give up")))),
     ];
     for end in ends {
@@ -98,7 +98,7 @@ fn before_the_beginning_only_the_queue_matters() {
     for event in [
         Event::Accepted(accepted()),
         says("hi"),
-        fails(ErrorClass::Auth),
+        fails(ErrorClass::Refused),
         done("1.0"),
         answers("yes"),
         Event::SoftLimit,

@@ -1,6 +1,7 @@
 //! The machine as scripts: an event in, every effect out; whatever is not listed must not come.
 
 mod ends;
+mod first_ladder;
 mod human;
 mod ladder;
 mod late;
@@ -17,7 +18,7 @@ pub(crate) mod world;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{
-    Accepted, Answer, Begun, CancelReason, Context, Event, Limits, Question, Reply, Steered, ToolOutcome,
+    Accepted, Answer, Begun, CancelReason, Context, Event, Limits, Question, Reply, Rules, Steered, ToolOutcome,
 };
 use crate::agent::machine::state::{Active, State};
 use crate::agent::machine::{Replay, step};
@@ -186,6 +187,7 @@ pub(crate) fn begun() -> Begun {
         limits: Limits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
         models: vec!["a/one".to_owned(), "b/two".to_owned()],
         idempotent_tools: vec!["look".to_owned()],
+        rules: Rules::CURRENT,
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }

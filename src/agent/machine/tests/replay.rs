@@ -110,7 +110,7 @@ fn digests_of_another_recipe_and_reworded_notices_are_no_mismatch() {
     assert_eq!(folded(&journal).mismatch(), None);
 
     let mut told = Script::begun();
-    told.on(fails(ErrorClass::Auth));
+    told.on(fails(ErrorClass::Refused));
     let mut journal = told.journal;
     let at = journal.len() - 2;
     journal[at] = Event::Replied(Reply::Notice { text: "in other words".to_owned() });

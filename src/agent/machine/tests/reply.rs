@@ -1,9 +1,11 @@
 //! The plain way (rows A5, E13), and replies that are none.
 
-use super::{Script, completion, done, says, wants};
-use crate::agent::machine::event::{Event, Reply};
+use super::{Script, begun, completion, done, fails, says, wants};
+use crate::agent::machine::event::{Begun, Event, Reply, Rules};
+use crate::agent::machine::model::joined;
 use crate::agent::machine::state::Status;
-use crate::model::message::{StopReason, Usage};
+use crate::model::error::ErrorClass;
+use crate::model::message::{Message, ReplyPart, Sealed, StopReason, Usage};
 
 #[test]
 fn a_reply_is_sent_and_ends_the_run() {
@@ -37,7 +39,8 @@ fn only_the_exact_word_is_silence() {
 
 #[test]
 fn a_cut_off_answer_says_so_to_the_person_and_in_the_history() {
-    let mut run = Script::begun();
+    let mut run = Script::queued();
+    run.on(Event::Begun(Begun { rules: Rules::default(), ..begun() }));
     run.on(Event::ModelAnswered(completion("half", &[])).cut_off());
     let Some(Event::Replied(Reply::Answer { text })) = run.journal.iter().rev().nth(1) else { panic!("no answer") };
     insta::assert_snapshot!(text, @r"
@@ -46,6 +49,74 @@ fn a_cut_off_answer_says_so_to_the_person_and_in_the_history() {
     (The model's output limit cut this answer off here.)
     ");
     assert_eq!(run.said()[1], format!("hob: {text}"));
+}
+
+#[test]
+fn e4_a_reply_that_was_cut_off_goes_on_where_it_stopped() {
+    let mut run = Script::begun();
+    run.check(Event::ModelAnswered(completion("One two ", &[])).cut_off(), &["ask a/one Work"]);
+    run.check(Event::ModelAnswered(completion("three", &[])).cut_off(), &["ask a/one Work"]);
+    run.check(says(" four."), &["answer One two three four.", "end Completed"]);
+    let said = run.said();
+    assert_eq!((said[1].as_str(), said[3].as_str(), said[5].as_str()), ("hob: One two ", "hob: three", "hob:  four."));
+}
+
+#[test]
+fn e4_five_continuations_at_most_then_what_there_is() {
+    let mut run = Script::begun();
+    for _ in 0..5 {
+        run.check(Event::ModelAnswered(completion("more ", &[])).cut_off(), &["ask a/one Work"]);
+    }
+    let last = run.on(Event::ModelAnswered(completion("and more", &[])).cut_off());
+    assert!(last[0].starts_with("answer more more more more more and more\n\n(The model's output limit"), "{last:?}");
+    assert_eq!(last[1], "end Completed");
+}
+
+#[test]
+fn e4_what_there_is_is_not_lost_when_the_rest_cannot_be_had() {
+    let mut run = Script::begun();
+    run.on(Event::ModelAnswered(completion("The first half", &[])).cut_off());
+    let told = run.on(fails(ErrorClass::Refused));
+    assert!(told[0].starts_with("answer The first half\n\n(I could not get an answer"), "{told:?}");
+    assert_eq!(told[1], r#"end Failed { why: "refused" }"#);
+}
+
+#[test]
+fn a_repetition_at_the_seam_is_said_once() {
+    let table = [
+        ("Es war einmal ein König", " in Thule", "Es war einmal ein König in Thule"),
+        (
+            "Once upon a time there was a king",
+            "a time there was a king in Thule",
+            "Once upon a time there was a king in Thule",
+        ),
+        ("a b", "b c", "a bb c"),
+        ("", "x", "x"),
+        ("aaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaaaaa!", "aaaaaaaaaaaaaaaaaaaaaaaa!"),
+    ];
+    for (before, more, expected) in table {
+        assert_eq!(joined(before, more), expected);
+    }
+}
+
+#[test]
+fn what_the_model_sealed_stays_before_its_words() {
+    let sealed = |data: &str| {
+        ReplyPart::Sealed(Sealed { model: "a/one".to_owned(), kind: "thinking".to_owned(), data: data.to_owned() })
+    };
+    let mut run = Script::begun();
+    let mut wanted = completion("", &["look"]);
+    wanted.parts.insert(0, sealed("1"));
+    run.on(Event::ModelAnswered(wanted));
+    run.on(done("1.0"));
+    let mut answer = completion("There.", &[]);
+    answer.parts.insert(0, sealed("2"));
+    run.check(Event::ModelAnswered(answer), &["answer There.", "end Completed"]);
+    let messages = run.run().transcript.messages();
+    let (Message::Assistant { parts: first }, Message::Assistant { parts: last }) = (&messages[1], &messages[3]) else {
+        panic!("{messages:?}")
+    };
+    assert_eq!((&first[0], &last[..]), (&sealed("1"), &[sealed("2"), ReplyPart::text("There.")][..]));
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn while_a_question_is_open_they_wait_for_its_answer() {
 #[test]
 fn a_run_that_ends_before_the_boundary_keeps_them_in_the_history() {
     let joined = "user: [Ben] me too".to_owned();
-    for end in [stop(), hard_limit(), panic(), fails(ErrorClass::Auth)] {
+    for end in [stop(), hard_limit(), panic(), fails(ErrorClass::Refused)] {
         let mut run = Script::begun();
         run.on(steers(BEN, "me too"));
         run.on(end);

@@ -54,7 +54,7 @@ fn notices() {
     };
     insta::assert_snapshot!(notice(hard_limit()), @"I ran out of time on this and stopped. What was done so far is in our conversation; send a message to go on from there.");
     insta::assert_snapshot!(notice(panic()), @"Something broke inside me while I worked on this, and I stopped: index out of bounds. The log has the details.");
-    insta::assert_snapshot!(notice(fails(ErrorClass::Auth)), @"I could not get an answer from the model: no luck. Whoever runs me has to mend the key in config.toml or in the environment.");
+    insta::assert_snapshot!(notice(fails(ErrorClass::Refused)), @"I could not get an answer from the model: no luck. Put in other words, it may go through.");
     insta::assert_snapshot!(texts::GIVEN_UP, @"Given up. Nothing more happens for that message.");
     insta::assert_snapshot!(texts::answer("half", true), @r"
     half
