@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hob::agent::budget::Purse;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::{BASE, PromptSettings};
 use hob::domain::channel::{Channel, Intake, Progress};
@@ -22,6 +23,7 @@ use hob::model::error::ModelError;
 use hob::model::message::{Completion, Usage};
 use hob::model::provider::{Provider, Request, Sink};
 use hob::policy::access::AccessList;
+use hob::policy::budget::Budget;
 use hob::router::command::Mode;
 use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
@@ -127,6 +129,8 @@ impl World {
                 hard: Duration::from_secs(1_200),
                 tool_output_chars_max: 8_000,
             },
+            purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
+            rng: Arc::new(SystemRng),
             watcher: Arc::new(delivery.clone()),
             owner: SystemRng.id(),
             lease: Duration::from_secs(90),

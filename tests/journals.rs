@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use hob::agent::journal::{VERSION, decode, encode};
 use hob::agent::machine::digest::Digest;
 use hob::agent::machine::event::{
-    Accepted, Answer, Begun, CancelReason, Context, End, Event, Limits, Reply, Rules, Steered, ToolOutcome,
+    Accepted, Answer, Begun, Billing, CancelReason, Context, End, Event, Limits, Reply, Rules, Steered, ToolOutcome,
 };
 use hob::agent::machine::state::State;
 use hob::agent::machine::{Replay, step};
@@ -146,7 +146,7 @@ fn system(edition: u8) -> Digest {
 }
 
 fn begun() -> Event {
-    Event::Begun(Begun {
+    Event::Begun(Box::new(Begun {
         context: Context {
             system: system(1),
             tools: Digest::of("text1", &[b"tools"]),
@@ -159,8 +159,9 @@ fn begun() -> Event {
         models: vec!["home/small".to_owned(), "far/large".to_owned()],
         idempotent_tools: vec!["recall".to_owned()],
         rules: Rules::default(),
+        billing: Billing::default(),
         at: Timestamp::UNIX_EPOCH,
-    })
+    }))
 }
 
 fn says(text: &str) -> Event {

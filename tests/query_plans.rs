@@ -9,8 +9,19 @@ use serde_json::Value;
 use sqlx::{Connection, Row, SqliteConnection};
 
 /// The tables that grow as long as Hob lives.
-const GROWING: &[&str] =
-    &["runs", "run_events", "messages", "inbound", "outbox", "signals", "tool_calls", "model_calls", "blobs", "facts"];
+const GROWING: &[&str] = &[
+    "runs",
+    "run_events",
+    "messages",
+    "inbound",
+    "outbox",
+    "signals",
+    "tool_calls",
+    "model_calls",
+    "blobs",
+    "facts",
+    "spend",
+];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.
 async fn scans(database: &mut SqliteConnection, query: &str) -> Vec<String> {

@@ -3,10 +3,12 @@
 //! Never: a platform's words, or a decision that the machine could make.
 //! Start at [`machine`].
 
+pub mod budget;
 pub mod driver;
 pub mod journal;
 pub mod machine;
 pub mod ports;
+pub mod prefix;
 pub mod projection;
 pub mod prompt;
 pub mod signal;

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::agent::budget::Purse;
 use crate::agent::prompt::PromptSettings;
 use crate::domain::channel::Progress;
 use crate::domain::clock::Clock;
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::outgoing::Destination;
+use crate::domain::rng::Rng;
 use crate::model::catalog::Catalog;
 use crate::store::Store;
 use crate::tool::registry::Registry;
@@ -52,6 +54,10 @@ pub struct Ports {
     pub prompt: PromptSettings,
     /// The numbers.
     pub limits: RunLimits,
+    /// The household's caps on money.
+    pub purse: Arc<Purse>,
+    /// Jitter.
+    pub rng: Arc<dyn Rng>,
     /// Who hears of progress.
     pub watcher: Arc<dyn Watcher>,
     /// This process's name on leases.

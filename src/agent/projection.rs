@@ -5,18 +5,20 @@
 use jiff::Timestamp;
 
 use crate::agent::journal::RunKey;
-use crate::agent::machine::effect::Effect;
+use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{Event, Question, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
-use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::state::{Active, Failure, Phase, State};
 use crate::agent::machine::{Step, texts};
+use crate::agent::prefix::Prefix;
 use crate::domain::ids::{CallId, UserId};
+use crate::domain::money::Money;
 use crate::domain::outgoing::{Choice, Destination};
-use crate::model::message::{Message, ToolCall};
+use crate::model::message::{Completion, Message, ToolCall, Usage};
 use crate::render::chunk;
 use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
-use crate::store::{Tx, messages, millis, model_calls, outbox, tool_calls};
+use crate::store::{Tx, messages, millis, model_calls, outbox, sessions, tool_calls};
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,11 +50,26 @@ pub enum Row {
     ModelAsked {
         /// The event's number.
         seq: i64,
-        /// Whom.
-        model: String,
+        /// The call.
+        call: ModelCall,
+        /// For whom.
+        user: UserId,
+        /// What the request begins with, if it is its run's first.
+        prefix: Option<Prefix>,
     },
     /// The open model call is over.
     ModelEnded(CallEnd),
+    /// A model answered, be it the one that should or another.
+    Answered {
+        /// The event's number.
+        seq: i64,
+        /// The model that should.
+        first: String,
+        /// The model that did.
+        by: String,
+        /// Why the first did not, where it was asked.
+        failure: Option<Failure>,
+    },
     /// Something is to be said.
     Say {
         /// The event's number.
@@ -68,9 +85,9 @@ pub enum Row {
 #[must_use]
 pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) -> Vec<Row> {
     let mut rows = Vec::new();
-    let lost = before.active().map_or(0, open_call_estimate);
+    let cause = Cause { key, before, step, after };
     for (event, seq) in step.events.iter().zip(seq..) {
-        rows.extend(rows_of_event(key, event, seq, lost, after));
+        rows.extend(cause.rows_of_event(event, seq));
     }
     rows.extend(step.effects.iter().filter_map(|effect| match effect {
         Effect::RunTool { call, attempt } => Some(Row::ToolStarted { call: call.clone(), attempt: *attempt }),
@@ -89,30 +106,84 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
     rows
 }
 
-/// What the model call in flight costs if nobody learns how it came out.
-fn open_call_estimate(run: &Active) -> u64 {
-    match &run.phase {
-        Phase::Calling(call) => call.input_estimate,
-        Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => 0,
+/// A step, and the state on either side of it.
+struct Cause<'a> {
+    key: &'a RunKey,
+    before: &'a State,
+    step: &'a Step,
+    after: &'a State,
+}
+
+impl Cause<'_> {
+    fn rows_of_event(&self, event: &Event, seq: i64) -> Vec<Row> {
+        match event {
+            Event::ModelAsked { .. } => self.asked(seq).into_iter().collect(),
+            Event::ModelAnswered(completion) => self.answered(completion, seq),
+            Event::ModelFailed { message, .. } => {
+                vec![Row::ModelEnded(CallEnd { state: "failed", error: Some(message.clone()), ..CallEnd::default() })]
+            }
+            Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
+            Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
+            other => rows_of_words(self.key, other, seq, self.after),
+        }
+    }
+
+    /// The model call in flight before the step.
+    fn open_call(&self) -> Option<(&Active, &ModelCall)> {
+        let run = self.before.active()?;
+        match &run.phase {
+            Phase::Calling(call) => Some((run, call)),
+            Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+        }
+    }
+
+    fn asked(&self, seq: i64) -> Option<Row> {
+        let call = self.step.effects.iter().find_map(|effect| match effect {
+            Effect::CallModel(call) => Some(call.clone()),
+            _ => None,
+        })?;
+        let user = self.after.active()?.input.principal.user;
+        let prefix = self.step.events.iter().find_map(|event| match event {
+            Event::Begun(begun) => Some(Prefix::of(begun, user)),
+            _ => None,
+        });
+        Some(Row::ModelAsked { seq, call, user, prefix })
+    }
+
+    fn answered(&self, completion: &Completion, seq: i64) -> Vec<Row> {
+        let Some((run, call)) = self.open_call() else {
+            return Vec::new();
+        };
+        let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } =
+            completion.usage;
+        let ended = Row::ModelEnded(CallEnd {
+            state: "answered",
+            input_tokens: count(input_tokens),
+            output_tokens: count(output_tokens),
+            cached_tokens: count(cached_tokens),
+            cache_write_tokens: count(cache_write_tokens),
+            reasoning_tokens: count(reasoning_tokens),
+            cost: run.price(call.model, &completion.usage).map(Money::nanos),
+            latency_ms: Some(count(completion.latency_ms)),
+            error: None,
+        });
+        let (first, by) = (run.models.first().cloned().unwrap_or_default(), call.label.clone());
+        vec![ended, Row::Answered { seq, first, by, failure: run.failure.clone() }]
+    }
+
+    /// The open call is over, and nobody learns what it cost: the estimate stands in.
+    fn unheard(&self, state: &'static str) -> Row {
+        let Some((run, call)) = self.open_call() else {
+            return Row::ModelEnded(CallEnd { state, ..CallEnd::default() });
+        };
+        let usage = Usage { input_tokens: call.input_estimate, ..Usage::default() };
+        let cost = run.price(call.model, &usage).map(Money::nanos);
+        Row::ModelEnded(CallEnd { state, input_tokens: count(call.input_estimate), cost, ..CallEnd::default() })
     }
 }
 
-fn rows_of_event(key: &RunKey, event: &Event, seq: i64, lost: u64, after: &State) -> Vec<Row> {
-    let unheard = |state| Row::ModelEnded(CallEnd { state, input_tokens: count(lost), ..CallEnd::default() });
+fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Row> {
     match event {
-        Event::ModelAsked { model, .. } => vec![Row::ModelAsked { seq, model: model.clone() }],
-        Event::ModelAnswered(completion) => vec![Row::ModelEnded(CallEnd {
-            state: "answered",
-            input_tokens: count(completion.usage.input_tokens),
-            output_tokens: count(completion.usage.output_tokens),
-            cached_tokens: count(completion.usage.cached_tokens),
-            error: None,
-        })],
-        Event::ModelFailed { message, .. } => {
-            vec![Row::ModelEnded(CallEnd { state: "failed", error: Some(message.clone()), ..CallEnd::default() })]
-        }
-        Event::Resumed { .. } | Event::Mismatched(_) => vec![unheard("lost")],
-        Event::CancelRequested(_) | Event::Panicked { .. } => vec![unheard("dropped")],
         // A call that asks is done when the person has answered: with the messages of its batch.
         Event::ToolFinished { outcome: ToolOutcome::Ask { .. }, .. } => Vec::new(),
         Event::ToolFinished { call, outcome } => {
@@ -135,8 +206,16 @@ fn rows_of_event(key: &RunKey, event: &Event, seq: i64, lost: u64, after: &State
         | Event::Steered(_)
         | Event::ToolStarted { .. }
         | Event::HumanAnswered(_)
+        | Event::BudgetReached(_)
         | Event::SoftLimit
         | Event::Suspended
+        | Event::ModelAsked { .. }
+        | Event::ModelAnswered(_)
+        | Event::ModelFailed { .. }
+        | Event::Resumed { .. }
+        | Event::Mismatched(_)
+        | Event::CancelRequested(_)
+        | Event::Panicked { .. }
         | Event::Ended(_) => Vec::new(),
     }
 }
@@ -229,10 +308,48 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             tool_calls::start(tx, &started).await
         }
         Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,
-        Row::ModelAsked { seq, model } => model_calls::ask(tx, run, *seq, model, at).await,
+        Row::ModelAsked { seq, call, user, prefix } => {
+            let prefix_break = match prefix {
+                Some(prefix) => swap_prefix(tx, target.key, prefix).await?,
+                None => None,
+            };
+            let new = model_calls::NewCall {
+                run,
+                asked_seq: *seq,
+                model: &call.label,
+                session: target.key.session,
+                user: *user,
+                estimate: count(call.counted),
+                reserved: call.reserve.unwrap_or_default().nanos(),
+                prefix_break,
+                at,
+            };
+            model_calls::ask(tx, &new).await
+        }
         Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
+        Row::Answered { seq, first, by, failure } => {
+            let told = sessions::stand_in(tx, target.key.session).await?;
+            let Some(text) = texts::stand_in(first, by, failure.as_ref(), told.as_deref()) else {
+                return Ok(());
+            };
+            let stand_in = (first != by).then_some(by.as_str());
+            sessions::set_stand_in(tx, target.key.session, stand_in).await?;
+            say(tx, target, &format!("run:{run}:{seq}"), (&text, &[])).await
+        }
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
     }
+}
+
+/// Why the provider's cache cannot go on from the conversation's last run.
+async fn swap_prefix(tx: &mut Tx, key: &RunKey, prefix: &Prefix) -> Result<Option<&'static str>, StoreError> {
+    let stored = serde_json::to_string(prefix).map_err(|error| StoreError::Database(error.to_string()))?;
+    let before = sessions::swap_prefix(tx, key.session, &stored).await?;
+    let before = before.and_then(|before| serde_json::from_str::<Prefix>(&before).ok());
+    let reason = before.and_then(|before| prefix.break_since(&before));
+    if let Some(reason) = reason {
+        tracing::info!(session = %key.session, run = %key.run, reason, "model.cache.prefix_broken");
+    }
+    Ok(reason)
 }
 
 fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
@@ -269,7 +386,7 @@ async fn write_message(
 }
 
 /// Queues words in chunks that the platform takes; buttons go under the last.
-async fn say(
+pub(super) async fn say(
     tx: &mut Tx,
     target: &Target<'_>,
     key: &str,

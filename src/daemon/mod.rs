@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agent::budget::Purse;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
@@ -31,6 +32,7 @@ use crate::domain::rng::Rng;
 use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
+use crate::policy::budget::Budget;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
@@ -337,7 +339,7 @@ fn ports(
         clock: Arc::clone(&blueprint.clock),
         models,
         tools: parts::tools(&blueprint.config, store, &zone, &blueprint.data_dir),
-        prompt: prompt_settings(&blueprint.config, zone),
+        prompt: prompt_settings(&blueprint.config, zone.clone()),
         limits: RunLimits {
             iterations: agent.iterations_max,
             iterations_step: agent.iterations_step,
@@ -346,6 +348,8 @@ fn ports(
             hard: Duration::from_secs(agent.hard_limit_secs),
             tool_output_chars_max: agent.tool_output_chars_max,
         },
+        purse: Arc::new(Purse { budget: Budget::default(), zone: zone.clone() }),
+        rng: Arc::clone(&blueprint.rng),
         watcher,
         owner,
         lease: Duration::from_secs(blueprint.config.daemon.lease_secs),

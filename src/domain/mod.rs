@@ -7,6 +7,7 @@ pub mod channel;
 pub mod clock;
 pub mod ids;
 pub mod inbound;
+pub mod money;
 pub mod outgoing;
 pub mod principal;
 pub mod rng;

@@ -72,8 +72,10 @@ impl MediaType {
     }
 }
 
-/// What a provider wants back as it sent it: thinking and its signatures (row E12). It belongs before the part that
-/// follows it, is read by nobody but the dialect that made it, shown to nobody, and sent to no other model.
+/// What a provider wants back as it sent it: thinking and its signatures (row E12).
+///
+/// It belongs before the part that follows it, is read by nobody but the dialect that made it, shown to nobody, and
+/// sent to no other model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sealed {
     /// The label of the model that made it.

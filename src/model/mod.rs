@@ -12,6 +12,7 @@ pub mod legal;
 pub mod message;
 pub mod offline;
 pub mod openai;
+pub mod price;
 pub mod provider;
 pub mod settings;
 pub mod think;

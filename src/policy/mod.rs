@@ -4,3 +4,4 @@
 //! Start at [`access`].
 
 pub mod access;
+pub mod budget;

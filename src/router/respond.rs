@@ -18,7 +18,7 @@ use crate::router::command::{Command, Mode};
 use crate::router::texts;
 use crate::store::error::StoreError;
 use crate::store::sessions::Session;
-use crate::store::{Tx, millis, model_calls, outbox, runs, sessions, signals};
+use crate::store::{Tx, millis, outbox, runs, sessions, signals, spend};
 
 /// What commands can tell about the house.
 pub struct House {
@@ -131,7 +131,7 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         waiting_here: runs::count_queued(tx, caller.session.id).await?,
         runs: &runs::count_open(tx).await?,
         outbox: &outbox::count(tx, day_ago).await?,
-        spent: model_calls::spent_since(tx, millis(day_ago)).await?,
+        spent: spend::since(tx, millis(day_ago), None).await?,
         channels: &desk.channels,
         up: desk.now.duration_since(desk.house.started),
         now: desk.now,

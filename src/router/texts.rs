@@ -3,9 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::router::command::Mode;
-use crate::store::model_calls::Spent;
 use crate::store::outbox;
 use crate::store::runs::{QueuedRun, StateCount};
+use crate::store::spend::Spent;
 
 /// `/help`.
 pub const HELP: &str = "Write to me, and I answer. Besides:\n\
@@ -201,7 +201,7 @@ mod tests {
             waiting_here: 0,
             runs: &runs,
             outbox: &outbox,
-            spent: Spent { calls: 3, input_tokens: 1200, output_tokens: 80 },
+            spent: Spent { calls: 3, input_tokens: 1200, output_tokens: 80, ..Spent::default() },
             channels: &channels,
             up: SignedDuration::from_secs(4_000),
             now: Timestamp::from_second(90).unwrap(),

@@ -15,6 +15,7 @@ pub mod outbox;
 pub mod runs;
 pub mod sessions;
 pub mod signals;
+pub mod spend;
 pub mod tool_calls;
 pub mod users;
 pub mod writer;

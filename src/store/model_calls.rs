@@ -1,20 +1,51 @@
 //! Every call of a model and what it cost (row C8), as the journal projects it.
 
-use crate::domain::ids::RunId;
+use crate::domain::ids::{RunId, SessionId, UserId};
 use crate::store::Tx;
 use crate::store::error::StoreError;
+use crate::store::spend::{self, Spent};
+
+/// A call about to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCall<'a> {
+    /// The run that makes it.
+    pub run: RunId,
+    /// The number of the event that starts it.
+    pub asked_seq: i64,
+    /// Whom.
+    pub model: &'a str,
+    /// In which conversation.
+    pub session: SessionId,
+    /// For whom.
+    pub user: UserId,
+    /// The tokens it will read, as counted here, before calibration.
+    pub estimate: i64,
+    /// What is set aside for it, in nano-dollars.
+    pub reserved: i64,
+    /// Why the provider's cache cannot help, where that is known beforehand.
+    pub prefix_break: Option<&'a str>,
+    /// When, in Unix milliseconds.
+    pub at: i64,
+}
 
 /// Records that a model is about to be asked.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn ask(tx: &mut Tx, run: RunId, asked_seq: i64, model: &str, at: i64) -> Result<(), StoreError> {
+pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<(), StoreError> {
     sqlx::query!(
-        "INSERT INTO model_calls (run_id, asked_seq, model, state, asked_at) VALUES ($1, $2, $3, 'asked', $4)",
-        run,
-        asked_seq,
-        model,
-        at
+        "INSERT INTO model_calls
+             (run_id, asked_seq, model, state, session_id, user_id, estimate, reserved, prefix_break, asked_at)
+         VALUES ($1, $2, $3, 'asked', $4, $5, $6, $7, $8, $9)",
+        call.run,
+        call.asked_seq,
+        call.model,
+        call.session,
+        call.user,
+        call.estimate,
+        call.reserved,
+        call.prefix_break,
+        call.at
     )
     .execute(&mut *tx)
     .await?;
@@ -32,55 +63,126 @@ pub struct CallEnd {
     pub output_tokens: i64,
     /// Of those read, from the provider's cache.
     pub cached_tokens: i64,
+    /// Of those read, written to the provider's cache.
+    pub cache_write_tokens: i64,
+    /// Of those written, thinking.
+    pub reasoning_tokens: i64,
+    /// What it cost, in nano-dollars; none: its price is not known.
+    pub cost: Option<i64>,
+    /// From sending to the end, in milliseconds, where there was an end.
+    pub latency_ms: Option<i64>,
     /// What went wrong.
     pub error: Option<String>,
 }
 
-/// Records how the open call of a run came out; a run has at most one.
+/// Records how the open call of a run came out, and adds it to the sums; a run has at most one.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<(), StoreError> {
-    sqlx::query!(
-        "UPDATE model_calls SET state = $1, input_tokens = $2, output_tokens = $3, cached_tokens = $4, error = $5, ended_at = $6
-         WHERE run_id = $7 AND state = 'asked'",
+    let ended = sqlx::query!(
+        r#"UPDATE model_calls SET state = $1, input_tokens = $2, output_tokens = $3, cached_tokens = $4,
+               cache_write_tokens = $5, reasoning_tokens = $6, cost = $7, latency_ms = $8, error = $9, ended_at = $10
+           WHERE run_id = $11 AND state = 'asked'
+           RETURNING model AS "model!", user_id AS "user: UserId", prefix_break IS NOT NULL AS "breaks!: i64""#,
         end.state,
         end.input_tokens,
         end.output_tokens,
         end.cached_tokens,
+        end.cache_write_tokens,
+        end.reasoning_tokens,
+        end.cost,
+        end.latency_ms,
         end.error,
         at,
         run
     )
-    .execute(&mut *tx)
+    .fetch_optional(&mut *tx)
     .await?;
-    Ok(())
+    let Some((ended, user)) = ended.and_then(|ended| ended.user.map(|user| (ended, user))) else {
+        return Ok(());
+    };
+    let spent = Spent {
+        calls: 1,
+        unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
+        input_tokens: end.input_tokens,
+        output_tokens: end.output_tokens,
+        cached_tokens: end.cached_tokens,
+        cache_write_tokens: end.cache_write_tokens,
+        reasoning_tokens: end.reasoning_tokens,
+        cost: end.cost.unwrap_or(0),
+        prefix_breaks: ended.breaks,
+    };
+    spend::add(tx, at, user, &ended.model, &spent).await
 }
 
-/// Tokens spent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
-    /// Calls made.
-    pub calls: i64,
-    /// Tokens read.
-    pub input_tokens: i64,
-    /// Tokens written.
-    pub output_tokens: i64,
+/// A call of the past: what was counted here, and what the provider counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Counted here.
+    pub estimate: i64,
+    /// By the provider.
+    pub reported: i64,
 }
 
-/// What was spent since a time.
+/// The latest answered calls of a model, the newest first.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn spent_since(tx: &mut Tx, since: i64) -> Result<Spent, StoreError> {
-    let spent = sqlx::query_as!(
-        Spent,
-        r#"SELECT count(*) AS "calls!: i64", coalesce(sum(input_tokens), 0) AS "input_tokens!: i64",
-                  coalesce(sum(output_tokens), 0) AS "output_tokens!: i64"
-           FROM model_calls WHERE asked_at >= $1"#,
+pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<Counted>, StoreError> {
+    let counts = sqlx::query_as!(
+        Counted,
+        r#"SELECT estimate AS "estimate!: i64", input_tokens AS "reported!: i64" FROM model_calls
+           WHERE model = $1 AND state = 'answered' AND estimate > 0 AND input_tokens > 0
+           ORDER BY asked_at DESC LIMIT $2"#,
+        model,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(counts)
+}
+
+/// What the calls of a run cost, ended or open, in nano-dollars.
+///
+/// # Errors
+/// When the database fails.
+pub async fn cost_of_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
+    let cost = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(CASE state WHEN 'asked' THEN reserved ELSE coalesce(cost, 0) END), 0) AS "cost!: i64"
+           FROM model_calls WHERE run_id = $1"#,
+        run
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(cost)
+}
+
+/// What the calls that were begun since a time cost, without what is only set aside, in nano-dollars.
+///
+/// # Errors
+/// When the database fails.
+pub async fn cost_since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
+    let cost = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64" FROM model_calls WHERE asked_at >= $1"#,
         since
     )
     .fetch_one(&mut *tx)
     .await?;
-    Ok(spent)
+    Ok(cost)
+}
+
+/// What is set aside for the calls that are open, of one person or of all, in nano-dollars.
+///
+/// # Errors
+/// When the database fails.
+pub async fn reserved(tx: &mut Tx, user: Option<UserId>) -> Result<i64, StoreError> {
+    let reserved = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(reserved), 0) AS "reserved!: i64" FROM model_calls
+           WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1)"#,
+        user
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(reserved)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hob::agent::budget::Purse;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::PromptSettings;
 use hob::config::delivery::DeliveryConfig;
@@ -14,6 +15,7 @@ use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
 use hob::model::catalog::{Catalog, Entry};
 use hob::policy::access::AccessList;
+use hob::policy::budget::Budget;
 use hob::router::command::Mode;
 use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
@@ -158,6 +160,8 @@ impl Process {
             tools: tools(world),
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
             limits: run_limits(),
+            purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
+            rng: Arc::clone(world) as _,
             watcher: Arc::new(delivery.clone()),
             owner,
             lease: HEARTBEAT * 3,

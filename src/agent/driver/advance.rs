@@ -5,14 +5,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::agent::budget::{Purse, Spender};
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{Event, Steered};
-use crate::agent::machine::state::{Phase, State};
+use crate::agent::machine::event::{BudgetStop, Event, Steered};
+use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
-use crate::agent::projection::{self, Target};
+use crate::agent::projection::{self, Row, Target};
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
+use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
 use crate::store::runs::Reached;
@@ -45,6 +47,8 @@ pub(super) struct Advance {
     pub(super) state: Arc<State>,
     pub(super) seq: i64,
     pub(super) cause: Cause,
+    /// The household's caps on money.
+    pub(super) purse: Arc<Purse>,
     /// Texts that the cause refers to.
     pub(super) blobs: Vec<(String, String)>,
     pub(super) at: Timestamp,
@@ -65,20 +69,12 @@ impl Statement for Advance {
     type Output = Advanced;
 
     async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
-        let mut state = State::clone(&self.state);
-        let (mut seq, mut effects, mut rows) = (self.seq, Vec::new(), Vec::new());
-        let mut recorded = Step::default();
-        for cause in self.events(tx).await? {
-            if state.status().is_final() {
-                break;
-            }
-            let before = state.clone();
-            let step = step(&mut state, cause);
-            rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
-            seq += i64::try_from(step.events.len()).unwrap_or(0);
-            recorded.events.extend(step.events);
-            effects.extend(step.effects.into_iter().map(Committed));
+        let events = self.events(tx).await?;
+        let mut moved = self.fold(&events);
+        if let Some(stop) = self.refusal(tx, &moved).await? {
+            moved = self.fold(&[vec![Event::BudgetReached(stop)], events].concat());
         }
+        let Moved { state, seq, recorded, effects, rows } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
         let reached = Reached { state: status.as_str(), ended_at };
@@ -92,11 +88,82 @@ impl Statement for Advance {
         }
         let target = Target { key: &self.key, destination: &self.destination, at: self.at };
         projection::write(tx, &target, &rows).await?;
+        if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
+            self.tell_of_budgets(tx, &target, seq).await?;
+        }
         Ok(Advanced { state, seq, effects, more })
     }
 }
 
+/// A run after some events, with everything that follows from them.
+struct Moved {
+    state: State,
+    seq: i64,
+    recorded: Step,
+    effects: Vec<Committed<Effect>>,
+    rows: Vec<Row>,
+}
+
 impl Advance {
+    /// The events, one after another, until the run is over.
+    fn fold(&self, events: &[Event]) -> Moved {
+        let mut state = State::clone(&self.state);
+        let (mut seq, mut recorded, mut effects, mut rows) = (self.seq, Step::default(), Vec::new(), Vec::new());
+        for cause in events {
+            if state.status().is_final() {
+                break;
+            }
+            let before = state.clone();
+            let step = step(&mut state, cause.clone());
+            rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
+            seq += i64::try_from(step.events.len()).unwrap_or(0);
+            recorded.events.extend(step.events);
+            effects.extend(step.effects.into_iter().map(Committed));
+        }
+        Moved { state, seq, recorded, effects, rows }
+    }
+
+    fn spender(&self, run: &Active) -> Spender {
+        Spender { run: self.key.run, user: run.input.principal.user }
+    }
+
+    /// The budget that the model call which would follow does not fit. Between this look and the call's own record
+    /// there is no other transaction: there is one writer.
+    async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<BudgetStop>, StoreError> {
+        let call = moved.effects.iter().find_map(|Committed(effect)| match effect {
+            Effect::CallModel(call) => Some(call),
+            _ => None,
+        });
+        let (Some(call), Some(run)) = (call, moved.state.active()) else {
+            return Ok(None);
+        };
+        if self.purse.budget.is_unlimited() {
+            return Ok(None);
+        }
+        // The call that this one follows is still open, and has set something aside that is now spent or free.
+        let ended = moved.rows.iter().find_map(|row| match row {
+            Row::ModelEnded(end) => Some(Money::from_nanos(end.cost.unwrap_or(0))),
+            _ => None,
+        });
+        let open = self.state.active().and_then(Active::open_reserve).unwrap_or_default();
+        let wanted = call.reserve.unwrap_or_default();
+        let wanted = match ended {
+            Some(spent) => Money::from_nanos(wanted.plus(spent).nanos().saturating_sub(open.nanos())),
+            None => wanted,
+        };
+        self.purse.refuses(tx, self.spender(run), wanted, self.at).await
+    }
+
+    async fn tell_of_budgets(&self, tx: &mut Tx, target: &Target<'_>, seq: i64) -> Result<(), StoreError> {
+        let Some(run) = self.state.active().filter(|_| !self.purse.budget.is_unlimited()) else {
+            return Ok(());
+        };
+        for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
+            projection::say(tx, target, &format!("budget:{}:{seq}:{index}", self.key.run), (note, &[])).await?;
+        }
+        Ok(())
+    }
+
     /// The events of this transaction. What people said up to now goes before what the world says now: a stop that is
     /// committed is carried out, whatever else comes and however often the process dies. If the model is asked next,
     /// those who may join do so before.

@@ -19,7 +19,7 @@ pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::{Effect, ModelCall};
-use crate::agent::machine::event::{Begun, CancelReason, Context, Event, Limits, Rules};
+use crate::agent::machine::event::{Begun, Billing, CancelReason, Context, Event, Limits, Rules};
 use crate::agent::machine::state::{Phase, State, Status};
 use crate::agent::ports::Ports;
 use crate::agent::prompt::{Material, text_digest};
@@ -151,7 +151,7 @@ impl Driver {
             let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
             let context = self.context(tail, history).await?;
             let limits = &self.ports.limits;
-            return Ok(Cause::Event(Event::Begun(Begun {
+            return Ok(Cause::Event(Event::Begun(Box::new(Begun {
                 context,
                 limits: Limits {
                     iterations: limits.iterations,
@@ -161,8 +161,9 @@ impl Driver {
                 models: self.ports.models.chain(session.model.as_deref()),
                 idempotent_tools: self.ports.tools.idempotent(),
                 rules: Rules::CURRENT,
+                billing: Billing::default(),
                 at: self.ports.clock.now(),
-            })));
+            }))));
         }
         let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
         if waits {
@@ -209,6 +210,7 @@ impl Driver {
                 seq: self.seq,
                 cause: cause.clone(),
                 blobs: self.blobs.clone(),
+                purse: Arc::clone(&self.ports.purse),
                 at: self.ports.clock.now(),
             };
             match self.ports.store.write(advance).await {

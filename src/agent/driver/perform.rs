@@ -81,9 +81,10 @@ impl Work {
             Live { watcher: Arc::clone(&stage.ports.watcher), destination: stage.destination.clone(), run: stage.run };
         live.tell(if call.failures > 0 { Progress::Restart } else { Progress::Working });
         let provider = stage.ports.models.get(&call.label);
+        let fraction = stage.ports.rng.fraction();
         let work = Box::pin(async move {
             if call.delay_ms > 0 {
-                tokio::time::sleep(Duration::from_millis(call.delay_ms)).await;
+                tokio::time::sleep(with_jitter(call.delay_ms, fraction)).await;
             }
             let asked = AssertUnwindSafe(ask(provider, &call.label, &request, &live)).catch_unwind().await;
             match asked {
@@ -121,6 +122,11 @@ impl Work {
             }
         }
     }
+}
+
+/// Up to a quarter more, so that those who failed together do not come back together (row E2); never less than asked.
+fn with_jitter(delay_ms: u64, fraction: f64) -> Duration {
+    Duration::from_millis(delay_ms).mul_f64(1.0 + fraction / 4.0)
 }
 
 fn failed(error: &ModelError) -> Event {

@@ -2,7 +2,7 @@
 
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::ending;
-use crate::agent::machine::event::{CancelReason, End, Reply, Steered};
+use crate::agent::machine::event::{BudgetStop, CancelReason, End, Reply, Steered};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::texts;
 
@@ -32,6 +32,12 @@ pub(super) fn on_cancel(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
 /// The next model call is the last one: it sums up.
 pub(super) fn on_soft_limit(run: &mut Active) -> Vec<Effect> {
     run.soft_limit = true;
+    Vec::new()
+}
+
+/// The next model call is not made: what was done is told instead.
+pub(super) fn on_budget(run: &mut Active, stop: &BudgetStop) -> Vec<Effect> {
+    run.budget = Some(stop.clone());
     Vec::new()
 }
 

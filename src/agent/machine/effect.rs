@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::event::{End, Event, Question, Reply};
 use crate::domain::ids::CallId;
+use crate::domain::money::Money;
 use crate::model::message::ToolCall;
 
 /// Why the model is asked.
@@ -36,8 +37,12 @@ pub struct ModelCall {
     pub chain: Chain,
     /// Everything that determines the request, by hash.
     pub digest: Digest,
-    /// The tokens it will read, estimated.
+    /// The tokens it will read, as counted here.
+    pub counted: u64,
+    /// The same, as the model is known to count them.
     pub input_estimate: u64,
+    /// What is set aside for it; none: its price is not known.
+    pub reserve: Option<Money>,
 }
 
 /// How far one request has come on its way through the run's models.

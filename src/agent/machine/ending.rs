@@ -1,6 +1,6 @@
 //! Starting the next model call, replying and ending.
 
-use crate::agent::machine::effect::Effect;
+use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{CancelReason, End, Event, Reply};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::{texts, tools};
@@ -9,7 +9,17 @@ use crate::model::message::{Message, ReplyPart};
 /// A safe boundary: what came meanwhile joins, then the model is asked.
 pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
     join_steering(run);
-    let call = run.call_model();
+    ask(run, run.call_model())
+}
+
+/// Asks a model; where a budget is in the way, the run is handed back with what was done (row N10).
+pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
+    if let Some(stop) = run.budget.take() {
+        close(run, texts::INTERRUPTED);
+        let text = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "budget".to_owned() })];
+    }
+    run.model = call.model;
     run.phase = Phase::Calling(call.clone());
     vec![Effect::CallModel(call)]
 }

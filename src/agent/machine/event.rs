@@ -5,10 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::digest::Digest;
 use crate::domain::ids::{CallId, InboundId, RunId, UserId};
+use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::error::ErrorClass;
 use crate::model::message::Completion;
+use crate::model::price::Rates;
+use crate::policy::budget::Scope;
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +37,7 @@ pub enum Event {
     },
     /// The run got the lane.
     #[serde(rename = "run.begun")]
-    Begun(Begun),
+    Begun(Box<Begun>),
     /// A message that came meanwhile joins this run at its next safe boundary.
     #[serde(rename = "input.steered")]
     Steered(Steered),
@@ -88,6 +91,9 @@ pub enum Event {
     /// Somebody, or a limit, wants the run to end.
     #[serde(rename = "cancel.requested")]
     CancelRequested(CancelReason),
+    /// The next model call does not fit a budget (row N10).
+    #[serde(rename = "limit.budget")]
+    BudgetReached(BudgetStop),
     /// The soft limit (row B6) has passed.
     #[serde(rename = "limit.soft")]
     SoftLimit,
@@ -136,6 +142,7 @@ impl Event {
             Self::HumanAsked(_) => "human.asked",
             Self::HumanAnswered(_) => "human.answered",
             Self::CancelRequested(_) => "cancel.requested",
+            Self::BudgetReached(_) => "limit.budget",
             Self::SoftLimit => "limit.soft",
             Self::Suspended => "run.suspended",
             Self::Resumed { .. } => "run.resumed",
@@ -187,8 +194,50 @@ pub struct Begun {
     /// The edition of the machine's rules by which the run is decided, to its end; the first had no number.
     #[serde(default, skip_serializing_if = "Rules::is_first")]
     pub rules: Rules,
+    /// What the models cost, and how their tokens are counted.
+    #[serde(default, skip_serializing_if = "Billing::is_unknown")]
+    pub billing: Billing,
     /// When.
     pub at: Timestamp,
+}
+
+/// What a run's models cost and how their tokens are counted, as known when it began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Billing {
+    /// For each of the run's models.
+    pub models: Vec<ModelBill>,
+    /// The context's size in tokens, as counted here.
+    pub context_tokens: u64,
+    /// The tokens of a reply that are set aside for each call.
+    pub reply_tokens: u64,
+}
+
+impl Billing {
+    fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One model's prices and measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelBill {
+    /// What a million tokens cost; none: nobody knows.
+    pub rates: Option<Rates>,
+    /// The tokens that it counts for a thousand counted here (row B14).
+    pub per_mille: u64,
+}
+
+/// A budget that the next model call would overrun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetStop {
+    /// Which.
+    pub scope: Scope,
+    /// How much it is.
+    pub cap: Money,
+    /// How much of it is used or set aside.
+    pub used: Money,
+    /// When it begins anew, in words; none: with the next message.
+    pub resets: Option<String>,
 }
 
 /// An edition of the machine's rules. A run keeps the one it began with, so that its journal replays as it was made.

@@ -1,7 +1,7 @@
 //! Before the lane: accepted, edited, taken back, joined, begun.
 
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{End, Event, Reply};
+use crate::agent::machine::event::{Begun, End, Event, Reply};
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::texts;
 
@@ -17,7 +17,7 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
             Vec::new()
         }
         (State::Queued(accepted), Event::Begun(begun)) => {
-            let active = Active::begin(accepted.clone(), begun.clone());
+            let active = Active::begin(accepted.clone(), Begun::clone(begun));
             let effects = match &active.phase {
                 Phase::Calling(call) => vec![Effect::CallModel(call.clone())],
                 Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Vec::new(),
@@ -27,6 +27,7 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
         }
         (State::Queued(_), Event::Withdrawn) => vec![Effect::End(End::Withdrawn)],
         (State::Queued(_), Event::Joined { .. }) => vec![Effect::End(End::Joined)],
+        (State::Queued(_), Event::BudgetReached(stop)) => failed(texts::budget_before(stop), "budget"),
         (State::Queued(_), Event::Panicked { message }) => failed(texts::panicked(message), "panic"),
         // Its beginning is missing, so nobody knows what it did: it does not begin a second time.
         (State::Queued(_), Event::Mismatched(mismatch)) => failed(texts::lost_beginning(mismatch), "mismatch"),

@@ -56,6 +56,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::Steered(steered) => control::on_steered(run, steered),
         Event::CancelRequested(reason) => control::on_cancel(run, *reason),
         Event::SoftLimit => control::on_soft_limit(run),
+        Event::BudgetReached(stop) => control::on_budget(run, stop),
         Event::Suspended => Vec::new(),
         Event::Resumed { system } => resume::on_resumed(run, system, was_suspended),
         Event::Mismatched(mismatch) => resume::on_mismatch(run, mismatch),
@@ -186,6 +187,7 @@ fn describe(event: &Event) -> String {
         | Event::HumanAnswered(_)
         | Event::CancelRequested(_)
         | Event::SoftLimit
+        | Event::BudgetReached(_)
         | Event::Suspended
         | Event::Resumed { .. }
         | Event::Mismatched(_)

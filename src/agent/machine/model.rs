@@ -43,6 +43,7 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
     };
     let purpose = call.purpose;
     run.usage.add(completion.usage);
+    run.cost = run.cost.plus(run.price(call.model, &completion.usage).unwrap_or_default());
     let wants_tools = purpose == Purpose::Work && completion.calls().next().is_some();
     let text = completion.text();
     if text.trim().is_empty() && !wants_tools {
@@ -85,9 +86,7 @@ fn go_on_talking(run: &mut Active, completion: &Completion) -> Vec<Effect> {
         Phase::Calling(call) => call.purpose,
         Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Purpose::Work,
     };
-    let call = run.call_for(purpose);
-    run.phase = Phase::Calling(call.clone());
-    vec![Effect::CallModel(call)]
+    ending::ask(run, run.call_for(purpose))
 }
 
 /// The reply without the calls that nobody carries out.
@@ -147,11 +146,7 @@ pub(super) fn on_failed(
         Remedy::Tell => None,
     };
     match next {
-        Some(call) => {
-            run.model = call.model;
-            run.phase = Phase::Calling(call.clone());
-            vec![Effect::CallModel(call)]
-        }
+        Some(call) => ending::ask(run, call),
         None => give_up(run),
     }
 }

@@ -6,10 +6,14 @@ use serde::Serialize;
 
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
-use crate::agent::machine::event::{Accepted, Begun, CancelReason, Context, End, Limits, Question, Rules, Steered};
+use crate::agent::machine::event::{
+    Accepted, Begun, Billing, BudgetStop, CancelReason, Context, End, Limits, Question, Rules, Steered,
+};
 use crate::domain::ids::{CallId, UserId};
+use crate::domain::money::Money;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, Usage, reply_calls};
+use crate::model::price;
 
 /// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
 pub const REQUEST_SCHEME: &str = "request1";
@@ -53,6 +57,12 @@ pub struct Active {
     pub iterations: u32,
     /// Tokens of all its model calls.
     pub usage: Usage,
+    /// What they cost, as far as prices are known.
+    pub cost: Money,
+    /// What its models cost, and how they count.
+    pub billing: Billing,
+    /// A budget that the next model call would overrun.
+    pub budget: Option<BudgetStop>,
     /// Messages that join at the next boundary.
     pub steering: Vec<Steered>,
     /// The soft limit has passed.
@@ -237,11 +247,12 @@ pub struct Transcript {
     authors: Vec<Option<UserId>>,
     digest: Digest,
     bytes: u64,
+    tokens: u64,
 }
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self { messages: Vec::new(), authors: Vec::new(), digest: Digest::of(REQUEST_SCHEME, &[]), bytes: 0 }
+        Self { messages: Vec::new(), authors: Vec::new(), digest: Digest::of(REQUEST_SCHEME, &[]), bytes: 0, tokens: 0 }
     }
 }
 
@@ -272,6 +283,7 @@ impl Transcript {
         let body = canonical(&message);
         self.digest = Digest::of(REQUEST_SCHEME, &[self.digest.0.as_bytes(), &body]);
         self.bytes += body.len() as u64;
+        self.tokens += body.len() as u64 / CHARS_PER_TOKEN;
         self.messages.push(message);
         self.authors.push(author);
     }
@@ -301,6 +313,9 @@ impl Active {
             cycles: 0,
             iterations: 0,
             usage: Usage::default(),
+            cost: Money::ZERO,
+            billing: begun.billing,
+            budget: None,
             steering: Vec::new(),
             soft_limit: false,
             cancel: None,
@@ -340,7 +355,8 @@ impl Active {
             REQUEST_SCHEME,
             &[&context, self.transcript.digest.0.as_bytes(), purpose_name.as_bytes(), label.as_bytes()],
         );
-        let input_estimate = (self.context.chars + self.transcript.bytes) / CHARS_PER_TOKEN;
+        let counted = self.counted();
+        let input_estimate = self.calibrated(counted);
         ModelCall {
             purpose,
             model: self.model,
@@ -349,14 +365,49 @@ impl Active {
             failures: 0,
             chain: Chain::default(),
             digest,
+            counted,
             input_estimate,
+            reserve: self.price(
+                self.model,
+                &Usage { input_tokens: input_estimate, output_tokens: self.billing.reply_tokens, ..Usage::default() },
+            ),
         }
+    }
+
+    /// The tokens that the next request has, as counted here.
+    fn counted(&self) -> u64 {
+        if self.rules < Rules::SECOND {
+            return (self.context.chars + self.transcript.bytes) / CHARS_PER_TOKEN;
+        }
+        self.billing.context_tokens + self.transcript.tokens
+    }
+
+    /// The same, as the model asked now counts (row B14).
+    fn calibrated(&self, counted: u64) -> u64 {
+        self.billing.models.get(self.model).map_or(counted, |bill| counted.saturating_mul(bill.per_mille) / 1000)
+    }
+
+    /// What `usage` costs with the run's `model`th model; none: nobody knows.
+    #[must_use]
+    pub fn price(&self, model: usize, usage: &Usage) -> Option<Money> {
+        self.billing.models.get(model)?.rates.map(|rates| price::cost(usage, &rates))
     }
 
     /// Nobody will learn what the model call in flight cost: its estimate stands in.
     pub fn lose_call(&mut self) {
         if let Phase::Calling(call) = &self.phase {
-            self.usage.add(Usage { input_tokens: call.input_estimate, ..Usage::default() });
+            let lost = Usage { input_tokens: call.input_estimate, ..Usage::default() };
+            self.cost = self.cost.plus(self.price(call.model, &lost).unwrap_or_default());
+            self.usage.add(lost);
+        }
+    }
+
+    /// What is set aside for the model call in flight.
+    #[must_use]
+    pub fn open_reserve(&self) -> Option<Money> {
+        match &self.phase {
+            Phase::Calling(call) => call.reserve,
+            Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
         }
     }
 

@@ -1,8 +1,13 @@
 //! Every sentence that a run itself says, to people and to the model, in one place.
 
-use crate::agent::machine::event::{CancelReason, JournalMismatch, Limits, Question, Steered};
+use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Limits, Question, Steered};
+use crate::agent::machine::state::Failure;
 use crate::domain::ids::UserId;
 use crate::model::error::ErrorClass;
+use crate::model::message::{Message, ToolResult};
+
+/// How many tool calls a hand-off lists.
+const HANDOFF_CALLS_MAX: usize = 20;
 
 /// For the model: a call that the run's end cut off.
 pub const STOPPED: &str = "Stopped by the user before it finished; it may have had a part of its effect.";
@@ -108,6 +113,67 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
     };
     let message = message.trim().trim_end_matches('.');
     format!("I could not get an answer from the model: {message}. {advice}")
+}
+
+/// What the chat is told when another model answers than the one that should, and when that is over; `told` is the
+/// stand-in that it knows of. Once for each change, not with each answer.
+#[must_use]
+pub fn stand_in(first: &str, by: &str, failure: Option<&Failure>, told: Option<&str>) -> Option<String> {
+    match told {
+        Some(told) if told == by => None,
+        Some(_) if first == by => Some(format!("({first} answers again.)")),
+        None if first == by => None,
+        Some(_) | None => {
+            let why = failure.map(|failure| format!(": {}", failure.message.trim().trim_end_matches('.')));
+            Some(format!("({first} does not answer{}. Until it does, {by} stands in.)", why.unwrap_or_default()))
+        }
+    }
+}
+
+/// What the person is told when a budget stops their message before it began.
+pub(super) fn budget_before(stop: &BudgetStop) -> String {
+    format!("{} So I have not begun with this. {}", used_up(stop), how_to_go_on(stop))
+}
+
+/// The hand-off at a cap: what was done, by the record, and how to go on.
+pub(super) fn budget_reached(stop: &BudgetStop, unfinished: &str, transcript: &[Message]) -> String {
+    let results: Vec<&ToolResult> = transcript
+        .iter()
+        .filter_map(|message| if let Message::Tool(result) = message { Some(result) } else { None })
+        .collect();
+    let mut lines = vec![format!("{} So I have stopped here.", used_up(stop))];
+    if results.is_empty() {
+        lines.push("Done so far: nothing that changes anything.".to_owned());
+    } else {
+        lines.push("Done so far:".to_owned());
+        let told = results.iter().rev().take(HANDOFF_CALLS_MAX).rev();
+        let left_out = results.len().saturating_sub(HANDOFF_CALLS_MAX);
+        lines.extend((left_out > 0).then(|| format!("- {left_out} earlier calls")));
+        lines.extend(told.map(|result| format!("- {}{}", result.name, if result.is_error { ": failed" } else { "" })));
+    }
+    if !unfinished.trim().is_empty() {
+        lines.push(format!("What I had to say so far:\n{}", unfinished.trim()));
+    }
+    lines.push(how_to_go_on(stop));
+    lines.join("\n")
+}
+
+fn used_up(stop: &BudgetStop) -> String {
+    let BudgetStop { scope, cap, used, .. } = stop;
+    format!("The budget for {} is used up: {used} of {cap} are spent or set aside.", scope.words())
+}
+
+fn how_to_go_on(stop: &BudgetStop) -> String {
+    let key = stop.scope.key();
+    match &stop.resets {
+        Some(when) => format!(
+            "To go on, write to me again after {when}; or whoever runs me raises {key} under [budget] in config.toml."
+        ),
+        None => format!(
+            "To go on, write to me again: a new message has a budget of its own. Whoever runs me can raise {key} under \
+             [budget] in config.toml."
+        ),
+    }
 }
 
 /// What the person is told after a panic.

@@ -1,16 +1,18 @@
 //! What a step adds to the tables, and what a person sees of a question.
 
 use crate::agent::journal::RunKey;
-use crate::agent::machine::event::{Event, JournalMismatch, Question};
-use crate::agent::machine::state::State;
+use crate::agent::machine::event::{Begun, Billing, Event, JournalMismatch, ModelBill, Question};
+use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::step;
 use crate::agent::machine::tests::{
     ESTIMATE, Script, answers, asks, completion, crash, done, fails, panic, says, stop, system, wants,
 };
 use crate::agent::projection::{Press, Row, rows};
 use crate::domain::ids::{RunId, SessionId};
+use crate::domain::money::Money;
 use crate::model::error::ErrorClass;
 use crate::model::message::Message;
+use crate::model::price::{Rate, Rates};
 
 fn key() -> RunKey {
     RunKey { run: RunId(42), session: SessionId(1) }
@@ -36,13 +38,17 @@ fn shown(row: &Row) -> String {
         Row::ToolFinished { call, text, is_error } => {
             format!("finished {call} {text}{}", if *is_error { " (error)" } else { "" })
         }
-        Row::ModelAsked { seq, model } => format!("asked {model} at {seq}"),
+        Row::ModelAsked { seq, call, .. } => format!("asked {} at {seq}", call.label),
+        Row::Answered { first, by, .. } => format!("{by} answers for {first}"),
         Row::ModelEnded(end) => {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }
         Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }
+
+/// The model that should answer does.
+const OWN: &str = "a/one answers for a/one";
 
 fn check(run: &mut Script, event: Event, expected: &[&str]) {
     let after = format!("{event:?}");
@@ -54,10 +60,10 @@ fn a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
     let mut run = Script::queued();
     check(
         &mut run,
-        Event::Begun(crate::agent::machine::tests::begun()),
+        Event::Begun(Box::new(crate::agent::machine::tests::begun())),
         &["asked a/one at 6", "history user 1: hello"],
     );
-    check(&mut run, wants(&["look", "send"]), &["model answered 10/2/1", "call 1.0 #1", "call 1.1 #1"]);
+    check(&mut run, wants(&["look", "send"]), &["model answered 10/2/1", OWN, "call 1.0 #1", "call 1.1 #1"]);
     check(&mut run, done("1.0"), &["finished 1.0 ok"]);
     check(
         &mut run,
@@ -65,14 +71,18 @@ fn a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
         &["finished 1.1 ok", "asked a/one at 6", "history hob:  +2 calls", "history tool 1.0", "history tool 1.1"],
     );
     check(&mut run, fails(ErrorClass::Timeout), &["model failed 0/0/0", "asked a/one at 6"]);
-    check(&mut run, says("hi"), &["model answered 10/2/1", "say at 6: hi (0 buttons)", "history hob: hi +0 calls"]);
-    check(&mut run, says("late"), &["model answered 10/2/1"]);
+    check(
+        &mut run,
+        says("hi"),
+        &["model answered 10/2/1", OWN, "say at 6: hi (0 buttons)", "history hob: hi +0 calls"],
+    );
+    check(&mut run, says("late"), &[]);
 }
 
 #[test]
 fn silence_is_history_and_nothing_is_sent() {
     let mut run = Script::begun();
-    check(&mut run, says("NO_REPLY"), &["model answered 10/2/1", "history hob: [no reply needed] +0 calls"]);
+    check(&mut run, says("NO_REPLY"), &["model answered 10/2/1", OWN, "history hob: [no reply needed] +0 calls"]);
 }
 
 #[test]
@@ -95,6 +105,34 @@ fn a_call_that_nobody_heard_of_again_is_billed_by_estimate_exactly_once() {
     }
     let mut acting = Script::acting(&["look"]);
     check(&mut acting, crash(), &["model lost 0/0/0", "call 1.0 #2"]);
+}
+
+#[test]
+fn c8_each_call_is_billed_at_the_price_it_was_begun_with() {
+    let rates =
+        Rates { input: Rate::from_micro_usd(2_000_000), output: Rate::from_micro_usd(8_000_000), ..Rates::FREE };
+    let billing = Billing {
+        models: vec![ModelBill { rates: Some(rates), per_mille: 1_500 }, ModelBill { rates: None, per_mille: 1_000 }],
+        context_tokens: 100,
+        reply_tokens: 1_000,
+    };
+    let mut run = Script::queued();
+    run.on(Event::Begun(Box::new(Begun { billing, ..crate::agent::machine::tests::begun() })));
+    let Phase::Calling(call) = &run.run().phase else { panic!("no call") };
+    assert_eq!((call.counted, call.input_estimate), (ESTIMATE, ESTIMATE * 3 / 2));
+    assert_eq!(call.reserve, Some(Money::from_nanos(i64::try_from(ESTIMATE * 3 / 2).unwrap() * 2_000 + 8_000_000)));
+    let before = run.state.clone();
+    let step = step(&mut run.state, wants(&["look"]));
+    let cost = rows(&key(), 5, &before, &step, &run.state).into_iter().find_map(|row| match row {
+        Row::ModelEnded(end) => end.cost,
+        _ => None,
+    });
+    // 9 tokens read at $2 and 2 written at $8 a million; one from the cache costs nothing here.
+    assert_eq!((cost, run.run().cost), (Some(34_000), Money::from_nanos(34_000)));
+    run.on(done("1.0"));
+    run.on(fails(ErrorClass::UnknownModel));
+    let Phase::Calling(call) = &run.run().phase else { panic!("no call") };
+    assert_eq!((call.label.as_str(), call.reserve), ("b/two", None), "nobody knows its price");
 }
 
 #[test]

@@ -10,7 +10,7 @@ const TOLD: &str = "notice I could not get an answer from the model";
 fn with_models(models: &[&str]) -> Script {
     let mut run = Script::queued();
     assert_eq!(run.state, State::Queued(accepted()));
-    run.on(Event::Begun(Begun { models: models.iter().map(|&name| name.to_owned()).collect(), ..begun() }));
+    run.on(Event::Begun(Box::new(Begun { models: models.iter().map(|&name| name.to_owned()).collect(), ..begun() })));
     run
 }
 

@@ -15,7 +15,7 @@ fn every_event() -> Vec<Event> {
         Event::Edited { text: "other".to_owned() },
         Event::Withdrawn,
         Event::Joined { run: RunId(3) },
-        Event::Begun(begun()),
+        Event::Begun(Box::new(begun())),
         steers(BEN, "and this"),
         Event::ModelAsked { digest: system(1), model: "a/one".to_owned(), input_estimate: 1 },
         says("late"),
@@ -82,10 +82,14 @@ fn an_edit_counts_until_the_run_begins() {
     let mut run = Script::queued();
     run.check(Event::Edited { text: "good day".to_owned() }, &[]);
     assert_eq!(run.state.status(), Status::Queued);
-    run.check(Event::Begun(begun()), &["ask a/one Work"]);
+    run.check(Event::Begun(Box::new(begun())), &["ask a/one Work"]);
     run.check(Event::Edited { text: "too late".to_owned() }, &["ignored: the run has begun already"]);
-    for event in [Event::Accepted(accepted()), Event::Withdrawn, Event::Joined { run: RunId(3) }, Event::Begun(begun())]
-    {
+    for event in [
+        Event::Accepted(accepted()),
+        Event::Withdrawn,
+        Event::Joined { run: RunId(3) },
+        Event::Begun(Box::new(begun())),
+    ] {
         run.check(event, &["ignored: the run has begun already"]);
     }
     assert_eq!(run.said(), ["user: good day"]);

@@ -55,7 +55,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
     let rare = vec![stop(), hard_limit(), panic(), Event::Ended(End::Completed), fails(ErrorClass::UnknownModel)];
     prop_oneof![
         8 => prop::sample::select(fixed),
-        3 => Just(Event::Begun(begun())),
+        3 => Just(Event::Begun(Box::new(begun()))),
         2 => Just(done("1.0")),
         1 => prop::sample::select(rare),
     ]

@@ -70,7 +70,7 @@ fn more_may_be_asked_for_in_the_last_batch() {
 fn a_cap_below_the_limit_takes_nothing_away() {
     let mut run = Script::queued();
     let limits = Limits { iterations: 10, iterations_step: 10, iterations_cap: 5 };
-    run.on(Event::Begun(Begun { limits, ..begun() }));
+    run.on(Event::Begun(Box::new(Begun { limits, ..begun() })));
     run.on(wants(&["request_more_iterations"]));
     run.check(more("1.0"), &["ask a/one Work"]);
     assert_eq!(run.said().last().unwrap(), "tool 1.0: Not granted: 10 steps are the most. Finish with what you have.");
@@ -81,7 +81,7 @@ fn a_cap_below_the_limit_takes_nothing_away() {
 fn without_any_iteration_the_first_call_has_no_tools() {
     let mut run = Script::queued();
     let limits = Limits { iterations: 0, iterations_step: 10, iterations_cap: 25 };
-    run.check(Event::Begun(Begun { limits, ..begun() }), &["ask a/one WrapUpIterations"]);
+    run.check(Event::Begun(Box::new(Begun { limits, ..begun() })), &["ask a/one WrapUpIterations"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The machine as scripts: an event in, every effect out; whatever is not listed must not come.
 
+mod budget;
 mod ends;
 mod first_ladder;
 mod human;
@@ -18,7 +19,8 @@ pub(crate) mod world;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{
-    Accepted, Answer, Begun, CancelReason, Context, Event, Limits, Question, Reply, Rules, Steered, ToolOutcome,
+    Accepted, Answer, Begun, Billing, CancelReason, Context, Event, Limits, Question, Reply, Rules, Steered,
+    ToolOutcome,
 };
 use crate::agent::machine::state::{Active, State};
 use crate::agent::machine::{Replay, step};
@@ -27,7 +29,7 @@ use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::model::error::ErrorClass;
-use crate::model::message::{Completion, Message, ToolCall, Usage};
+use crate::model::message::{Completion, Message, StopReason, ToolCall, Usage};
 
 /// The one who asks.
 pub(crate) const ANNA: UserId = UserId(1);
@@ -55,7 +57,7 @@ impl Script {
     /// A run that asks its first model.
     pub(crate) fn begun() -> Self {
         let mut script = Self::queued();
-        script.check(Event::Begun(begun()), &["ask a/one Work"]);
+        script.check(Event::Begun(Box::new(begun())), &["ask a/one Work"]);
         script
     }
 
@@ -188,6 +190,7 @@ pub(crate) fn begun() -> Begun {
         models: vec!["a/one".to_owned(), "b/two".to_owned()],
         idempotent_tools: vec!["look".to_owned()],
         rules: Rules::CURRENT,
+        billing: Billing { models: Vec::new(), context_tokens: 100, reply_tokens: 0 },
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }
@@ -205,6 +208,11 @@ pub(crate) fn completion(text: &str, names: &[&str]) -> Completion {
     };
     let usage = Usage { input_tokens: 10, output_tokens: 2, cached_tokens: 1, ..Usage::default() };
     Completion { usage, ..Completion::said(text, names.iter().map(call).collect()) }
+}
+
+/// Words that the output limit cut off.
+pub(crate) fn cut_off(text: &str) -> Event {
+    Event::ModelAnswered(Completion { stop: StopReason::MaxTokens, ..completion(text, &[]) })
 }
 
 pub(crate) fn says(text: &str) -> Event {

@@ -188,7 +188,7 @@ fn a_journal_without_its_beginning_does_not_begin_again() {
 #[test]
 fn a_mismatch_never_runs_a_call_with_side_effects_again() {
     let mut run = Script::queued();
-    run.on(Event::Begun(begun()));
+    run.on(Event::Begun(Box::new(begun())));
     run.on(wants(&["send"]));
     let mut journal = run.journal;
     journal.pop();

@@ -1,11 +1,11 @@
 //! The plain way (rows A5, E13), and replies that are none.
 
-use super::{Script, begun, completion, done, fails, says, wants};
+use super::{Script, begun, completion, cut_off, done, fails, says, wants};
 use crate::agent::machine::event::{Begun, Event, Reply, Rules};
 use crate::agent::machine::model::joined;
 use crate::agent::machine::state::Status;
 use crate::model::error::ErrorClass;
-use crate::model::message::{Message, ReplyPart, Sealed, StopReason, Usage};
+use crate::model::message::{Message, ReplyPart, Sealed, Usage};
 
 #[test]
 fn a_reply_is_sent_and_ends_the_run() {
@@ -40,8 +40,8 @@ fn only_the_exact_word_is_silence() {
 #[test]
 fn a_cut_off_answer_says_so_to_the_person_and_in_the_history() {
     let mut run = Script::queued();
-    run.on(Event::Begun(Begun { rules: Rules::default(), ..begun() }));
-    run.on(Event::ModelAnswered(completion("half", &[])).cut_off());
+    run.on(Event::Begun(Box::new(Begun { rules: Rules::default(), ..begun() })));
+    run.on(cut_off("half"));
     let Some(Event::Replied(Reply::Answer { text })) = run.journal.iter().rev().nth(1) else { panic!("no answer") };
     insta::assert_snapshot!(text, @r"
     half
@@ -54,8 +54,8 @@ fn a_cut_off_answer_says_so_to_the_person_and_in_the_history() {
 #[test]
 fn e4_a_reply_that_was_cut_off_goes_on_where_it_stopped() {
     let mut run = Script::begun();
-    run.check(Event::ModelAnswered(completion("One two ", &[])).cut_off(), &["ask a/one Work"]);
-    run.check(Event::ModelAnswered(completion("three", &[])).cut_off(), &["ask a/one Work"]);
+    run.check(cut_off("One two "), &["ask a/one Work"]);
+    run.check(cut_off("three"), &["ask a/one Work"]);
     run.check(says(" four."), &["answer One two three four.", "end Completed"]);
     let said = run.said();
     assert_eq!((said[1].as_str(), said[3].as_str(), said[5].as_str()), ("hob: One two ", "hob: three", "hob:  four."));
@@ -65,9 +65,9 @@ fn e4_a_reply_that_was_cut_off_goes_on_where_it_stopped() {
 fn e4_five_continuations_at_most_then_what_there_is() {
     let mut run = Script::begun();
     for _ in 0..5 {
-        run.check(Event::ModelAnswered(completion("more ", &[])).cut_off(), &["ask a/one Work"]);
+        run.check(cut_off("more "), &["ask a/one Work"]);
     }
-    let last = run.on(Event::ModelAnswered(completion("and more", &[])).cut_off());
+    let last = run.on(cut_off("and more"));
     assert!(last[0].starts_with("answer more more more more more and more\n\n(The model's output limit"), "{last:?}");
     assert_eq!(last[1], "end Completed");
 }
@@ -75,7 +75,7 @@ fn e4_five_continuations_at_most_then_what_there_is() {
 #[test]
 fn e4_what_there_is_is_not_lost_when_the_rest_cannot_be_had() {
     let mut run = Script::begun();
-    run.on(Event::ModelAnswered(completion("The first half", &[])).cut_off());
+    run.on(cut_off("The first half"));
     let told = run.on(fails(ErrorClass::Refused));
     assert!(told[0].starts_with("answer The first half\n\n(I could not get an answer"), "{told:?}");
     assert_eq!(told[1], r#"end Failed { why: "refused" }"#);
@@ -122,7 +122,7 @@ fn what_the_model_sealed_stays_before_its_words() {
 #[test]
 fn a_silence_that_was_cut_off_is_still_a_silence() {
     let mut run = Script::begun();
-    run.check(Event::ModelAnswered(completion("NO_REPLY", &[])).cut_off(), &["silence", "end Completed"]);
+    run.check(cut_off("NO_REPLY"), &["silence", "end Completed"]);
 }
 
 #[test]
@@ -152,16 +152,4 @@ fn call_ids_are_hobs_own_and_unique_whatever_the_provider_sent() {
     run.check(done("1.0"), &[]);
     run.check(done("1.1"), &["ask a/one Work"]);
     run.check(wants(&["send"]), &["run 2.0 send #1"]);
-}
-
-trait CutOff {
-    fn cut_off(self) -> Event;
-}
-
-impl CutOff for Event {
-    fn cut_off(self) -> Event {
-        let Self::ModelAnswered(mut completion) = self else { panic!("not an answer") };
-        completion.stop = StopReason::MaxTokens;
-        Self::ModelAnswered(completion)
-    }
 }

@@ -104,7 +104,7 @@ fn before(what: u8, how: u8) -> Event {
         10..12 => Event::Joined { run: RunId(3) },
         12..14 => panic(),
         14..16 => crash(),
-        _ => Event::Begun(begun()),
+        _ => Event::Begun(Box::new(begun())),
     }
 }
 
@@ -171,7 +171,7 @@ fn person(run: &Active, what: u8, how: u8) -> Event {
 fn closing(state: &State) -> Option<Event> {
     let Some(run) = state.active() else {
         return match state {
-            State::Queued(_) => Some(Event::Begun(begun())),
+            State::Queued(_) => Some(Event::Begun(Box::new(begun()))),
             State::Empty | State::Active(_) | State::Closed(_) => None,
         };
     };

@@ -1,0 +1,100 @@
+//! Budgets at work: what a model call would cost is set aside in the transaction that starts it, so that runs at once
+//! cannot overshoot together (row N10). The rules are [`crate::policy::budget`]'s.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::agent::machine::event::BudgetStop;
+use crate::domain::ids::{RunId, UserId};
+use crate::domain::money::Money;
+use crate::policy::budget::{Budget, Scope, Window};
+use crate::store::error::StoreError;
+use crate::store::{Tx, millis, model_calls, spend};
+
+/// The household's caps, and its calendar.
+#[derive(Debug, Clone)]
+pub struct Purse {
+    /// The caps.
+    pub budget: Budget,
+    /// Where days and months begin.
+    pub zone: TimeZone,
+}
+
+/// Who spends, in which run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spender {
+    pub(super) run: RunId,
+    pub(super) user: UserId,
+}
+
+impl Purse {
+    /// The first cap that `wanted` does not fit.
+    pub(super) async fn refuses(
+        &self,
+        tx: &mut Tx,
+        spender: Spender,
+        wanted: Money,
+        now: Timestamp,
+    ) -> Result<Option<BudgetStop>, StoreError> {
+        for window in self.budget.windows(now, &self.zone) {
+            let used = used(tx, &window, spender).await?;
+            if !window.fits(used, wanted) {
+                let resets = window.resets.as_ref().map(|at| at.strftime("%A, %-d %B, %H:%M").to_string());
+                return Ok(Some(BudgetStop { scope: window.scope, cap: window.cap, used, resets }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is to be said about caps that are nearly used up; each once in its period.
+    pub(super) async fn notes(&self, tx: &mut Tx, spender: Spender, now: Timestamp) -> Result<Vec<String>, StoreError> {
+        let mut notes = Vec::new();
+        for window in self.budget.windows(now, &self.zone) {
+            let used = used(tx, &window, spender).await?;
+            if window.is_nearly_used(used) && spend::note_once(tx, &scope(&window, spender), period(&window)).await? {
+                notes.push(format!(
+                    "(The budget for {} is nearly used up: {used} of {} are spent or set aside.)",
+                    window.scope.words(),
+                    window.cap
+                ));
+            }
+        }
+        Ok(notes)
+    }
+}
+
+/// What is spent or set aside of a cap.
+async fn used(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, StoreError> {
+    let since = millis(window.since);
+    let nano = match window.scope {
+        Scope::Run => model_calls::cost_of_run(tx, spender.run).await?,
+        Scope::Hour => model_calls::cost_since(tx, since).await? + model_calls::reserved(tx, None).await?,
+        Scope::Day | Scope::Month => {
+            spend::since(tx, since, None).await?.cost + model_calls::reserved(tx, None).await?
+        }
+        Scope::PersonMonth => {
+            let user = Some(spender.user);
+            spend::since(tx, since, user).await?.cost + model_calls::reserved(tx, user).await?
+        }
+    };
+    Ok(Money::from_nanos(nano))
+}
+
+/// Whose period it is.
+fn scope(window: &Window, spender: Spender) -> String {
+    let key = window.scope.key();
+    match window.scope {
+        Scope::Run => format!("{key}:{}", spender.run),
+        Scope::PersonMonth => format!("{key}:{}", spender.user),
+        Scope::Hour | Scope::Day | Scope::Month => key.to_owned(),
+    }
+}
+
+/// Which period it is; a run has but one, and the rolling hour is told of once per hour of the clock.
+fn period(window: &Window) -> i64 {
+    match window.scope {
+        Scope::Run => 0,
+        Scope::Hour => window.since.as_second().div_euclid(3_600),
+        Scope::Day | Scope::Month | Scope::PersonMonth => window.since.as_second(),
+    }
+}
