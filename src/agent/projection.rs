@@ -334,7 +334,7 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             };
             let stand_in = (first != by).then_some(by.as_str());
             sessions::set_stand_in(tx, target.key.session, stand_in).await?;
-            say(tx, target, &format!("run:{run}:{seq}"), (&text, &[])).await
+            say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
         }
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
     }

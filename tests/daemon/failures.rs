@@ -45,7 +45,7 @@ async fn a_server_that_breaks() {
 
 #[tokio::test]
 async fn a_server_that_is_overloaded() {
-    insta::assert_snapshot!(told(Reply::status(503), 2).await, @"I could not get an answer from the model: The model provider is overloaded at the moment. It says: The engine is currently overloaded. Please send it again in a while.");
+    insta::assert_snapshot!(told(Reply::status(503), 4).await, @"I could not get an answer from the model: The model provider is overloaded at the moment. It says: The engine is currently overloaded. Please send it again in a while.");
 }
 
 #[tokio::test]
@@ -89,8 +89,9 @@ async fn another_model_stands_in() {
         "[[provider.fallbacks]]\nkind = 'openai_compatible'\nmodel = 'other'\nbase_url = '{base}'\napi_key = 'sk-other'"
     ));
     house.start().await;
-    house.model.reply(Reply::status(404));
-    assert_eq!(house.ask(ADA, "Go", Reply::text("I am the other.")).await, "I am the other.");
+    house.model.reply(Reply::status(404)).reply(Reply::text("I am the other."));
+    house.say(ADA, "Go");
+    insta::assert_snapshot!(house.told(ADA, 2).await.join("\n"), @"");
     let asked = house.model.requests().iter().map(|asked| asked.body["model"].to_string()).collect::<Vec<_>>();
     assert_eq!(asked, ["\"fake\"", "\"other\""]);
     assert_eq!(house.model.requests()[1].authorization.as_deref(), Some("Bearer sk-other"));

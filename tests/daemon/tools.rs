@@ -141,6 +141,7 @@ async fn steps_run_out_and_can_be_asked_for() {
     let (last, results) = requests[2].messages().split_last().unwrap();
     insta::assert_snapshot!(results.last().unwrap()["content"].as_str().unwrap(), @"Not granted: 2 steps are the most. Finish with what you have.");
     assert_eq!(last["role"], "user");
-    assert!(requests[2].tools().is_empty(), "the last turn has no tools");
+    assert_eq!(requests[2].body["tool_choice"], "none", "the last turn calls no tools");
+    assert_eq!(requests[2].body["tools"], requests[1].body["tools"], "what was cached stays so");
     house.nothing_refused();
 }

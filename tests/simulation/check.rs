@@ -101,6 +101,11 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
             .unwrap();
     let said: Vec<(String, Option<i64>)> =
         sqlx::query_as("SELECT key, run_id FROM outbox ORDER BY id").fetch_all(&mut *tx).await.unwrap();
+    let notes: Vec<(i64, String)> =
+        sqlx::query_as("SELECT session_id, text FROM outbox WHERE key LIKE 'note:%' ORDER BY session_id, id")
+            .fetch_all(&mut *tx)
+            .await
+            .unwrap();
     let mut wrong = Vec::new();
     for acked in &world.state().acked {
         let (place, who) = (&acked.conversation, acked.sender.external_id.as_str());
@@ -135,6 +140,8 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
     for told in told {
         wrong.extend(words(told, &said));
     }
+    // That another model stands in is told once, and so is its end.
+    wrong.extend(notes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| format!("told twice: {:?}", pair[0])));
     wrong
 }
 

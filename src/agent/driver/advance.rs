@@ -159,7 +159,7 @@ impl Advance {
             return Ok(());
         };
         for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
-            projection::say(tx, target, &format!("budget:{}:{seq}:{index}", self.key.run), (note, &[])).await?;
+            projection::say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), (note, &[])).await?;
         }
         Ok(())
     }

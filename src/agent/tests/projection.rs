@@ -122,11 +122,13 @@ fn c8_each_call_is_billed_at_the_price_it_was_begun_with() {
     assert_eq!((call.counted, call.input_estimate), (ESTIMATE, ESTIMATE * 3 / 2));
     assert_eq!(call.reserve, Some(Money::from_nanos(i64::try_from(ESTIMATE * 3 / 2).unwrap() * 2_000 + 8_000_000)));
     let before = run.state.clone();
-    let step = step(&mut run.state, wants(&["look"]));
-    let cost = rows(&key(), 5, &before, &step, &run.state).into_iter().find_map(|row| match row {
+    let mut after = before.clone();
+    let step = step(&mut after, wants(&["look"]));
+    let cost = rows(&key(), 5, &before, &step, &after).into_iter().find_map(|row| match row {
         Row::ModelEnded(end) => end.cost,
         _ => None,
     });
+    run.on(wants(&["look"]));
     // 9 tokens read at $2 and 2 written at $8 a million; one from the cache costs nothing here.
     assert_eq!((cost, run.run().cost), (Some(34_000), Money::from_nanos(34_000)));
     run.on(done("1.0"));
