@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod classify;
 pub mod discover;
 pub mod error;
+pub mod exchange;
 pub mod http;
 pub mod legal;
 pub mod message;
