@@ -6,8 +6,10 @@
 pub mod catalog;
 pub mod classify;
 pub mod discover;
+mod draft;
 pub mod error;
 pub mod exchange;
+pub mod gemini;
 pub mod http;
 pub mod legal;
 pub mod message;
