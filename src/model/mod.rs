@@ -14,6 +14,7 @@ pub mod http;
 pub mod legal;
 pub mod message;
 pub mod offline;
+pub mod ollama;
 pub mod openai;
 pub mod provider;
 pub mod settings;
