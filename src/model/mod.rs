@@ -6,11 +6,15 @@
 pub mod catalog;
 pub mod classify;
 pub mod discover;
+mod draft;
 pub mod error;
+pub mod exchange;
+pub mod gemini;
 pub mod http;
 pub mod legal;
 pub mod message;
 pub mod offline;
+pub mod ollama;
 pub mod openai;
 pub mod price;
 pub mod provider;

@@ -11,12 +11,14 @@ use async_openai::config::Config;
 use async_trait::async_trait;
 use futures::StreamExt as _;
 use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::SecretString;
 use tokio::time::{Instant, timeout_at};
 
 use crate::domain::secret::Secret;
 use crate::model::error::{ErrorClass, ModelError};
+use crate::model::exchange::endpoint::{is_local, key_header, parse};
+use crate::model::exchange::silent;
 use crate::model::http;
 use crate::model::message::Completion;
 use crate::model::openai::chunk::Chunk;
@@ -49,8 +51,11 @@ impl OpenAi {
     pub fn new(settings: Settings) -> Result<Self, ModelError> {
         let Settings { base_url, api_key, model, label, deadlines, .. } = settings;
         let endpoint = Endpoint::new(&base_url, api_key.as_ref())?;
-        let http =
-            if endpoint.is_local() { http::direct_client(deadlines.connect) } else { http::client(deadlines.connect) };
+        let http = if is_local(&endpoint.base) {
+            http::direct_client(deadlines.connect)
+        } else {
+            http::client(deadlines.connect)
+        };
         let http = http.map_err(|error| ModelError::new(ErrorClass::Network, error.to_string()))?;
         // A service of our own also switches off async-openai's retries.
         let service = tower::service_fn({
@@ -114,10 +119,6 @@ impl Provider for OpenAi {
     }
 }
 
-fn silent(what: &str) -> ModelError {
-    ModelError::new(ErrorClass::Timeout, format!("The model {what}."))
-}
-
 /// Where to send and with which key; unlike async-openai's own it reads no environment and cannot panic.
 struct Endpoint {
     base: Url,
@@ -129,23 +130,11 @@ struct Endpoint {
 
 impl Endpoint {
     fn new(base_url: &str, api_key: Option<&Secret>) -> Result<Self, ModelError> {
+        let base = parse(base_url)?;
         let base_text = base_url.trim().trim_end_matches('/').to_owned();
-        let bad_url = || {
-            let what = "`base_url` under [provider] in config.toml must be an address like https://host/v1.";
-            ModelError::new(ErrorClass::BadRequest, what)
-        };
-        let base = Url::parse(&base_text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        let base = base.ok_or_else(bad_url)?;
         let mut headers = HeaderMap::new();
         if let Some(key) = api_key {
-            let value = HeaderValue::from_str(&format!("Bearer {}", key.expose().trim()));
-            let mut value = value.map_err(|_invalid| {
-                let what = "The API key has characters that no key has: check `api_key` under [provider] in \
-                            config.toml, or the key in the environment.";
-                ModelError::new(ErrorClass::Auth, what)
-            })?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+            headers.insert(AUTHORIZATION, key_header("Bearer ", key)?);
         }
         Ok(Self { base, base_text, headers, no_key: SecretString::default() })
     }
@@ -153,18 +142,6 @@ impl Endpoint {
     /// Whether it is Google's own endpoint.
     fn is_gemini(&self) -> bool {
         self.base.host_str() == Some("generativelanguage.googleapis.com")
-    }
-
-    /// Whether it is on this machine, where no proxy leads.
-    fn is_local(&self) -> bool {
-        match self.base.host_str() {
-            Some("localhost") => true,
-            Some(host) => {
-                let host = host.trim_start_matches('[').trim_end_matches(']');
-                host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-            }
-            None => false,
-        }
     }
 }
 

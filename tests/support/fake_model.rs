@@ -27,7 +27,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use script::{Gate, Reply, Script};
+pub use crate::support::stream::Gate;
+pub use script::{Reply, Script};
 
 mod script;
 pub mod validate;
@@ -250,8 +251,8 @@ async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap,
         }
         Reply::Stream(script) => {
             let dropped = shared.dropped.clone();
-            let steps = script.steps(tells_usage);
-            let body = Body::from_stream(script::play(steps, move || dropped.send_modify(|count| *count += 1)));
+            let played = script.plan(tells_usage).play(move || dropped.send_modify(|count| *count += 1));
+            let body = Body::from_stream(played);
             respond(StatusCode::OK, "text/event-stream", body)
         }
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::domain::ids::CallId;
 use crate::model::classify::{self, Refusal};
 use crate::model::error::{ErrorClass, ModelError};
+use crate::model::exchange::{broken_off, malformed};
 use crate::model::message::{Completion, StopReason, ToolCall, Usage};
 use crate::model::openai::chunk::{CallFragment, Chunk, WireUsage};
 use crate::model::think::ThinkFilter;
@@ -164,13 +165,4 @@ fn empty(stop: StopReason) -> ModelError {
         StopReason::MaxTokens => malformed("The model used up its output limit before it said anything."),
         StopReason::ContentFilter => ModelError::new(ErrorClass::Refused, "The model provider withheld the reply."),
     }
-}
-
-/// The stream ended before the reply did.
-pub(super) fn broken_off() -> ModelError {
-    ModelError::new(ErrorClass::Network, "The connection to the model provider broke off during the reply.")
-}
-
-pub(super) fn malformed(message: &str) -> ModelError {
-    ModelError::new(ErrorClass::Malformed, message)
 }

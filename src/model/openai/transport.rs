@@ -3,21 +3,14 @@
 //! Never: a retry; when to ask again is the machine's business.
 //! Start at [`send`].
 
-use std::time::Duration;
-
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 
 use crate::model::classify::{self, Refusal};
 use crate::model::error::{ErrorClass, ModelError};
-use crate::model::openai::reply::{broken_off, malformed};
-
-/// How much of an error's body is read.
-const ERROR_BYTES_MAX: usize = 64 * 1024;
-/// How long an error's body may take.
-const ERROR_BODY_WAIT_MAX: Duration = Duration::from_secs(5);
+use crate::model::exchange::answer::{self, unreachable_server};
+use crate::model::exchange::{broken_off, malformed};
 
 /// Why there is no stream.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +25,14 @@ pub(super) struct Failure {
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
         Self { error, refuses_usage: false }
+    }
+}
+
+impl From<answer::Failure> for Failure {
+    fn from(failure: answer::Failure) -> Self {
+        let answer::Failure { error, status, body } = failure;
+        let refuses_usage = classify::refuses_usage(&Refusal { status, body: &body, ..Refusal::default() });
+        Self { error, refuses_usage }
     }
 }
 
@@ -65,76 +66,5 @@ impl From<OpenAIError> for Failure {
 pub(super) async fn send(http: reqwest::Client, request: HttpRequestFactory) -> Result<Response, OpenAIError> {
     let request = request.build().await?;
     let response = http.execute(request).await.map_err(|error| Failure::from(unreachable_server(&error)))?;
-    let status = response.status();
-    if status.is_success() && !is_document(response.headers()) {
-        return Ok(response);
-    }
-    let headers = response.headers().clone();
-    let body = read_some(response).await;
-    let refusal = Refusal {
-        status: status.as_u16(),
-        retry_after: text(&headers, &RETRY_AFTER),
-        date: text(&headers, &DATE),
-        body: &body,
-    };
-    if status.is_success() {
-        return Err(Failure::from(no_stream(&headers, &body)).into());
-    }
-    let refuses_usage = classify::refuses_usage(&refusal);
-    Err(Failure { error: classify::classify(&refusal), refuses_usage }.into())
-}
-
-/// Whether a successful answer is something else than a stream. Servers that name no type are given the benefit.
-fn is_document(headers: &HeaderMap) -> bool {
-    text(headers, &CONTENT_TYPE)
-        .is_some_and(|kind| kind.starts_with("text/html") || kind.starts_with("application/json"))
-}
-
-/// A success that is none: a web page, or an error with status 200 (OpenRouter).
-fn no_stream(headers: &HeaderMap, body: &str) -> ModelError {
-    let is_json = text(headers, &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
-    if is_json && body.contains("\"error\"") {
-        return classify::classify(&Refusal { body, ..Refusal::default() });
-    }
-    if is_json {
-        return malformed("The model server did not stream its reply.");
-    }
-    malformed("There is a web page where the model should be: check `base_url` under [provider] in config.toml.")
-}
-
-/// The start of the body, as far as it comes.
-async fn read_some(mut response: Response) -> String {
-    let mut body = Vec::new();
-    let read = async {
-        while body.len() < ERROR_BYTES_MAX {
-            match response.chunk().await {
-                Ok(Some(bytes)) => body.extend_from_slice(&bytes),
-                Ok(None) => break,
-                Err(error) => {
-                    tracing::debug!(%error, "the body of a model's error broke off");
-                    break;
-                }
-            }
-        }
-    };
-    if tokio::time::timeout(ERROR_BODY_WAIT_MAX, read).await.is_err() {
-        tracing::debug!("the body of a model's error did not come in time");
-    }
-    String::from_utf8_lossy(&body).into_owned()
-}
-
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// No response at all.
-fn unreachable_server(error: &reqwest::Error) -> ModelError {
-    let host = error.url().and_then(reqwest::Url::host_str).unwrap_or("the model provider").to_owned();
-    if error.is_timeout() {
-        ModelError::new(ErrorClass::Timeout, format!("{host} could not be reached in time."))
-    } else if error.is_connect() {
-        ModelError::new(ErrorClass::Network, format!("{host} cannot be reached: is the network up, is it running?"))
-    } else {
-        ModelError::new(ErrorClass::Network, format!("The connection to {host} failed."))
-    }
+    answer::begun(response).await.map_err(|failure| Failure::from(failure).into())
 }
