@@ -12,6 +12,8 @@ pub mod legal;
 pub mod message;
 pub mod offline;
 pub mod openai;
+pub mod price;
 pub mod provider;
 pub mod settings;
+pub mod table;
 pub mod think;

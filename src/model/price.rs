@@ -1,0 +1,250 @@
+//! What a call costs: whole numbers, so that a bill adds up.
+//!
+//! Never: a price of its own; those are in [`crate::model::table`].
+//! Start at [`cost`].
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::message::Usage;
+
+/// More tokens than any model reads or writes in one call; what a provider reports beyond is an error of its own.
+const TOKENS_MAX: u64 = 10_000_000;
+/// Billionths of a dollar in one.
+const NANOS: u64 = 1_000_000_000;
+
+/// An amount of US dollars, in billionths: one token at a cent per million is ten of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Money(i64);
+
+impl Money {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// So many billionths of a dollar.
+    #[must_use]
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// In billionths of a dollar.
+    #[must_use]
+    pub const fn nanos(self) -> i64 {
+        self.0
+    }
+
+    /// Both together; what is too much stays the most there is.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl fmt::Display for Money {
+    /// Cents, and as many digits more as it takes to show two that are not zero.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0.unsigned_abs();
+        let decimals = (2_u32..9).find(|decimals| nanos >= 10_u64.pow(10 - decimals)).unwrap_or(9);
+        let unit = 10_u64.pow(9 - decimals);
+        // Zero has two decimals, not nine.
+        let decimals = if nanos == 0 { 2 } else { decimals };
+        let rounded = nanos.saturating_add(unit / 2) / unit * unit;
+        let fraction = format!("{:09}", rounded % NANOS);
+        let fraction = fraction.get(..decimals as usize).unwrap_or(&fraction);
+        let cents = fraction.get(..2).unwrap_or(fraction);
+        let rest = fraction.get(2..).unwrap_or_default().trim_end_matches('0');
+        let sign = if self.0 < 0 { "-" } else { "" };
+        write!(f, "{sign}${}.{cents}{rest}", rounded / NANOS)
+    }
+}
+
+/// What a million tokens of one kind cost, in millionths of a dollar.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// So many millionths of a dollar per million tokens.
+    #[must_use]
+    pub const fn from_micro_usd(micro_usd: u64) -> Self {
+        Self(micro_usd)
+    }
+
+    /// What a million tokens cost.
+    #[must_use]
+    pub fn per_million(self) -> Money {
+        Money(i64::try_from(self.0.saturating_mul(1000)).unwrap_or(i64::MAX))
+    }
+
+    /// What `tokens` cost, in trillionths of a dollar.
+    fn picos(self, tokens: u64) -> u128 {
+        u128::from(self.0) * u128::from(tokens)
+    }
+}
+
+/// What a model's tokens cost, by kind. It is stored: change it only by adding.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rates {
+    /// Read, and not from the cache.
+    pub input: Rate,
+    /// Read from the provider's cache.
+    pub cached: Rate,
+    /// Read, and written to the provider's cache.
+    pub cache_write: Rate,
+    /// Written, thinking included.
+    pub output: Rate,
+    /// What a whole call costs instead when it reads very much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long: Option<LongRates>,
+}
+
+/// What a call's tokens cost when it reads more than so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LongRates {
+    /// The most tokens that a call may read at the usual rates.
+    pub above_tokens: u64,
+    /// Read, and not from the cache.
+    pub input: Rate,
+    /// Read from the provider's cache.
+    pub cached: Rate,
+    /// Read, and written to the provider's cache.
+    pub cache_write: Rate,
+    /// Written, thinking included.
+    pub output: Rate,
+}
+
+impl Rates {
+    /// For models on one's own machine.
+    pub const FREE: Self = Self { input: Rate(0), cached: Rate(0), cache_write: Rate(0), output: Rate(0), long: None };
+
+    /// What holds for a call that reads so many tokens.
+    fn for_input(self, tokens: u64) -> Self {
+        match self.long {
+            Some(long) if tokens > long.above_tokens => Self {
+                input: long.input,
+                cached: long.cached,
+                cache_write: long.cache_write,
+                output: long.output,
+                long: None,
+            },
+            _ => self,
+        }
+    }
+}
+
+/// What one call cost. Each token that was read is charged once, at the rate of where it came from or went to.
+#[must_use]
+pub fn cost(usage: &Usage, rates: &Rates) -> Money {
+    let input = usage.input_tokens.min(TOKENS_MAX);
+    let output = usage.output_tokens.min(TOKENS_MAX);
+    let cached = usage.cached_tokens.min(input);
+    let written = usage.cache_write_tokens.min(input - cached);
+    let rates = rates.for_input(input);
+    let picos = rates.input.picos(input - cached - written)
+        + rates.cached.picos(cached)
+        + rates.cache_write.picos(written)
+        + rates.output.picos(output);
+    Money(i64::try_from((picos + 500) / 1000).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates() -> Rates {
+        let usd = |micro| Rate::from_micro_usd(micro);
+        Rates {
+            input: usd(1_000_000),
+            cached: usd(100_000),
+            cache_write: usd(1_250_000),
+            output: usd(5_000_000),
+            long: None,
+        }
+    }
+
+    #[test]
+    fn each_token_is_charged_once() {
+        let call = |input_tokens, cached_tokens, cache_write_tokens, output_tokens| Usage {
+            input_tokens,
+            output_tokens,
+            cached_tokens,
+            cache_write_tokens,
+            reasoning_tokens: output_tokens,
+        };
+        let table = [
+            (call(0, 0, 0, 0), 0),
+            (call(1, 0, 0, 0), 1_000),
+            (call(0, 0, 0, 1), 5_000),
+            (call(1_000_000, 0, 0, 0), 1_000_000_000),
+            (call(1_000, 1_000, 0, 0), 100_000),
+            (call(1_000, 0, 1_000, 0), 1_250_000),
+            (call(1_000, 600, 300, 10), 60_000 + 375_000 + 100_000 + 50_000),
+            // A provider that says more was cached than read.
+            (call(10, 1_000, 1_000, 0), 1_000),
+            (call(10, 4, 1_000, 0), 400 + 7_500),
+            (call(u64::MAX, u64::MAX, u64::MAX, u64::MAX), 1_000_000_000 + 50_000_000_000),
+        ];
+        for (usage, nanos) in table {
+            assert_eq!(cost(&usage, &rates()).nanos(), nanos, "{usage:?}");
+            assert_eq!(cost(&usage, &Rates::FREE), Money::ZERO);
+        }
+    }
+
+    #[test]
+    fn the_cheapest_token_is_not_lost() {
+        let cent = Rates { input: Rate::from_micro_usd(10_000), ..Rates::FREE };
+        let one = Usage { input_tokens: 1, ..Usage::default() };
+        assert_eq!(cost(&one, &cent), Money::from_nanos(10));
+    }
+
+    #[test]
+    fn a_long_call_costs_the_long_rates_throughout() {
+        let double = |rate: Rate| Rate(rate.0 * 2);
+        let long = LongRates {
+            above_tokens: 100,
+            input: double(rates().input),
+            cached: double(rates().cached),
+            cache_write: double(rates().cache_write),
+            output: double(rates().output),
+        };
+        let rates = Rates { long: Some(long), ..rates() };
+        let call = |input_tokens| Usage { input_tokens, cached_tokens: 50, output_tokens: 1, ..Usage::default() };
+        assert_eq!(cost(&call(100), &rates).nanos(), 50_000 + 5_000 + 5_000);
+        assert_eq!(cost(&call(101), &rates).nanos(), 102_000 + 10_000 + 10_000);
+    }
+
+    #[test]
+    fn people_read_two_digits_at_least() {
+        let table = [
+            (0, "$0.00"),
+            (1, "$0.000000001"),
+            (10, "$0.00000001"),
+            (12_345, "$0.000012"),
+            (4_200_000, "$0.0042"),
+            (4_000_000, "$0.004"),
+            (42_000_000, "$0.042"),
+            (99_900_000, "$0.10"),
+            (100_000_000, "$0.10"),
+            (999_000_000, "$1.00"),
+            (1_234_567_890, "$1.23"),
+            (1_995_000_000, "$2.00"),
+            (-4_200_000, "-$0.0042"),
+            (i64::MAX, "$9223372036.85"),
+            (i64::MIN, "-$9223372036.85"),
+        ];
+        for (nanos, shown) in table {
+            assert_eq!(Money::from_nanos(nanos).to_string(), shown);
+        }
+        assert_eq!(Money::from_nanos(i64::MAX).plus(Money::from_nanos(1)), Money::from_nanos(i64::MAX));
+    }
+
+    #[test]
+    fn rates_are_stored_as_numbers() {
+        let stored = r#"{"input":1000000,"cached":100000,"cache_write":1250000,"output":5000000}"#;
+        assert_eq!(serde_json::to_string(&rates()).unwrap(), stored);
+        assert_eq!(serde_json::from_str::<Rates>(stored).unwrap(), rates());
+        assert_eq!(serde_json::to_string(&Money::from_nanos(7)).unwrap(), "7");
+    }
+}
