@@ -17,3 +17,4 @@ pub mod provider;
 pub mod settings;
 pub mod table;
 pub mod think;
+pub mod tokens;
