@@ -126,6 +126,16 @@ impl<'a> Check<'a> {
                     }
                 }
             }
+            (Shape::Number { min, max }, Value::Float(number)) => {
+                if (min..=max).contains(&number) {
+                    return Some(Toml::Float(*number));
+                }
+                self.wrong(at, line, format!("is {number}"), what)
+            }
+            (Shape::Number { .. }, Value::Integer(Some(number))) => {
+                // What a fraction cannot hold exactly lies far beyond any limit.
+                self.value(at, line, &Node { line, value: Value::Float(*number as f64) }, what)
+            }
             (Shape::Text { min, max }, Value::Text(text)) => match text.chars().count() {
                 0 if *min > 0 => self.wrong(at, line, "is empty".to_owned(), what),
                 chars if chars > *max => self.wrong(at, line, format!("has {chars} characters"), what),
@@ -180,7 +190,7 @@ impl<'a> Check<'a> {
             Shape::Section(_) => format!("write it as `[{at}]`"),
             Shape::List { item, .. } if matches!(**item, Shape::Section(_)) => format!("write each as `[[{at}]]`"),
             Shape::Map { name, .. } if field.is_none_or(|field| field.example.is_none()) => {
-                format!("write each as `[{at}.{name}]`")
+                format!("write each as `[{at}.{}]`", place::key(name))
             }
             Shape::Text { .. } if field.is_none() => "put it in quotes".to_owned(),
             _ => for_example(field),
@@ -207,11 +217,13 @@ fn expected(shape: &Shape) -> String {
             format!("one of: {}", words.join(", "))
         }
         Shape::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        Shape::Number { min, max } => format!("a number from {min} to {max}"),
         Shape::Bool => "true or false".to_owned(),
         Shape::List { item, min, max } => {
             let items = match **item {
                 Shape::Text { .. } => "texts",
                 Shape::Integer { .. } => "whole numbers",
+                Shape::Number { .. } => "numbers",
                 Shape::Section(_) => "sections",
                 Shape::Choice(_) | Shape::Bool | Shape::List { .. } | Shape::Map { .. } => "items",
             };

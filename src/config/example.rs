@@ -33,11 +33,11 @@ pub(super) fn setting(field: &Field) -> String {
         .map_or_else(|| format!("`{}`", field.name), |value| format!("`{} = {}`", field.name, inline(&value)))
 }
 
-/// The TOML value for a JSON one; `null` and fractions have none here.
+/// The TOML value for a JSON one; `null` has none.
 pub(super) fn toml(json: &Json) -> Option<Toml> {
     match json {
         Json::Bool(flag) => Some(Toml::Boolean(*flag)),
-        Json::Number(number) => number.as_i64().map(Toml::Integer),
+        Json::Number(number) => number.as_i64().map(Toml::Integer).or_else(|| number.as_f64().map(Toml::Float)),
         Json::String(text) => Some(Toml::String(text.clone())),
         Json::Array(items) => items.iter().map(toml).collect::<Option<_>>().map(Toml::Array),
         Json::Object(items) => {
@@ -63,13 +63,23 @@ fn inline(value: &Toml) -> String {
 
 /// Writes the settings of a section, then the sections in it; `off` ones are commented out.
 fn section(out: &mut String, at: &str, fields: &[Field], off: bool) {
-    let (tables, settings): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(|field| inner(field).is_some());
+    let is_table = |field: &&Field| inner(field).is_some() || (at.is_empty() && pairs(field).is_some());
+    let (tables, settings): (Vec<&Field>, Vec<&Field>) = fields.iter().partition(is_table);
     for field in settings {
         meaning(out, field);
         let off = off || field.required || field.optional || field.default.is_none();
         line(out, off, setting(field).trim_matches('`'));
     }
     for field in tables {
+        if let Some(pairs) = pairs(field) {
+            out.push('\n');
+            comment(out, &field.doc);
+            line(out, true, &format!("[{}]", field.name));
+            pairs
+                .iter()
+                .for_each(|(name, value)| line(out, true, &format!("{} = {}", place::key(name), inline(value))));
+            continue;
+        }
         let Some((header, fields, named)) = inner(field) else { continue };
         let path = place::child(at, &field.name);
         let header = header.replace("{}", &path);
@@ -79,6 +89,14 @@ fn section(out: &mut String, at: &str, fields: &[Field], off: bool) {
         line(out, off, &header);
         let path = header.trim_matches(['[', ']']);
         section(out, path, fields, off);
+    }
+}
+
+/// The example of a table of texts: at the top of the file it is a section, as nothing may follow it there.
+fn pairs(field: &Field) -> Option<toml::Table> {
+    match (&field.shape, field.sample().and_then(toml)) {
+        (Shape::Map { .. }, Some(Toml::Table(table))) => Some(table),
+        _ => None,
     }
 }
 
@@ -94,7 +112,7 @@ fn inner(field: &Field) -> Option<(String, &[Field], bool)> {
             Shape::Section(fields) => Some((format!("[{{}}.{}]", place::key(name)), fields, true)),
             _ => None,
         },
-        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Bool => None,
+        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Bool => None,
     }
 }
 
@@ -103,6 +121,7 @@ fn meaning(out: &mut String, field: &Field) {
     let Field { doc, shape, .. } = field;
     match shape {
         Shape::Integer { min, max } => comment(out, &format!("{doc} From {min} to {max}.")),
+        Shape::Number { min, max } => comment(out, &format!("{doc} From {min} to {max}.")),
         Shape::Choice(words) => {
             comment(out, doc);
             for (word, doc) in words {

@@ -17,6 +17,7 @@ pub mod environment;
 pub mod example;
 mod expand;
 pub mod load;
+pub mod models;
 mod place;
 pub mod problem;
 pub mod provider;
@@ -36,6 +37,7 @@ use serde::Deserialize;
 use crate::config::agent::AgentConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::models::ModelConfig;
 use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
 use crate::config::state::StateConfig;
@@ -50,6 +52,13 @@ pub struct Config {
     /// Which model answers. Without this section Hob looks for one: a key in the environment (OPENAI_API_KEY,
     /// ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), then an Ollama on this machine, then the offline model.
     pub provider: Option<ProviderConfig>,
+    /// What models can do and cost, where Hob's own table is wrong or has nothing; each under `provider/model`. `hob models`
+    /// shows what is known.
+    #[schemars(extend("x-name" = "openai/gpt-5-mini"))]
+    pub models: BTreeMap<String, ModelConfig>,
+    /// Short names of models, for `/model` and the command line: name = "provider/model". docs/models.md says more.
+    #[schemars(example = &models::alias_example())]
+    pub aliases: BTreeMap<String, String>,
     /// The Telegram bot. Without this section Hob is not on Telegram.
     pub telegram: Option<TelegramConfig>,
     /// How a conversation runs.
@@ -75,6 +84,11 @@ impl Config {
         if let Some(provider) = &self.provider {
             take("provider", provider.validate());
         }
+        for (label, model) in &self.models {
+            take("models", models::validate_label(label));
+            take("models", model.validate().into_iter().map(|f| f.within(&place::key(label))).collect());
+        }
+        take("aliases", models::validate_aliases(&self.aliases));
         if let Some(telegram) = &self.telegram {
             take("telegram", telegram.validate());
         }

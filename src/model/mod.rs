@@ -19,4 +19,6 @@ pub mod openai;
 pub mod price;
 pub mod provider;
 pub mod settings;
+pub mod table;
 pub mod think;
+pub mod tokens;

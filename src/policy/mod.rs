@@ -1,7 +1,8 @@
 //! Who may what: pure rules over plain data.
 //!
 //! Never: I/O, or a default that lets somebody in.
-//! Start at [`access`].
+//! Start at [`access`] (who may what), [`routing`] (which model) and [`budget`] (how much).
 
 pub mod access;
 pub mod budget;
+pub mod routing;

@@ -62,7 +62,7 @@ fn unknown_keys() {
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
     config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, api_url, poll_timeout_secs
-    config.toml:5: "a b\n": is not a known key; known here: provider, telegram, agent, tools, state, delivery, daemon
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, telegram, agent, tools, state, delivery, daemon
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?
@@ -227,4 +227,37 @@ fn no_problem_repeats_a_value() {
             assert!(!told.contains("hunter2"), "{told}");
         }
     }
+}
+
+#[test]
+fn models_and_aliases() {
+    let text = "[models.'openai/gpt-5']\ncontext_tokens = 400_000\ninput_usd = 2\ncached_usd = 0.0025\noutput_usd = 10.5\nsees_images = true\n[aliases]\nquick = 'openai/gpt-5'";
+    let config = parse(text).unwrap();
+    let model = &config.models["openai/gpt-5"];
+    assert_eq!((model.input_usd.unwrap().micro_usd(), model.cached_usd.unwrap().micro_usd()), (2_000_000, 2500));
+    assert_eq!((model.context_tokens, model.sees_images), (Some(400_000), Some(true)));
+    assert_eq!(config.aliases["quick"], "openai/gpt-5");
+    insta::assert_snapshot!(told(
+        "\n[models.gpt-5]\ncontext_tokens = 5000\n[models.'a/b']\ninput_usd = -1\noutput_usd = nan\n[models.'a/c']\ninput_usd = 'cheap'\noutput = 2\n[models.'a/d']\ncached_usd = 1\n[models.'a/e']\nmax_output_tokens = 4000\ncontext_tokens = 2000"
+    ), @r#"
+    config.toml:2: models.gpt-5: does not name a model, expected provider/model; for example `[models."openai/gpt-5-mini"]`; `hob models` lists yours
+    config.toml:5: models."a/b".input_usd: is -1, expected a number from 0 to 100000; for example `input_usd = 0.25`
+    config.toml:6: models."a/b".output_usd: is NaN, expected a number from 0 to 100000; for example `output_usd = 2.0`
+    config.toml:8: models."a/c".input_usd: is text, expected a number from 0 to 100000; for example `input_usd = 0.25`
+    config.toml:9: models."a/c".output: is not a known key; known here: context_tokens, max_output_tokens, input_usd, cached_usd, cache_write_usd, output_usd, sees_images
+    config.toml:11: models."a/d".input_usd: is missing, expected a number, because another price of this model is set; for example `input_usd = 0.25`
+    config.toml:11: models."a/d".output_usd: is missing, expected a number, because another price of this model is set; for example `output_usd = 2.0`
+    config.toml:13: models."a/e".max_output_tokens: is 4000, expected at most context_tokens, which is 2000; lower it or raise context_tokens
+    "#);
+    insta::assert_snapshot!(told("[aliases]\nfast = 'a/b'\n'2x' = 'a/b'\nok = 'gpt-5'\nnum = 1\nx = ''"), @r#"
+    config.toml:2: aliases.fast: is a word of Hob's own, expected another than primary, fast, smart, fallback, auto; call it something else
+    config.toml:3: aliases.2x: is no alias, expected a letter, then up to 63 letters, digits, `_` or `-`; for example `quick = "openai/gpt-5-mini"`
+    config.toml:4: aliases.ok: does not name a model, expected provider/model; for example `quick = "openai/gpt-5-mini"`; `hob models` lists yours
+    config.toml:5: aliases.num: is a whole number, expected text of at most 4000 characters; put it in quotes
+    config.toml:6: aliases.x: does not name a model, expected provider/model; for example `quick = "openai/gpt-5-mini"`; `hob models` lists yours
+    "#);
+    insta::assert_snapshot!(told("aliases = 3\nmodels = 'x'"), @r#"
+    config.toml:1: aliases: is a whole number, expected a table of texts; for example `aliases = { quick = "openai/gpt-5-mini" }`
+    config.toml:2: models: is text, expected sections, each with a name; write each as `[models."openai/gpt-5-mini"]`
+    "#);
 }

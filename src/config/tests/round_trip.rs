@@ -17,6 +17,11 @@ fn of_shape(shape: &Shape) -> BoxedStrategy<Toml> {
     match shape {
         Shape::Bool => any::<bool>().prop_map(Toml::Boolean).boxed(),
         Shape::Integer { min, max } => (*min..=*max).prop_map(Toml::Integer).boxed(),
+        Shape::Number { max, .. } => {
+            // Thousandths: what is kept of a price.
+            let max = *max;
+            (0_u32..1_000_000).prop_map(move |n| Toml::Float((f64::from(n) / 1000.0).min(max))).boxed()
+        }
         Shape::Choice(words) => {
             let words: Vec<String> = words.iter().map(|(word, _)| word.clone()).collect();
             proptest::sample::select(words).prop_map(Toml::String).boxed()
@@ -70,6 +75,17 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 }
                 endpoint(section);
             }
+            "models" => {
+                *section =
+                    std::mem::take(section).into_iter().map(|(name, model)| (format!("p/{name}"), model)).collect();
+                section.iter_mut().filter_map(|(_, model)| model.as_table_mut()).for_each(price);
+            }
+            "aliases" => {
+                *section = std::mem::take(section)
+                    .into_iter()
+                    .map(|(name, _)| (format!("x{name}"), "openai/${x}".into()))
+                    .collect();
+            }
             "telegram" => {
                 replace(section, "bot_token", "1:a");
                 replace(section, "api_url", "http://localhost:80/a");
@@ -94,6 +110,12 @@ fn settle(mut document: toml::Table) -> toml::Table {
         }
     }
     document
+}
+
+fn price(model: &mut toml::Table) {
+    model.insert("input_usd".to_owned(), 1.5.into());
+    model.insert("output_usd".to_owned(), 2.into());
+    cap(model, "max_output_tokens", 1000);
 }
 
 fn endpoint(section: &mut toml::Table) {
