@@ -43,3 +43,6 @@ CREATE TABLE budget_notes (
     period INTEGER NOT NULL,
     PRIMARY KEY (scope, period)
 ) STRICT, WITHOUT ROWID;
+
+-- How many tokens a message is, as counted here; a message does not change. None: it was not counted yet.
+ALTER TABLE messages ADD COLUMN tokens INTEGER;

@@ -11,6 +11,7 @@ use crate::domain::ids::{RunId, SessionId};
 use crate::domain::outgoing::Destination;
 use crate::domain::rng::Rng;
 use crate::model::catalog::Catalog;
+use crate::model::table::Table;
 use crate::store::Store;
 use crate::tool::registry::Registry;
 
@@ -54,6 +55,10 @@ pub struct Ports {
     pub prompt: PromptSettings,
     /// The numbers.
     pub limits: RunLimits,
+    /// What models can do and cost.
+    pub table: Arc<Table>,
+    /// The tokens of a reply that are set aside for each call.
+    pub reply_tokens: u64,
     /// The household's caps on money.
     pub purse: Arc<Purse>,
     /// Jitter.

@@ -29,6 +29,8 @@ pub enum Row {
         message: Message,
         /// Who said it, where a person did.
         author: Option<UserId>,
+        /// How many tokens it is.
+        tokens: u64,
     },
     /// A tool is about to be run.
     ToolStarted {
@@ -100,8 +102,11 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
     }));
     if let Some(active) = after.active() {
         let known = before.active().map_or(0, |active| active.transcript.messages().len());
-        let said = active.transcript.messages().iter().zip(active.transcript.authors()).skip(known);
-        rows.extend(said.map(|(message, author)| Row::Message { message: message.clone(), author: *author }));
+        rows.extend(active.transcript.entries().skip(known).map(|entry| Row::Message {
+            message: entry.message.clone(),
+            author: entry.author,
+            tokens: entry.tokens,
+        }));
     }
     rows
 }
@@ -295,12 +300,12 @@ pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(),
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author } => {
+        Row::Message { message, author, tokens } => {
             if let Message::Tool(result) = message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
             }
-            write_message(tx, target, message, *author).await
+            write_message(tx, target, message, (*author, *tokens)).await
         }
         Row::ToolStarted { call, attempt } => {
             let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
@@ -365,7 +370,7 @@ async fn write_message(
     tx: &mut Tx,
     target: &Target<'_>,
     message: &Message,
-    author: Option<UserId>,
+    (author, tokens): (Option<UserId>, u64),
 ) -> Result<(), StoreError> {
     let role = match message {
         Message::User { .. } => "user",
@@ -380,6 +385,7 @@ async fn write_message(
         user: author,
         body: &body,
         text: &message.text(),
+        tokens: count(tokens),
         at: millis(target.at),
     };
     messages::append(tx, &new).await

@@ -9,6 +9,7 @@ use crate::agent::machine::texts;
 use crate::domain::principal::Principal;
 use crate::model::message::Message;
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
+use crate::model::tokens;
 use crate::store::facts::FactRow;
 
 /// The scheme of the system prompt's digest (row B11).
@@ -93,14 +94,23 @@ pub struct Material {
     /// The volatile tail.
     pub tail: String,
     /// The conversation before this run.
-    pub history: Vec<Message>,
+    pub past: Past,
+}
+
+/// A stretch of a conversation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Past {
+    /// The messages, oldest first.
+    pub messages: Vec<Message>,
+    /// How many tokens they are, as counted when they were said.
+    pub tokens: u64,
 }
 
 impl Material {
     /// The request for `purpose`, after what was said in the run so far.
     #[must_use]
     pub fn request(&self, transcript: &[Message], purpose: Purpose) -> Request {
-        let mut messages = self.history.clone();
+        let mut messages = self.past.messages.clone();
         let stable = messages.len();
         messages.push(Message::user(format!("<context>\n{}\n</context>", self.tail)));
         messages.extend(transcript.iter().cloned());
@@ -117,10 +127,18 @@ impl Material {
     /// Its size, for estimates.
     #[must_use]
     pub fn chars(&self) -> u64 {
-        let history: usize = self.history.iter().map(size).sum();
+        let history: usize = self.past.messages.iter().map(size).sum();
         let tools: usize =
             self.tools.iter().map(|tool| tool.description.len() + tool.parameters.to_string().len()).sum();
         (self.system.len() + self.tail.len() + tools + history) as u64
+    }
+}
+
+impl Material {
+    /// Its tokens, as counted here. What was counted before is not counted again.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        tokens::estimate(&self.system, &self.tools, &[Message::user(self.tail.as_str())]) + self.past.tokens
     }
 }
 

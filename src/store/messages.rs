@@ -19,6 +19,8 @@ pub struct NewMessage<'a> {
     pub body: &'a str,
     /// The words in it.
     pub text: &'a str,
+    /// How many tokens it is, as counted here.
+    pub tokens: i64,
     /// When.
     pub at: i64,
 }
@@ -29,14 +31,15 @@ pub struct NewMessage<'a> {
 /// When the database fails.
 pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<(), StoreError> {
     sqlx::query!(
-        "INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, at)
-         SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7 FROM sessions WHERE id = $1",
+        "INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, at)
+         SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8 FROM sessions WHERE id = $1",
         new.session,
         new.run,
         new.role,
         new.user,
         new.body,
         new.text,
+        new.tokens,
         new.at
     )
     .execute(&mut *tx)
@@ -57,6 +60,8 @@ pub struct MessageRow {
     pub author: Option<String>,
     /// Whose message the run answers that it was said in.
     pub run_user: UserId,
+    /// How many tokens it is, as counted here; none: it was not counted.
+    pub tokens: Option<i64>,
 }
 
 /// The messages from one ordinal through another, in order.
@@ -67,7 +72,7 @@ pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> R
     let rows = sqlx::query_as!(
         MessageRow,
         r#"SELECT m.id AS "id!: MessageId", m.body, m.user_id AS "user: UserId", u.name AS "author?",
-                  r.user_id AS "run_user!: UserId"
+                  r.user_id AS "run_user!: UserId", m.tokens
            FROM messages m JOIN runs r ON r.id = m.run_id LEFT JOIN users u ON u.id = m.user_id
            WHERE m.session_id = $1 AND m.ordinal BETWEEN $2 AND $3 ORDER BY m.ordinal"#,
         session,

@@ -356,3 +356,31 @@ pub async fn lookup(tx: &mut Tx, id: RunId) -> Result<Option<RunRow>, StoreError
     .await?;
     Ok(run)
 }
+
+/// How a conversation went lately.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// The most tool calls that one of its last three runs made.
+    pub tool_calls: usize,
+    /// Whether the last of them failed.
+    pub failed: bool,
+}
+
+/// How a session's last runs went.
+///
+/// # Errors
+/// When the database fails.
+pub async fn recent(tx: &mut Tx, session: SessionId) -> Result<Recent, StoreError> {
+    let rows = sqlx::query!(
+        r#"SELECT r.state, (SELECT count(*) FROM tool_calls t WHERE t.run_id = r.id) AS "calls!: i64"
+           FROM runs r WHERE r.session_id = $1 AND r.state IN ('completed', 'cancelled', 'failed')
+           ORDER BY r.id DESC LIMIT 3"#,
+        session
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(Recent {
+        tool_calls: rows.iter().filter_map(|row| usize::try_from(row.calls).ok()).max().unwrap_or(0),
+        failed: rows.first().is_some_and(|row| row.state == "failed"),
+    })
+}

@@ -5,16 +5,17 @@ use async_trait::async_trait;
 use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::event::Context;
 use crate::agent::machine::state::State;
-use crate::agent::prompt::{FACTS_MAX, Material, one_line};
+use crate::agent::prompt::{FACTS_MAX, Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
 use crate::domain::ids::{SessionId, UserId};
 use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
+use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, facts, messages, runs, sessions};
+use crate::store::{Statement, Tx, blobs, facts, messages, model_calls, runs, sessions};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -107,11 +108,18 @@ pub(super) struct History {
 
 #[async_trait]
 impl Statement for History {
-    type Output = Vec<Message>;
+    type Output = Past;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Message>, StoreError> {
-        let rows = messages::list(tx, self.session, self.from, self.through).await?;
-        Ok(rows.into_iter().filter_map(|row| self.seen(row)).collect())
+    async fn run(&self, tx: &mut Tx) -> Result<Past, StoreError> {
+        let mut past = Past::default();
+        for row in messages::list(tx, self.session, self.from, self.through).await? {
+            let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
+            if let Some(message) = self.seen(row) {
+                past.tokens += counted.unwrap_or_else(|| tokens::message(&message));
+                past.messages.push(message);
+            }
+        }
+        Ok(past)
     }
 }
 
@@ -173,7 +181,38 @@ impl Statement for LoadMaterial {
             system: blobs::get(tx, &self.context.system.0).await?,
             tools,
             tail: blobs::get(tx, &self.context.tail.0).await?,
-            history: history.run(tx).await?,
+            past: history.run(tx).await?,
         })
+    }
+}
+
+/// The latest calls of a model, to learn how it counts.
+#[derive(Clone)]
+pub(super) struct Counts {
+    pub(super) model: String,
+    pub(super) limit: i64,
+}
+
+#[async_trait]
+impl Statement for Counts {
+    type Output = Vec<model_calls::Counted>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<model_calls::Counted>, StoreError> {
+        model_calls::latest_counts(tx, &self.model, self.limit).await
+    }
+}
+
+/// How a conversation went lately.
+#[derive(Clone)]
+pub(super) struct Recent {
+    pub(super) session: SessionId,
+}
+
+#[async_trait]
+impl Statement for Recent {
+    type Output = runs::Recent;
+
+    async fn run(&self, tx: &mut Tx) -> Result<runs::Recent, StoreError> {
+        runs::recent(tx, self.session).await
     }
 }

@@ -4,6 +4,7 @@
 //! Start at [`Driver::drive`]: commit a cause, perform what follows, wait for the next cause.
 
 mod advance;
+mod begin;
 mod claim;
 mod perform;
 
@@ -143,27 +144,9 @@ impl Driver {
             tracing::error!(run = %self.key.run, %mismatch, "agent_run.resume_unsafe");
             return Ok(Cause::Event(Event::Mismatched(mismatch)));
         }
-        if let State::Queued(accepted) = &*self.state {
-            let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &claimed.facts);
-            let session = &claimed.session;
-            let from = self.ports.prompt.history_from(session.context_from, session.last_ordinal);
-            let through = session.last_ordinal;
-            let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
-            let context = self.context(tail, history).await?;
-            let limits = &self.ports.limits;
-            return Ok(Cause::Event(Event::Begun(Box::new(Begun {
-                context,
-                limits: Limits {
-                    iterations: limits.iterations,
-                    iterations_step: limits.iterations_step,
-                    iterations_cap: limits.iterations_cap,
-                },
-                models: self.ports.models.chain(session.model.as_deref()),
-                idempotent_tools: self.ports.tools.idempotent(),
-                rules: Rules::CURRENT,
-                billing: Billing::default(),
-                at: self.ports.clock.now(),
-            }))));
+        if let State::Queued(accepted) = &*Arc::clone(&self.state) {
+            let begun = self.begin(accepted, &claimed.session, &claimed.facts).await?;
+            return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }
         let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
         if waits {
@@ -172,30 +155,6 @@ impl Driver {
         }
         tracing::info!(run = %self.key.run, "agent_run.resumed");
         Ok(Cause::Event(Event::Resumed { system: self.ports.prompt.system_digest() }))
-    }
-
-    async fn context(&mut self, tail: String, stretch: claim::History) -> Result<Context, StoreError> {
-        let tools = self.ports.tools.schemas();
-        let tools_text = perform::encode_tools(&tools)?;
-        let (from, through) = (stretch.from, stretch.through);
-        let history = if from > through { Vec::new() } else { self.read(stretch).await? };
-        let system = self.ports.prompt.base.clone();
-        let material = Material { system, tools, tail, history };
-        let context = Context {
-            system: self.ports.prompt.system_digest(),
-            tools: text_digest(&tools_text),
-            tail: text_digest(&material.tail),
-            history_from: from,
-            history_through: through,
-            chars: material.chars(),
-        };
-        self.blobs = vec![
-            (context.system.0.clone(), material.system.clone()),
-            (context.tools.0.clone(), tools_text),
-            (context.tail.0.clone(), material.tail.clone()),
-        ];
-        self.material = Some(Arc::new(material));
-        Ok(context)
     }
 
     /// Commits a cause with everything that follows from it; only then are the effects handed out.

@@ -13,7 +13,7 @@ use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, Usage, reply_calls};
-use crate::model::price;
+use crate::model::{price, tokens};
 
 /// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
 pub const REQUEST_SCHEME: &str = "request1";
@@ -240,11 +240,22 @@ impl Batch {
     }
 }
 
+/// A message of the transcript.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// It.
+    pub message: &'a Message,
+    /// Who said it, where a person did.
+    pub author: Option<UserId>,
+    /// How many tokens it is, as counted here.
+    pub tokens: u64,
+}
+
 /// The run's own messages, with a hash that grows along.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transcript {
     messages: Vec<Message>,
-    authors: Vec<Option<UserId>>,
+    marks: Vec<(Option<UserId>, u64)>,
     digest: Digest,
     bytes: u64,
     tokens: u64,
@@ -252,7 +263,7 @@ pub struct Transcript {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self { messages: Vec::new(), authors: Vec::new(), digest: Digest::of(REQUEST_SCHEME, &[]), bytes: 0, tokens: 0 }
+        Self { messages: Vec::new(), marks: Vec::new(), digest: Digest::of(REQUEST_SCHEME, &[]), bytes: 0, tokens: 0 }
     }
 }
 
@@ -263,10 +274,14 @@ impl Transcript {
         &self.messages
     }
 
-    /// Who said each of them, where a person did.
-    #[must_use]
-    pub fn authors(&self) -> &[Option<UserId>] {
-        &self.authors
+    /// The messages with who said them, where a person did, and how many tokens each is.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        let entry = |(message, (author, tokens)): (_, &(Option<UserId>, u64))| Entry {
+            message,
+            author: *author,
+            tokens: *tokens,
+        };
+        self.messages.iter().zip(&self.marks).map(entry)
     }
 
     /// Adds one that no person said.
@@ -283,9 +298,10 @@ impl Transcript {
         let body = canonical(&message);
         self.digest = Digest::of(REQUEST_SCHEME, &[self.digest.0.as_bytes(), &body]);
         self.bytes += body.len() as u64;
-        self.tokens += body.len() as u64 / CHARS_PER_TOKEN;
+        let tokens = tokens::message(&message);
+        self.tokens += tokens;
         self.messages.push(message);
-        self.authors.push(author);
+        self.marks.push((author, tokens));
     }
 }
 

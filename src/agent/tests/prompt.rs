@@ -18,7 +18,7 @@ fn material(history: Vec<Message>, minute: i64) -> Material {
         system: settings.base.clone(),
         tools: vec![look],
         tail: settings.tail(now, &principal(ANNA), &[]),
-        history,
+        past: Past { messages: history, tokens: 0 },
     }
 }
 
