@@ -8,6 +8,7 @@
     reason = "each test binary uses another part of this room, and a test's own machinery fails loudly"
 )]
 
+pub mod fake_anthropic;
 pub mod fake_model;
 pub mod fake_telegram;
 pub mod fifo;
