@@ -12,6 +12,7 @@ pub mod error;
 pub mod exchange;
 pub mod gemini;
 pub mod http;
+pub mod learned;
 pub mod legal;
 pub mod message;
 pub mod offline;
