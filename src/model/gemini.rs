@@ -89,3 +89,9 @@ impl Provider for Gemini {
         }
     }
 }
+
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(in crate::model) fn fold() -> impl crate::model::exchange::ReplyFold {
+    Reply::new("a/b")
+}

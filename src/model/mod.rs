@@ -10,6 +10,8 @@ pub mod discover;
 mod draft;
 pub mod error;
 pub mod exchange;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod gemini;
 pub mod http;
 pub mod learned;

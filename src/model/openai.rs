@@ -108,3 +108,9 @@ impl Provider for OpenAi {
 fn keeps_none(failure: &Failure) -> bool {
     matches!(failure.status, 404 | 405 | 501)
 }
+
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(in crate::model) fn fold() -> impl crate::model::exchange::ReplyFold {
+    Reply::new("a/b", quirks::ReasoningBack::Details)
+}
