@@ -241,10 +241,9 @@ async fn a_run_that_another_model_began_is_gone_on_with() {
     assert!(fake.requests().iter().all(|asked| !asked.raw.contains("SECRET")));
 }
 
-/// The request without its breakpoints, up to these words.
-fn up_to(asked: &Asked, words: &str) -> String {
-    let raw = asked.raw.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-    raw[..raw.find(words).unwrap()].to_owned()
+/// The request without its breakpoints.
+fn unmarked(asked: &Asked) -> String {
+    asked.raw.replace(r#","cache_control":{"type":"ephemeral"}"#, "")
 }
 
 #[tokio::test]
@@ -269,20 +268,20 @@ async fn a_turn_begins_as_the_one_before_and_is_marked_for_the_cache() {
     }
     assert_eq!(fake.refused(), Vec::<String>::new());
     let requests = fake.requests();
-    for (at, asked) in requests.iter().enumerate() {
-        let turn = at / 2;
-        let tail = format!(r#"{{"type":"text","text":"tail {turn}"#);
-        let marks = breakpoints(&asked.body);
-        assert!((2..=4).contains(&marks), "{marks} in {}", asked.raw);
-        if let Some(next) = requests.get(at + 1).filter(|_| at % 2 == 1) {
-            assert!(next.raw.replace(r#","cache_control":{"type":"ephemeral"}"#, "").starts_with(&up_to(asked, &tail)));
-        }
-        let inner = requests.get(at + 1).filter(|_| at % 2 == 0);
-        if let Some(next) = inner {
-            let whole = up_to(asked, "}]}]}");
-            assert!(up_to(next, "no such words after all").is_empty() || next.raw.len() > whole.len());
-        }
+    for (at, pair) in requests.windows(2).enumerate() {
+        let (asked, next) = (unmarked(&pair[0]), unmarked(&pair[1]));
+        // Within a run all of it stays but the closing brackets; from turn to turn all up to the tail does.
+        let tail = asked.find(&format!("tail {}", at / 2)).unwrap();
+        let kept = if at % 2 == 0 { asked.len() - "]}]}".len() } else { tail };
+        assert!(next.starts_with(&asked[..kept]), "{asked}\n{next}");
+        let marks = breakpoints(&pair[1].body);
+        assert!((2..=4).contains(&marks), "{marks} in {}", pair[1].raw);
     }
+    // The archive of the last turn ends with a breakpoint, and so do the core and the request.
+    let last = requests.last().unwrap();
+    let archived = last.raw.find("tail 3").unwrap();
+    assert_eq!(breakpoints(&last.body), 3);
+    assert_eq!(last.raw[..archived].matches("cache_control").count(), 2, "{}", last.raw);
 }
 
 #[tokio::test]
@@ -304,6 +303,11 @@ async fn refusals_get_their_class_and_are_not_retried() {
         assert_eq!(error.retry_after, (status >= 429).then_some(Duration::from_secs(7)), "{status}");
         assert!(!error.message.contains("sk-"), "{error}");
     }
+}
+
+/// A sign of life of 64 KiB.
+fn padded_ping() -> String {
+    format!("data: {{\"type\":\"ping\",\"pad\":\"{}\"}}\n\n", "x".repeat(64 * 1024))
 }
 
 #[tokio::test]
@@ -328,7 +332,7 @@ async fn what_is_no_stream_is_an_error() {
         ("refused", Script::begin().finish("refusal").into(), ErrorClass::Refused),
         ("white space", Script::begin().raw(" ".repeat(10_000_000)).into(), ErrorClass::Malformed),
         ("empty lines", Script::begin().raw("\n".repeat(10_000_000)).into(), ErrorClass::Malformed),
-        ("endless", hel().forever("data: {\"type\":\"ping\"}\n\n".repeat(40_000)).into(), ErrorClass::Malformed),
+        ("endless", hel().forever(padded_ping()).into(), ErrorClass::Malformed),
     ];
     for (name, reply, class) in cases {
         let error = heard(reply).await.0.unwrap_err();

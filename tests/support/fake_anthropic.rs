@@ -153,7 +153,7 @@ impl FakeAnthropic {
 }
 
 async fn model(State(shared): State<Arc<Shared>>, Path(model): Path<String>, headers: HeaderMap) -> Response {
-    if let Err(refusal) = let_in(&shared, &headers) {
+    if let Some(refusal) = turned_away(&shared, &headers) {
         return refusal;
     }
     if !MODELS.contains(&model.as_str()) {
@@ -167,7 +167,7 @@ async fn model(State(shared): State<Arc<Shared>>, Path(model): Path<String>, hea
 }
 
 async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
-    if let Err(refusal) = let_in(&shared, &headers) {
+    if let Some(refusal) = turned_away(&shared, &headers) {
         return refusal;
     }
     let raw = String::from_utf8_lossy(&body).into_owned();
@@ -198,16 +198,14 @@ async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: B
 }
 
 /// What every request needs: the version, and a key where keys are asked for.
-fn let_in(shared: &Shared, headers: &HeaderMap) -> Result<(), Response> {
+fn turned_away(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if header("anthropic-version") != Some("2023-06-01") {
-        return Err(refuse(shared, "anthropic-version: header is required"));
+        return Some(refuse(shared, "anthropic-version: header is required"));
     }
     let key = shared.world().api_key.clone();
-    if key.is_some() && header("x-api-key") != key.as_deref() {
-        return Err(refusal(401, "authentication_error", "invalid x-api-key"));
-    }
-    Ok(())
+    let fits = key.is_none() || header("x-api-key") == key.as_deref();
+    (!fits).then(|| refusal(401, "authentication_error", "invalid x-api-key"))
 }
 
 /// Records the request and takes its answer from the script.
