@@ -223,6 +223,36 @@ async fn thinking_is_given_back_as_it_came_and_shown_to_nobody() {
 }
 
 #[tokio::test]
+async fn thinking_stands_the_tail_that_changes_with_each_turn() {
+    let fake = FakeAnthropic::start().await;
+    let provider = thinker_at(&fake.base_url(), "claude-opus-5-5");
+    let mut archive = Vec::new();
+    for turn in 0..3 {
+        let thought = |what: &str| Script::begin().thinking(what, &format!("{what} {turn}"));
+        fake.reply(thought("first").call("recall", "{}").finish("tool_use"));
+        fake.reply(thought("second").call("recall", "{}").finish("tool_use"));
+        fake.reply(thought("third").words("Done.").finish("end_turn"));
+        let mut request = Request { stable: archive.len(), messages: archive.clone(), ..asking("") };
+        let said = Message::user(format!("said {turn}"));
+        request.messages.extend([Message::user(format!("tail {turn}")), said.clone()]);
+        let mut run = vec![said];
+        for step in 0..3 {
+            let reply = provider.complete(&request, &NoSink).await.unwrap();
+            let results: Vec<_> = reply.calls().map(|call| result(call, "seen")).collect();
+            let steer = (step == 1).then(|| Message::user("Quick!"));
+            let said = [Message::Assistant { parts: reply.parts }].into_iter().chain(results).chain(steer);
+            let said: Vec<_> = said.collect();
+            request.messages.extend(said.clone());
+            run.extend(said);
+        }
+        archive.extend(run);
+    }
+    assert_eq!(fake.refused(), Vec::<String>::new());
+    let thoughts: Vec<_> = fake.requests().iter().map(|asked| asked.raw.matches("signature").count()).collect();
+    assert_eq!(thoughts, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+}
+
+#[tokio::test]
 async fn a_run_that_another_model_began_is_gone_on_with() {
     let fake = FakeAnthropic::start().await;
     fake.otherwise(|_| Reply::text("ok"));

@@ -25,10 +25,13 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use seals::Issued;
+
 pub use script::{Reply, Script, error_body};
 
 pub mod params;
 mod script;
+mod seals;
 
 /// The models on its list.
 pub const MODELS: [&str; 3] = ["claude-haiku-4-5", "claude-opus-4-6", "claude-opus-5-5"];
@@ -70,6 +73,7 @@ struct World {
     requests: Vec<Asked>,
     refused: Vec<String>,
     api_key: Option<String>,
+    issued: Vec<Issued>,
 }
 
 /// The world and its counters, shared with the handlers.
@@ -175,9 +179,11 @@ async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: B
         Ok(body) => Asked { body, raw },
         Err(error) => return refuse(&shared, &format!("The request body is not valid JSON: {error}")),
     };
-    if let Err(why) = params::request(&asked.body) {
+    let issued = shared.world().issued.clone();
+    if let Err(why) = params::request(&asked.body).and_then(|()| seals::request(&asked.body, &issued)) {
         return refuse(&shared, &why);
     }
+    let body = asked.body.clone();
     let Some(reply) = next_reply(&shared, asked) else {
         return refuse(&shared, "The fake has no answer in its script for this request.");
     };
@@ -190,6 +196,7 @@ async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: B
             response
         }
         Reply::Stream(script) => {
+            shared.world().issued.extend(Issued::of(script.thoughts(), &body));
             let dropped = shared.dropped.clone();
             let played = script.plan().play(move || dropped.send_modify(|count| *count += 1));
             respond(StatusCode::OK, "text/event-stream; charset=utf-8", Body::from_stream(played))
