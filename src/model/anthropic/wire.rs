@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::model::anthropic::Speaker;
 use crate::model::anthropic::family::Mode;
-use crate::model::anthropic::thinking::{Case, OutputConfig, Plan, Thinking, resumable};
+use crate::model::anthropic::thinking::{self, Case, OutputConfig, Plan, Thinking, resumable};
 use crate::model::legal::{ANTHROPIC, Legal, Target, legal};
 use crate::model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
@@ -233,7 +233,7 @@ fn said(parts: Vec<ReplyPart>, thinks: bool) -> Vec<Block> {
     let blocks = parts.into_iter().filter_map(|part| match part {
         ReplyPart::Text { text } => Some(Block::text(text)),
         ReplyPart::Call(call) => Some(Block::from(call)),
-        ReplyPart::Sealed(sealed) if thinks => RawValue::from_string(sealed.data).ok().map(Block::Sealed),
+        ReplyPart::Sealed(sealed) if thinks => thinking::block(&sealed).map(Block::Sealed),
         ReplyPart::Sealed(_) => None,
     });
     let mut blocks: Vec<_> = blocks.collect();
