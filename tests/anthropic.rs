@@ -459,6 +459,13 @@ async fn a_model_is_looked_up_without_a_call() {
     fake.require_key("another");
     assert_eq!(checked("claude-haiku-4-5").await.unwrap_err().class, ErrorClass::Auth);
     assert_eq!(fake.requests().len(), 0);
+    let page = axum::Router::new().fallback(async || axum::response::Html("<p>Please log in"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let portal = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move { axum::serve(listener, page).await.unwrap() });
+    let error = provider_at(&portal).check().await.unwrap_err();
+    assert!(error.message.starts_with("There is a web page"), "{error}");
+    server.abort();
     let error = provider_at("http://127.0.0.1:1").check().await.unwrap_err();
     insta::assert_snapshot!(error, @"127.0.0.1 cannot be reached: is the network up, is it running?");
 }
