@@ -223,6 +223,36 @@ async fn thinking_is_given_back_as_it_came_and_shown_to_nobody() {
 }
 
 #[tokio::test]
+async fn thinking_survives_a_tail_that_changes_with_each_turn() {
+    let fake = FakeAnthropic::start().await;
+    let provider = thinker_at(&fake.base_url(), "claude-opus-5-5");
+    let mut archive = Vec::new();
+    for turn in 0..3 {
+        let thought = |what: &str| Script::begin().thinking(what, &format!("{what} {turn}"));
+        fake.reply(thought("first").call("recall", "{}").finish("tool_use"));
+        fake.reply(thought("second").call("recall", "{}").finish("tool_use"));
+        fake.reply(thought("third").words("Done.").finish("end_turn"));
+        let mut request = Request { stable: archive.len(), messages: archive.clone(), ..asking("") };
+        let said = Message::user(format!("said {turn}"));
+        request.messages.extend([Message::user(format!("tail {turn}")), said.clone()]);
+        let mut run = vec![said];
+        for step in 0..3 {
+            let reply = provider.complete(&request, &NoSink).await.unwrap();
+            let results: Vec<_> = reply.calls().map(|call| result(call, "seen")).collect();
+            let steer = (step == 1).then(|| Message::user("Quick!"));
+            let said = [Message::Assistant { parts: reply.parts }].into_iter().chain(results).chain(steer);
+            let said: Vec<_> = said.collect();
+            request.messages.extend(said.clone());
+            run.extend(said);
+        }
+        archive.extend(run);
+    }
+    assert_eq!(fake.refused(), Vec::<String>::new());
+    let thoughts: Vec<_> = fake.requests().iter().map(|asked| asked.raw.matches("signature").count()).collect();
+    assert_eq!(thoughts, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+}
+
+#[tokio::test]
 async fn a_run_that_another_model_began_is_gone_on_with() {
     let fake = FakeAnthropic::start().await;
     fake.otherwise(|_| Reply::text("ok"));
@@ -241,10 +271,9 @@ async fn a_run_that_another_model_began_is_gone_on_with() {
     assert!(fake.requests().iter().all(|asked| !asked.raw.contains("SECRET")));
 }
 
-/// The request without its breakpoints, up to these words.
-fn up_to(asked: &Asked, words: &str) -> String {
-    let raw = asked.raw.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
-    raw[..raw.find(words).unwrap()].to_owned()
+/// The request without its breakpoints.
+fn unmarked(asked: &Asked) -> String {
+    asked.raw.replace(r#","cache_control":{"type":"ephemeral"}"#, "")
 }
 
 #[tokio::test]
@@ -269,20 +298,20 @@ async fn a_turn_begins_as_the_one_before_and_is_marked_for_the_cache() {
     }
     assert_eq!(fake.refused(), Vec::<String>::new());
     let requests = fake.requests();
-    for (at, asked) in requests.iter().enumerate() {
-        let turn = at / 2;
-        let tail = format!(r#"{{"type":"text","text":"tail {turn}"#);
-        let marks = breakpoints(&asked.body);
-        assert!((2..=4).contains(&marks), "{marks} in {}", asked.raw);
-        if let Some(next) = requests.get(at + 1).filter(|_| at % 2 == 1) {
-            assert!(next.raw.replace(r#","cache_control":{"type":"ephemeral"}"#, "").starts_with(&up_to(asked, &tail)));
-        }
-        let inner = requests.get(at + 1).filter(|_| at % 2 == 0);
-        if let Some(next) = inner {
-            let whole = up_to(asked, "}]}]}");
-            assert!(up_to(next, "no such words after all").is_empty() || next.raw.len() > whole.len());
-        }
+    for (at, pair) in requests.windows(2).enumerate() {
+        let (asked, next) = (unmarked(&pair[0]), unmarked(&pair[1]));
+        // Within a run all of it stays but the closing brackets; from turn to turn all up to the tail does.
+        let tail = asked.find(&format!("tail {}", at / 2)).unwrap();
+        let kept = if at % 2 == 0 { asked.len() - "]}]}".len() } else { tail };
+        assert!(next.starts_with(&asked[..kept]), "{asked}\n{next}");
+        let marks = breakpoints(&pair[1].body);
+        assert!((2..=4).contains(&marks), "{marks} in {}", pair[1].raw);
     }
+    // The archive of the last turn ends with a breakpoint, and so do the core and the request.
+    let last = requests.last().unwrap();
+    let archived = last.raw.find("tail 3").unwrap();
+    assert_eq!(breakpoints(&last.body), 3);
+    assert_eq!(last.raw[..archived].matches("cache_control").count(), 2, "{}", last.raw);
 }
 
 #[tokio::test]
@@ -304,6 +333,11 @@ async fn refusals_get_their_class_and_are_not_retried() {
         assert_eq!(error.retry_after, (status >= 429).then_some(Duration::from_secs(7)), "{status}");
         assert!(!error.message.contains("sk-"), "{error}");
     }
+}
+
+/// A sign of life of 64 KiB.
+fn padded_ping() -> String {
+    format!("data: {{\"type\":\"ping\",\"pad\":\"{}\"}}\n\n", "x".repeat(64 * 1024))
 }
 
 #[tokio::test]
@@ -328,7 +362,7 @@ async fn what_is_no_stream_is_an_error() {
         ("refused", Script::begin().finish("refusal").into(), ErrorClass::Refused),
         ("white space", Script::begin().raw(" ".repeat(10_000_000)).into(), ErrorClass::Malformed),
         ("empty lines", Script::begin().raw("\n".repeat(10_000_000)).into(), ErrorClass::Malformed),
-        ("endless", hel().forever("data: {\"type\":\"ping\"}\n\n".repeat(40_000)).into(), ErrorClass::Malformed),
+        ("endless", hel().forever(padded_ping()).into(), ErrorClass::Malformed),
     ];
     for (name, reply, class) in cases {
         let error = heard(reply).await.0.unwrap_err();
@@ -405,8 +439,10 @@ async fn a_silent_server_is_given_up() {
         assert!(waited.as_secs().abs_diff(expected * 60) < 20, "{message} {waited:?}");
     }
     let (outcome, waited) = stalled(hel().finish("end_turn"), deadlines).await;
-    assert_eq!(outcome.unwrap().text(), "Hel");
+    let completion = outcome.unwrap();
+    assert_eq!(completion.text(), "Hel");
     assert!(waited < Duration::from_secs(5), "{waited:?}");
+    assert!((1900..5000).contains(&completion.latency_ms), "{}", completion.latency_ms);
 }
 
 #[tokio::test]
@@ -423,6 +459,13 @@ async fn a_model_is_looked_up_without_a_call() {
     fake.require_key("another");
     assert_eq!(checked("claude-haiku-4-5").await.unwrap_err().class, ErrorClass::Auth);
     assert_eq!(fake.requests().len(), 0);
+    let page = axum::Router::new().fallback(async || axum::response::Html("<p>Please log in"));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let portal = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move { axum::serve(listener, page).await.unwrap() });
+    let error = provider_at(&portal).check().await.unwrap_err();
+    assert!(error.message.starts_with("There is a web page"), "{error}");
+    server.abort();
     let error = provider_at("http://127.0.0.1:1").check().await.unwrap_err();
     insta::assert_snapshot!(error, @"127.0.0.1 cannot be reached: is the network up, is it running?");
 }

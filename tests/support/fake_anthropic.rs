@@ -25,10 +25,13 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use seals::Issued;
+
 pub use script::{Reply, Script, error_body};
 
 pub mod params;
 mod script;
+mod seals;
 
 /// The models on its list.
 pub const MODELS: [&str; 3] = ["claude-haiku-4-5", "claude-opus-4-6", "claude-opus-5-5"];
@@ -70,6 +73,7 @@ struct World {
     requests: Vec<Asked>,
     refused: Vec<String>,
     api_key: Option<String>,
+    issued: Vec<Issued>,
 }
 
 /// The world and its counters, shared with the handlers.
@@ -153,7 +157,7 @@ impl FakeAnthropic {
 }
 
 async fn model(State(shared): State<Arc<Shared>>, Path(model): Path<String>, headers: HeaderMap) -> Response {
-    if let Err(refusal) = let_in(&shared, &headers) {
+    if let Some(refusal) = turned_away(&shared, &headers) {
         return refusal;
     }
     if !MODELS.contains(&model.as_str()) {
@@ -167,7 +171,7 @@ async fn model(State(shared): State<Arc<Shared>>, Path(model): Path<String>, hea
 }
 
 async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
-    if let Err(refusal) = let_in(&shared, &headers) {
+    if let Some(refusal) = turned_away(&shared, &headers) {
         return refusal;
     }
     let raw = String::from_utf8_lossy(&body).into_owned();
@@ -175,9 +179,11 @@ async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: B
         Ok(body) => Asked { body, raw },
         Err(error) => return refuse(&shared, &format!("The request body is not valid JSON: {error}")),
     };
-    if let Err(why) = params::request(&asked.body) {
+    let issued = shared.world().issued.clone();
+    if let Err(why) = params::request(&asked.body).and_then(|()| seals::request(&asked.body, &issued)) {
         return refuse(&shared, &why);
     }
+    let body = asked.body.clone();
     let Some(reply) = next_reply(&shared, asked) else {
         return refuse(&shared, "The fake has no answer in its script for this request.");
     };
@@ -190,6 +196,7 @@ async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: B
             response
         }
         Reply::Stream(script) => {
+            shared.world().issued.extend(Issued::of(script.thoughts(), &body));
             let dropped = shared.dropped.clone();
             let played = script.plan().play(move || dropped.send_modify(|count| *count += 1));
             respond(StatusCode::OK, "text/event-stream; charset=utf-8", Body::from_stream(played))
@@ -198,16 +205,14 @@ async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: B
 }
 
 /// What every request needs: the version, and a key where keys are asked for.
-fn let_in(shared: &Shared, headers: &HeaderMap) -> Result<(), Response> {
+fn turned_away(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if header("anthropic-version") != Some("2023-06-01") {
-        return Err(refuse(shared, "anthropic-version: header is required"));
+        return Some(refuse(shared, "anthropic-version: header is required"));
     }
     let key = shared.world().api_key.clone();
-    if key.is_some() && header("x-api-key") != key.as_deref() {
-        return Err(refusal(401, "authentication_error", "invalid x-api-key"));
-    }
-    Ok(())
+    let fits = key.is_none() || header("x-api-key") == key.as_deref();
+    (!fits).then(|| refusal(401, "authentication_error", "invalid x-api-key"))
 }
 
 /// Records the request and takes its answer from the script.

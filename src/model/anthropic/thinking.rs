@@ -4,10 +4,11 @@
 //! Start at [`Plan::new`].
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::model::anthropic::Speaker;
 use crate::model::anthropic::family::Mode;
-use crate::model::message::{Message, ReplyPart};
+use crate::model::message::{Message, ReplyPart, Sealed};
 use crate::model::settings::Effort;
 
 /// The tokens of a reply where the owner names no number, thinking aside.
@@ -117,10 +118,17 @@ pub(super) fn resumable(messages: &[Message]) -> bool {
     let begun = (0..messages.len()).rev().find(|&at| spoke(at) && !after_result(at)).unwrap_or(0);
     (begun..messages.len()).filter(|&at| spoke(at)).all(|at| match messages.get(at + 1) {
         Some(Message::Assistant { parts }) if messages[at + 1].calls().next().is_some() => {
-            matches!(parts.first(), Some(ReplyPart::Sealed(_)))
+            matches!(parts.first(), Some(ReplyPart::Sealed(sealed)) if block(sealed).is_some())
         }
         _ => true,
     })
+}
+
+/// What was sealed, as the block that is given back; none if it is something else.
+pub(super) fn block(sealed: &Sealed) -> Option<Box<RawValue>> {
+    let known = matches!(sealed.kind.as_str(), "thinking" | "redacted_thinking");
+    let block = RawValue::from_string(sealed.data.clone()).ok().filter(|_| known)?;
+    block.get().starts_with('{').then_some(block)
 }
 
 #[cfg(test)]
@@ -128,7 +136,7 @@ mod tests {
     use super::*;
     use crate::domain::ids::CallId;
     use crate::model::anthropic::family::Family;
-    use crate::model::message::{Sealed, ToolCall, ToolResult};
+    use crate::model::message::{ToolCall, ToolResult};
     use crate::model::settings::Tuning;
 
     fn plan(model: &str, effort: Option<Effort>, max_output_tokens: Option<u64>, forced: bool) -> String {

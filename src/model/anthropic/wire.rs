@@ -3,13 +3,16 @@
 //! Never: a history that was not made legal, or more than four cache breakpoints.
 //! Start at [`MessagesRequest::new`].
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::model::anthropic::Speaker;
 use crate::model::anthropic::family::Mode;
-use crate::model::anthropic::thinking::{Case, OutputConfig, Plan, Thinking, resumable};
+use crate::model::anthropic::thinking::{self, Case, OutputConfig, Plan, Thinking, resumable};
 use crate::model::legal::{ANTHROPIC, Legal, Target, legal};
 use crate::model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
@@ -17,6 +20,8 @@ use crate::model::provider::{Request, ToolChoice, ToolSchema};
 #[cfg(test)]
 mod tests;
 
+/// What the model is told of a tool that stands in the history alone.
+const GONE: &str = "No longer on offer.";
 /// The warmest that a model may be, here.
 const TEMPERATURE_MAX: f64 = 1.0;
 
@@ -51,9 +56,9 @@ enum Choice<'a> {
 
 #[derive(Debug, Serialize)]
 struct Tool<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: Cow<'a, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
@@ -122,8 +127,8 @@ impl<'a> MessagesRequest<'a> {
     pub(super) fn new(speaker: &'a Speaker, request: &'a Request) -> Self {
         let target = Target { rules: &ANTHROPIC, model: &speaker.label, sees_images: speaker.sees_images };
         let history = legal(&request.messages, request.stable, &target);
-        let can_force = speaker.family.mode != Mode::AlwaysAdaptive;
-        let tool_choice = choice(request, can_force);
+        let tools = tools(request, &history);
+        let tool_choice = choice(request, &tools, speaker.family.mode);
         let case = match tool_choice {
             Some(Choice::Any | Choice::Tool { .. }) => Case::ToolForced,
             Some(Choice::None) | None if resumable(&history.messages) => Case::Free,
@@ -139,7 +144,7 @@ impl<'a> MessagesRequest<'a> {
             thinking: plan.thinking,
             output_config: plan.output,
             tool_choice,
-            tools: request.tools.iter().map(Tool::new).collect(),
+            tools,
             system: system(&request.system),
             messages: Vec::new(),
         };
@@ -163,10 +168,22 @@ fn system(text: &str) -> Vec<Block> {
     if text.is_empty() { Vec::new() } else { vec![Block::text(text.to_owned())] }
 }
 
+/// The tools on offer. Where there are none, those of the history stand in for them: calls of tools that are not
+/// described are refused.
+fn tools<'a>(request: &'a Request, history: &Legal) -> Vec<Tool<'a>> {
+    if !request.tools.is_empty() {
+        return request.tools.iter().map(Tool::new).collect();
+    }
+    let names: BTreeSet<_> = history.messages.iter().flat_map(Message::calls).map(|call| &call.name).collect();
+    names.into_iter().map(|name| Tool::gone(name)).collect()
+}
+
 /// What is not the default, and only where there are tools: elsewhere it is refused.
-fn choice(request: &Request, can_force: bool) -> Option<Choice<'_>> {
+fn choice<'a>(request: &'a Request, tools: &[Tool<'_>], mode: Mode) -> Option<Choice<'a>> {
+    let can_force = mode != Mode::AlwaysAdaptive;
     match &request.tool_choice {
-        _ if request.tools.is_empty() => None,
+        _ if tools.is_empty() => None,
+        _ if request.tools.is_empty() => Some(Choice::None),
         ToolChoice::None => Some(Choice::None),
         ToolChoice::Any if can_force => Some(Choice::Any),
         ToolChoice::Tool { name } if can_force => Some(Choice::Tool { name }),
@@ -216,7 +233,7 @@ fn said(parts: Vec<ReplyPart>, thinks: bool) -> Vec<Block> {
     let blocks = parts.into_iter().filter_map(|part| match part {
         ReplyPart::Text { text } => Some(Block::text(text)),
         ReplyPart::Call(call) => Some(Block::from(call)),
-        ReplyPart::Sealed(sealed) if thinks => RawValue::from_string(sealed.data).ok().map(Block::Sealed),
+        ReplyPart::Sealed(sealed) if thinks => thinking::block(&sealed).map(Block::Sealed),
         ReplyPart::Sealed(_) => None,
     });
     let mut blocks: Vec<_> = blocks.collect();
@@ -230,7 +247,12 @@ fn said(parts: Vec<ReplyPart>, thinks: bool) -> Vec<Block> {
 impl<'a> Tool<'a> {
     fn new(schema: &'a ToolSchema) -> Self {
         let ToolSchema { name, description, parameters } = schema;
-        Self { name, description, input_schema: parameters, cache_control: None }
+        Self { name: name.into(), description, input_schema: Cow::Borrowed(parameters), cache_control: None }
+    }
+
+    fn gone(name: &str) -> Self {
+        let input_schema = Cow::Owned(json!({"type": "object"}));
+        Self { name: name.to_owned().into(), description: GONE, input_schema, cache_control: None }
     }
 }
 

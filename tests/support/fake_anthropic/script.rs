@@ -84,6 +84,7 @@ impl From<Script> for Reply {
 pub struct Script {
     plan: Plan,
     blocks: u64,
+    thoughts: Vec<Value>,
 }
 
 impl Script {
@@ -114,17 +115,22 @@ impl Script {
     }
 
     /// A whole block of thinking.
-    pub fn thinking(self, thinking: &str, signature: &str) -> Self {
+    pub fn thinking(mut self, thinking: &str, signature: &str) -> Self {
         let index = self.blocks;
+        self.thoughts.push(json!({"type": "thinking", "thinking": thinking, "signature": signature}));
         let script = self.start(index, &json!({"type": "thinking", "thinking": "", "signature": ""}));
-        let script = script.delta(index, &json!({"type": "thinking_delta", "thinking": thinking}));
+        let (first, second) = thinking.split_at(thinking.floor_char_boundary(thinking.len() / 2));
+        let script = script.delta(index, &json!({"type": "thinking_delta", "thinking": first}));
+        let script = script.delta(index, &json!({"type": "thinking_delta", "thinking": second}));
         script.delta(index, &json!({"type": "signature_delta", "signature": signature})).stop(index)
     }
 
     /// A whole block of thinking that nobody may read.
-    pub fn redacted(self, data: &str) -> Self {
+    pub fn redacted(mut self, data: &str) -> Self {
         let index = self.blocks;
-        self.start(index, &json!({"type": "redacted_thinking", "data": data})).stop(index)
+        let block = json!({"type": "redacted_thinking", "data": data});
+        self.thoughts.push(block.clone());
+        self.start(index, &block).stop(index)
     }
 
     /// Begins a block.
@@ -203,6 +209,11 @@ impl Script {
     fn event(self, event: &Value) -> Self {
         let name = event["type"].as_str().unwrap_or_default().to_owned();
         self.raw(format!("event: {name}\ndata: {event}\n\n"))
+    }
+
+    /// The blocks of thinking in it.
+    pub(super) fn thoughts(&self) -> &[Value] {
+        &self.thoughts
     }
 
     pub(super) fn plan(self) -> Plan {

@@ -124,3 +124,12 @@ fn tools_and_system_share_a_breakpoint() {
     let without = body("claude-opus-4-5", Tuning::default(), &request(ToolChoice::Auto, " "));
     assert_eq!(without["tools"][1]["cache_control"]["type"], "ephemeral");
 }
+
+#[test]
+fn calls_of_tools_that_are_gone_are_still_described() {
+    let messages = vec![Message::user("a"), Message::Assistant { parts: vec![call("0.0")] }, result("0.0", false)];
+    let request = Request { tools: Vec::new(), messages, ..request(ToolChoice::Auto, "") };
+    let body = body("claude-opus-4-5", Tuning::default(), &request);
+    insta::assert_snapshot!(body["tools"], @r#"[{"cache_control":{"type":"ephemeral"},"description":"No longer on offer.","input_schema":{"type":"object"},"name":"look"}]"#);
+    assert_eq!(body["tool_choice"]["type"], "none");
+}
