@@ -21,7 +21,6 @@ use crate::model::settings::Settings;
 mod event;
 mod family;
 mod reply;
-mod schema;
 mod wire;
 
 /// Where the API is, unless told otherwise.

@@ -17,5 +17,6 @@ pub mod offline;
 pub mod ollama;
 pub mod openai;
 pub mod provider;
+mod schema;
 pub mod settings;
 pub mod think;

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::gemini::family::Family;
-use crate::model::gemini::schema::cleaned;
 use crate::model::legal::{GEMINI, Target, legal};
-use crate::model::message::{Image, MediaType, Message, ReplyPart, ToolCall, ToolResult, UserPart};
+use crate::model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
+use crate::model::schema::cleaned;
 use crate::model::settings::{Settings, Tuning};
 
 #[cfg(test)]
@@ -27,8 +27,6 @@ pub(super) const CALL_ID: &str = "function_call_id";
 
 /// What Google documents for calls whose signature is not at hand, such as another model's.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-/// Stands for a picture of a kind that Gemini does not take.
-const NO_GIF: &str = "[a GIF, which this model cannot see]";
 
 /// The whole body.
 #[derive(Debug, Serialize)]
@@ -250,7 +248,6 @@ fn contents(history: Vec<Message>, signed_calls: bool) -> Vec<Content> {
 fn user_part(part: UserPart) -> Part {
     match part {
         UserPart::Text { text } => PartData::Text(text).into(),
-        UserPart::Image(Image { media_type: MediaType::Gif, .. }) => PartData::Text(NO_GIF.to_owned()).into(),
         UserPart::Image(Image { media_type, base64 }) => {
             PartData::InlineData { mime_type: media_type.as_str(), data: base64 }.into()
         }
