@@ -12,6 +12,7 @@ pub mod exchange;
 pub mod gemini;
 pub mod http;
 pub mod legal;
+mod lenient;
 pub mod message;
 pub mod offline;
 pub mod ollama;
