@@ -319,52 +319,6 @@ async fn an_ollama_that_answers_is_taken() {
     assert_eq!(fake.requests()[0].authorization, None);
 }
 
-/// Talks to the fake through the openai package; prints what it understood.
-const FOREIGN_CLIENT: &str = r#"
-import sys, openai
-client = openai.OpenAI(base_url=sys.argv[1], api_key="sk-test", max_retries=0)
-tools = [{"type": "function", "function": {"name": "look", "description": "x", "parameters": {"type": "object"}}}]
-def ask(messages):
-    options = {"include_usage": True}
-    with client.chat.completions.stream(model="m", messages=messages, tools=tools, stream_options=options) as stream:
-        for _ in stream: pass
-        return stream.get_final_completion()
-history = [{"role": "user", "content": "Hi"}]
-message = ask(history).choices[0].message
-call = message.tool_calls[0]
-print(call.function.name, call.function.arguments)
-called = {"id": call.id, "type": "function", "function": {"name": "look", "arguments": call.function.arguments}}
-history += [{"role": "assistant", "content": None, "tool_calls": [called]}]
-try: ask(history)
-except openai.BadRequestError as error: print("refused:", error.type)
-history += [{"role": "tool", "tool_call_id": call.id, "content": "seen"}]
-final = ask(history)
-print(final.choices[0].message.content, final.usage.total_tokens, final.choices[0].finish_reason)
-for _ in range(2):
-    try: ask(history)
-    except openai.APIStatusError as error: print(type(error).__name__, error.code)
-"#;
-
-#[tokio::test]
-#[ignore = "needs HOB_TEST_PYTHON: a python3 with PyPI's openai"]
-async fn the_fake_satisfies_a_client_that_is_not_ours() {
-    let fake = FakeModel::start().await;
-    fake.require_key("sk-test").reply(Reply::call("look", "{\"at\": \"Köln\"}")).reply(Reply::text("I saw it."));
-    fake.reply(Reply::status(429)).reply(Reply::status(401));
-    let python = std::env::var("HOB_TEST_PYTHON").unwrap_or_else(|_unset| "python3".to_owned());
-    let mut command = tokio::process::Command::new(python);
-    let output = command.args(["-c", FOREIGN_CLIENT, &fake.base_url()]).env_remove("OPENAI_BASE_URL").output().await;
-    let output = output.unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    insta::assert_snapshot!(said, @r#"
-    look {"at": "Köln"}
-    refused: invalid_request_error
-    I saw it. 18 stop
-    RateLimitError rate_limit_exceeded
-    AuthenticationError invalid_api_key
-    "#);
-}
-
 fn any_message() -> impl Strategy<Value = Message> {
     let text = prop_oneof![Just(String::new()), "[ a-zé]{1,3}"];
     let id = prop_oneof![Just("0.0"), Just("0.1"), Just("1.0")].prop_map(|id| CallId(id.to_owned()));

@@ -3,6 +3,7 @@
 //! Never: conversation logic, retries across calls, or the store.
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
+pub mod anthropic;
 pub mod catalog;
 pub mod classify;
 pub mod discover;
