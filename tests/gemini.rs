@@ -55,7 +55,7 @@ async fn answered_with(answer: Answer) -> hob::model::error::ModelError {
 #[tokio::test]
 async fn a_reply_is_streamed_and_answered_whole() {
     let fake = FakeGemini::start(MODEL).await;
-    for tail in ["", "/", "/v1beta", "/v1beta/", "/v1beta/openai", "/v1beta/openai/"] {
+    for tail in ["", "/", "/v1", "/v1beta", "/v1beta/", "/v1beta/openai", "/v1beta/openai/"] {
         fake.says(Script::default().words("Hello, dear world.").finish("STOP"));
         let provider = Gemini::new(settings(&format!("{}{tail}", fake.root()))).unwrap();
         let (completion, shown) = heard(&provider, &hi()).await;

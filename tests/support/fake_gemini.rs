@@ -80,7 +80,7 @@ impl Google {
             return Err((404, why));
         }
         let signatures = self.signatures.lock().unwrap();
-        check::request(&asked.body, model, &signatures).map_err(|why| (400, why))?;
+        check::request(&check::spelled(&asked.body), model, &signatures).map_err(|why| (400, why))?;
         Ok(Verdict::Scripted)
     }
 }

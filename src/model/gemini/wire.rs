@@ -147,11 +147,11 @@ enum PartData {
     },
 }
 
-/// What came of a call, under the names that the documentation gives a success and a failure.
+/// What came of a call, under the two names that Google documents: what is under others is taken for output as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Response {
-    Result(String),
+    Output(String),
     Error(String),
 }
 
@@ -213,34 +213,28 @@ impl GenerationConfig {
     }
 }
 
-/// A legal history, in which each call's result follows in the calls' order.
+/// A legal history, in which each call's result follows in the calls' order. Roles alternate on the wire: the results of
+/// one reply are one turn, and what the user says next belongs to it.
 fn contents(history: Vec<Message>, signed_calls: bool) -> Vec<Content> {
     let mut contents: Vec<Content> = Vec::with_capacity(history.len());
     let mut unanswered: VecDeque<Option<String>> = VecDeque::new();
-    let mut answering = false;
     for message in history {
-        let answers = matches!(message, Message::Tool(_));
-        let content = match message {
-            Message::User { parts } => Content { role: Role::User, parts: parts.into_iter().map(user_part).collect() },
+        let (role, parts) = match message {
+            Message::User { parts } => (Role::User, parts.into_iter().map(user_part).collect()),
             Message::Assistant { parts } => {
                 let mut parts = reply_parts(parts);
                 unanswered = parts.iter().filter_map(Part::call_id).collect();
                 if signed_calls {
                     sign(&mut parts);
                 }
-                Content { role: Role::Model, parts }
+                (Role::Model, parts)
             }
-            Message::Tool(result) => {
-                let id = unanswered.pop_front().flatten();
-                Content { role: Role::User, parts: vec![response_part(result, id)] }
-            }
+            Message::Tool(result) => (Role::User, vec![response_part(result, unanswered.pop_front().flatten())]),
         };
-        // The results of one reply are one turn.
-        match contents.last_mut().filter(|_| answers && answering) {
-            Some(before) => before.parts.extend(content.parts),
-            None => contents.push(content),
+        match contents.last_mut().filter(|before| before.role == role) {
+            Some(before) => before.parts.extend(parts),
+            None => contents.push(Content { role, parts }),
         }
-        answering = answers;
     }
     contents
 }
@@ -255,7 +249,7 @@ fn user_part(part: UserPart) -> Part {
 }
 
 fn response_part(result: ToolResult, id: Option<String>) -> Part {
-    let response = if result.is_error { Response::Error(result.text) } else { Response::Result(result.text) };
+    let response = if result.is_error { Response::Error(result.text) } else { Response::Output(result.text) };
     PartData::FunctionResponse { id, name: result.name, response }.into()
 }
 

@@ -42,6 +42,28 @@ pub fn request(body: &Value, model: &str, signatures: &[String]) -> Result<(), S
     self::contents(contents, model.starts_with("gemini-3"), signatures)
 }
 
+/// The same with its fields in camel case: Google reads either spelling, and its own client mixes them. What a tool
+/// takes and answers is nobody's field.
+pub fn spelled(value: &Value) -> Value {
+    match value {
+        Value::Array(all) => all.iter().map(spelled).collect(),
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| {
+                let mut words = name.split('_');
+                let first = words.next().unwrap_or_default().to_owned();
+                let name = words.fold(first, |name, word| {
+                    let (head, tail) = word.split_at(word.len().min(1));
+                    name + &head.to_uppercase() + tail
+                });
+                let own = matches!(name.as_str(), "args" | "response" | "parametersJsonSchema");
+                (name, if own { value.clone() } else { spelled(value) })
+            };
+            Value::Object(fields.iter().map(field).collect())
+        }
+        other => other.clone(),
+    }
+}
+
 fn contents(contents: &[Value], signed: bool, signatures: &[String]) -> Result<(), String> {
     ensure(contents.first().is_some_and(|first| first["role"] == "user"), || {
         "Please ensure that the conversation starts with a user turn.".into()
@@ -54,11 +76,14 @@ fn contents(contents: &[Value], signed: bool, signatures: &[String]) -> Result<(
         let parts = parts.ok_or("contents.parts must not be empty.")?;
         let role = fields.get("role").and_then(Value::as_str).unwrap_or_default();
         ensure(matches!(role, "user" | "model"), || "Please use a valid role: user, model.".into())?;
-        ensure(role == "user" || before == "user", || "Please ensure that roles alternate.".into())?;
+        ensure(role != before, || "Please ensure that roles alternate.".into())?;
         for part in parts {
             self::part(part, role, signatures)?;
         }
-        answers(&calls, &of_kind(parts, "functionResponse"))?;
+        let responses = of_kind(parts, "functionResponse");
+        let leading = parts.iter().take_while(|part| part.get("functionResponse").is_some()).count();
+        ensure(leading == responses.len(), || "Please ensure that function responses come first.".into())?;
+        answers(&calls, &responses)?;
         calls = of_kind(parts, "functionCall");
         let first = parts.iter().find(|part| part.get("functionCall").is_some());
         ensure(!signed || first.is_none_or(|part| part.get("thoughtSignature").is_some()), || {
@@ -192,7 +217,8 @@ fn generation_config(config: &Value, model: &str) -> Result<(), String> {
                 model if model.starts_with("gemini-3") => &["minimal", "low", "medium", "high"],
                 _ => return Err("Thinking level is not supported for this model.".into()),
             };
-            ensure(level.as_str().is_some_and(|level| levels.contains(&level)), || {
+            let level = level.as_str().unwrap_or_default().to_lowercase();
+            ensure(levels.contains(&level.as_str()), || {
                 "Thinking level is not supported for this model. Please retry with other thinking level.".into()
             })
         }

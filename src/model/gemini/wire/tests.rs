@@ -64,7 +64,8 @@ fn called() -> Vec<Message> {
 
 #[test]
 fn calls_results_and_seals_come_back_as_they_came() {
-    let contents = serde_json::to_value(contents(called(), true)).unwrap();
+    let history = [called(), vec![Message::user("And?")]].concat();
+    let contents = serde_json::to_value(contents(history, true)).unwrap();
     let expected = json!([
         {"role": "user", "parts": [{"text": "Hi"}]},
         {"role": "model", "parts": [
@@ -74,8 +75,9 @@ fn calls_results_and_seals_come_back_as_they_came() {
             {"text": "", "thoughtSignature": "B=="},
         ]},
         {"role": "user", "parts": [
-            {"functionResponse": {"id": "gp7", "name": "look", "response": {"result": "seen 0"}}},
+            {"functionResponse": {"id": "gp7", "name": "look", "response": {"output": "seen 0"}}},
             {"functionResponse": {"name": "look", "response": {"error": "seen 1"}}},
+            {"text": "And?"},
         ]},
     ]);
     assert_eq!(contents, expected);
