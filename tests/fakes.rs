@@ -6,8 +6,11 @@ pub mod support;
 
 use std::path::Path;
 
+use serde_json::json;
 use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
+use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
+use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
 use tokio::process::Command;
 
 /// What the client says of the server under this address.
@@ -52,5 +55,43 @@ async fn openais_client_understands_the_fake() {
     I saw it. 18 stop
     RateLimitError rate_limit_exceeded
     AuthenticationError invalid_api_key
+    "#);
+}
+
+#[tokio::test]
+async fn googles_client_understands_the_fake() {
+    let fake = FakeGemini::start("gemini-3-flash-preview").await;
+    let first = Gemini::default().words("Let me see.").call("look", &json!({"at": "Köln"}), Some("c2ln"));
+    fake.says(first.call("look", &json!({}), None).finish("STOP"));
+    fake.says(Gemini::default().words("I saw it.").finish("STOP")).reply(fake_gemini::quota("7s"));
+    let said = said_by(include_str!("fakes/gemini_client.py"), &fake.root()).await;
+    insta::assert_snapshot!(said, @"
+    'Let me see.' FinishReason.STOP 11 5
+    [('look', {'at': 'Köln'}, b'sig'), ('look', {}, None)]
+    ClientError 400 INVALID_ARGUMENT
+    'I saw it.' FinishReason.STOP
+    ClientError 400 INVALID_ARGUMENT
+    ClientError 429 RESOURCE_EXHAUSTED
+    ClientError 404 NOT_FOUND
+    1048576 65536
+    ");
+}
+
+#[tokio::test]
+async fn ollamas_client_understands_the_fake() {
+    let fake = FakeOllama::start(Model::default()).await;
+    let first = Ollama::default().thinks("hm, 東京").words("Let me see.").call("look", &json!({"at": "Köln"}));
+    fake.says(first.finish("stop")).says(Ollama::default().words("I saw it.").finish("stop"));
+    fake.says(Ollama::default().line(&json!({"error": "an error was encountered while running the model"})));
+    let said = said_by(include_str!("fakes/ollama_client.py"), &fake.root()).await;
+    insta::assert_snapshot!(said, @r#"
+    'Let me see.' 'hm, 東京' stop 26 282
+    [('look', {'at': 'Köln'})]
+    400 calls without results: look
+    'I saw it.'
+    400 A request without num_ctx would be shortened to 4096 tokens.
+    404 model 'llama9' not found
+    -1 an error was encountered while running the model
+    40960 ['completion', 'tools', 'thinking', 'vision']
     "#);
 }
