@@ -3,6 +3,8 @@
 //! Never: I/O, or a provider's words.
 //! Start at [`Draft::words`].
 
+use serde_json::{Map, Value};
+
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::exchange::malformed;
 use crate::model::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage, reply_calls, reply_text};
@@ -122,10 +124,11 @@ impl Draft {
 
     /// A call that the limit cut off would look like one without arguments.
     fn leave_out_cut_call(&mut self) {
-        let is_cut = |part: &ReplyPart| matches!(part, ReplyPart::Call(call) if call.arguments == "{}");
         let is_seal = |part: &ReplyPart| matches!(part, ReplyPart::Sealed(_));
-        if self.parts.pop_if(|last| is_cut(last)).is_some() {
-            while self.parts.pop_if(|last| is_seal(last)).is_some() {}
+        let last = self.parts.iter().rposition(|part| !is_seal(part));
+        if let Some(at) = last.filter(|at| is_cut(&self.parts[*at])) {
+            self.parts.truncate(at);
+            while self.parts.pop_if(|seal| is_seal(seal)).is_some() {}
         }
     }
 
@@ -138,6 +141,16 @@ impl Draft {
             Some(ReplyPart::Call(_) | ReplyPart::Sealed(_)) | None => self.parts.push(ReplyPart::text(shown)),
         }
         self.open = true;
+    }
+}
+
+/// Whether it is a call that may be cut off: its arguments are none, or not whole.
+fn is_cut(part: &ReplyPart) -> bool {
+    match part {
+        ReplyPart::Call(call) => {
+            serde_json::from_str::<Map<String, Value>>(&call.arguments).map_or(true, |arguments| arguments.is_empty())
+        }
+        ReplyPart::Text { .. } | ReplyPart::Sealed(_) => false,
     }
 }
 
@@ -198,9 +211,10 @@ mod tests {
             draft.call(call("{}")).unwrap();
             draft.seal("s", "1".to_owned()).unwrap();
             draft.call(call(arguments)).unwrap();
+            draft.seal("alone", "2".to_owned()).unwrap();
             let completion = draft.complete(Usage::default(), stop).unwrap();
             assert_eq!(completion.calls().count(), calls, "{arguments} {stop:?}");
-            assert_eq!(completion.parts.len(), if calls == 1 { 1 } else { 3 });
+            assert_eq!(completion.parts.len(), if calls == 1 { 1 } else { 4 });
         }
     }
 

@@ -21,7 +21,6 @@ use crate::model::settings::Settings;
 mod event;
 mod family;
 mod reply;
-mod schema;
 mod wire;
 
 /// Where the API is, unless told otherwise.
@@ -47,11 +46,11 @@ struct Description {
 }
 
 impl Gemini {
-    /// Sets the client up; nothing is sent yet. The address may end in `/v1beta`, and in the `/v1beta/openai` of the
-    /// API that is not this one.
+    /// Sets the client up; nothing is sent yet. The address may end in `/v1beta`, in `/v1`, which has not all of it, and
+    /// in the `/v1beta/openai` of the API that is not this one.
     pub fn new(settings: Settings) -> Result<Self, ModelError> {
         let base = settings.base_url.trim().trim_end_matches('/');
-        let base = base.strip_suffix("/openai").unwrap_or(base);
+        let base = base.strip_suffix("/openai").or_else(|| base.strip_suffix("/v1")).unwrap_or(base);
         let endpoint = Endpoint::new(base, "/v1beta", settings.deadlines)?;
         let endpoint = endpoint.key(HeaderName::from_static("x-goog-api-key"), "", settings.api_key.as_ref())?;
         let model = settings.model.trim();
@@ -88,4 +87,10 @@ impl Provider for Gemini {
             Err(failure) => Err(failure.error),
         }
     }
+}
+
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(in crate::model) fn fold() -> impl crate::model::exchange::ReplyFold {
+    Reply::new("a/b")
 }

@@ -95,3 +95,9 @@ impl Provider for Ollama {
         }
     }
 }
+
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(in crate::model) fn fold() -> impl crate::model::exchange::ReplyFold {
+    Reply::new("a/b")
+}

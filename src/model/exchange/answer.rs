@@ -56,6 +56,9 @@ pub async fn whole(mut response: Response) -> Result<Vec<u8>, Failure> {
     if !response.status().is_success() {
         return Err(refused(response).await);
     }
+    if text(response.headers(), &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/html")) {
+        return Err(web_page().into());
+    }
     let mut body = Vec::new();
     while let Some(bytes) = response.chunk().await.map_err(|error| unreachable_server(&error))? {
         if body.len() + bytes.len() > DOCUMENT_BYTES_MAX {
@@ -90,6 +93,10 @@ fn no_stream(headers: &HeaderMap, body: &str) -> ModelError {
     if is_json {
         return malformed("The model server did not stream its reply.");
     }
+    web_page()
+}
+
+fn web_page() -> ModelError {
     malformed("There is a web page where the model should be: check `base_url` under [provider] in config.toml.")
 }
 

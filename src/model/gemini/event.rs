@@ -3,8 +3,10 @@
 //! Never: a meaning; see [`super::reply`].
 //! Start at [`Event`].
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
+
+use crate::model::lenient::or_empty;
 
 /// One event. Unknown fields are ignored, missing and `null` ones are empty.
 #[derive(Debug, Default, Deserialize)]
@@ -84,9 +86,4 @@ pub(super) struct UsageMetadata {
     pub(super) candidates_token_count: u64,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) thoughts_token_count: u64,
-}
-
-/// Reads `null` as the empty value.
-fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -135,7 +135,7 @@ fn finish(reason: &str, message: &str) -> Result<Finish, ModelError> {
     match reason {
         "STOP" => Ok(Finish::Stopped(StopReason::End)),
         "MAX_TOKENS" => Ok(Finish::Stopped(StopReason::MaxTokens)),
-        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" | "IMAGE_SAFETY" => {
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" | "MODEL_ARMOR" => {
             Ok(Finish::Stopped(StopReason::ContentFilter))
         }
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" | "MALFORMED_RESPONSE" => {

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::gemini::family::Family;
-use crate::model::gemini::schema::cleaned;
 use crate::model::legal::{GEMINI, Target, legal};
-use crate::model::message::{Image, MediaType, Message, ReplyPart, ToolCall, ToolResult, UserPart};
+use crate::model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
+use crate::model::schema::cleaned;
 use crate::model::settings::{Settings, Tuning};
 
 #[cfg(test)]
@@ -27,8 +27,6 @@ pub(super) const CALL_ID: &str = "function_call_id";
 
 /// What Google documents for calls whose signature is not at hand, such as another model's.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-/// Stands for a picture of a kind that Gemini does not take.
-const NO_GIF: &str = "[a GIF, which this model cannot see]";
 
 /// The whole body.
 #[derive(Debug, Serialize)]
@@ -149,11 +147,11 @@ enum PartData {
     },
 }
 
-/// What came of a call, under the names that the documentation gives a success and a failure.
+/// What came of a call, under the two names that Google documents: what is under others is taken for output as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Response {
-    Result(String),
+    Output(String),
     Error(String),
 }
 
@@ -215,34 +213,28 @@ impl GenerationConfig {
     }
 }
 
-/// A legal history, in which each call's result follows in the calls' order.
+/// A legal history, in which each call's result follows in the calls' order. Roles alternate on the wire: the results of
+/// one reply are one turn, and what the user says next belongs to it.
 fn contents(history: Vec<Message>, signed_calls: bool) -> Vec<Content> {
     let mut contents: Vec<Content> = Vec::with_capacity(history.len());
     let mut unanswered: VecDeque<Option<String>> = VecDeque::new();
-    let mut answering = false;
     for message in history {
-        let answers = matches!(message, Message::Tool(_));
-        let content = match message {
-            Message::User { parts } => Content { role: Role::User, parts: parts.into_iter().map(user_part).collect() },
+        let (role, parts) = match message {
+            Message::User { parts } => (Role::User, parts.into_iter().map(user_part).collect()),
             Message::Assistant { parts } => {
                 let mut parts = reply_parts(parts);
                 unanswered = parts.iter().filter_map(Part::call_id).collect();
                 if signed_calls {
                     sign(&mut parts);
                 }
-                Content { role: Role::Model, parts }
+                (Role::Model, parts)
             }
-            Message::Tool(result) => {
-                let id = unanswered.pop_front().flatten();
-                Content { role: Role::User, parts: vec![response_part(result, id)] }
-            }
+            Message::Tool(result) => (Role::User, vec![response_part(result, unanswered.pop_front().flatten())]),
         };
-        // The results of one reply are one turn.
-        match contents.last_mut().filter(|_| answers && answering) {
-            Some(before) => before.parts.extend(content.parts),
-            None => contents.push(content),
+        match contents.last_mut().filter(|before| before.role == role) {
+            Some(before) => before.parts.extend(parts),
+            None => contents.push(Content { role, parts }),
         }
-        answering = answers;
     }
     contents
 }
@@ -250,7 +242,6 @@ fn contents(history: Vec<Message>, signed_calls: bool) -> Vec<Content> {
 fn user_part(part: UserPart) -> Part {
     match part {
         UserPart::Text { text } => PartData::Text(text).into(),
-        UserPart::Image(Image { media_type: MediaType::Gif, .. }) => PartData::Text(NO_GIF.to_owned()).into(),
         UserPart::Image(Image { media_type, base64 }) => {
             PartData::InlineData { mime_type: media_type.as_str(), data: base64 }.into()
         }
@@ -258,7 +249,7 @@ fn user_part(part: UserPart) -> Part {
 }
 
 fn response_part(result: ToolResult, id: Option<String>) -> Part {
-    let response = if result.is_error { Response::Error(result.text) } else { Response::Result(result.text) };
+    let response = if result.is_error { Response::Error(result.text) } else { Response::Output(result.text) };
     PartData::FunctionResponse { id, name: result.name, response }.into()
 }
 

@@ -3,7 +3,7 @@
 //! Never: I/O, or showing what the model thought.
 //! Start at [`Reply::take`].
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::domain::ids::CallId;
@@ -11,6 +11,7 @@ use crate::model::classify::{self, Refusal};
 use crate::model::draft::Draft;
 use crate::model::error::ModelError;
 use crate::model::exchange::{ReplyFold, broken_off, malformed};
+use crate::model::lenient::or_empty;
 use crate::model::message::{Completion, StopReason, ToolCall, Usage};
 use crate::model::ollama::wire::THINKING;
 
@@ -143,9 +144,4 @@ impl ReplyFold for Reply {
             None => Err(malformed("The model sent no reply.")),
         }
     }
-}
-
-/// Reads `null` as the empty value.
-fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -12,6 +12,7 @@ use crate::model::legal::{OLLAMA, Target, legal};
 use crate::model::message::{Message, ReplyPart, ToolCall, UserPart};
 use crate::model::ollama::traits::{Think, Traits};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
+use crate::model::schema::cleaned;
 use crate::model::settings::Settings;
 
 #[cfg(test)]
@@ -68,7 +69,7 @@ enum Kind {
 struct OfferedFunction<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Value,
 }
 
 #[derive(Debug, Serialize)]
@@ -160,7 +161,7 @@ fn len(text: &str) -> u64 {
 impl<'a> Tool<'a> {
     fn new(schema: &'a ToolSchema) -> Self {
         let ToolSchema { name, description, parameters } = schema;
-        Self { kind: Kind::Function, function: OfferedFunction { name, description, parameters } }
+        Self { kind: Kind::Function, function: OfferedFunction { name, description, parameters: cleaned(parameters) } }
     }
 }
 

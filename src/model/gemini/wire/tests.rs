@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::ids::CallId;
-use crate::model::message::Sealed;
+use crate::model::message::{MediaType, Sealed};
 use crate::model::settings::{Deadlines, Effort};
 
 const LABEL: &str = "google/gemini-3-flash-preview";
@@ -64,7 +64,8 @@ fn called() -> Vec<Message> {
 
 #[test]
 fn calls_results_and_seals_come_back_as_they_came() {
-    let contents = serde_json::to_value(contents(called(), true)).unwrap();
+    let history = [called(), vec![Message::user("And?")]].concat();
+    let contents = serde_json::to_value(contents(history, true)).unwrap();
     let expected = json!([
         {"role": "user", "parts": [{"text": "Hi"}]},
         {"role": "model", "parts": [
@@ -74,8 +75,9 @@ fn calls_results_and_seals_come_back_as_they_came() {
             {"text": "", "thoughtSignature": "B=="},
         ]},
         {"role": "user", "parts": [
-            {"functionResponse": {"id": "gp7", "name": "look", "response": {"result": "seen 0"}}},
+            {"functionResponse": {"id": "gp7", "name": "look", "response": {"output": "seen 0"}}},
             {"functionResponse": {"name": "look", "response": {"error": "seen 1"}}},
+            {"text": "And?"},
         ]},
     ]);
     assert_eq!(contents, expected);
@@ -93,14 +95,10 @@ fn only_the_first_call_of_others_is_signed_and_only_where_it_must_be() {
 }
 
 #[test]
-fn pictures_are_inline_but_for_the_kind_it_does_not_take() {
-    let image = |media_type| UserPart::Image(Image { media_type, base64: "AA==".to_owned() });
-    let parts = vec![UserPart::text("see"), image(MediaType::WebP), image(MediaType::Gif)];
-    let contents = serde_json::to_value(contents(vec![Message::User { parts }], true)).unwrap();
-    let expected = json!([
-        {"text": "see"}, {"inlineData": {"mimeType": "image/webp", "data": "AA=="}}, {"text": NO_GIF},
-    ]);
-    assert_eq!(contents[0]["parts"], expected);
+fn pictures_are_inline() {
+    let image = UserPart::Image(Image { media_type: MediaType::WebP, base64: "AA==".to_owned() });
+    let contents = serde_json::to_value(contents(vec![Message::User { parts: vec![image] }], true)).unwrap();
+    assert_eq!(contents[0]["parts"], json!([{"inlineData": {"mimeType": "image/webp", "data": "AA=="}}]));
 }
 
 #[test]

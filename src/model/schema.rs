@@ -1,8 +1,8 @@
-//! A tool's JSON Schema as Gemini's `parametersJsonSchema` documents it.
+//! A tool's JSON Schema in the words that every dialect's server reads, each definition in its place.
 //!
-//! That field takes JSON Schema itself, unlike `parameters`, which refuses a whole request for one unknown word; what
-//! it documents is a part of JSON Schema, and definitions may not stand beside other words. So the rest is left out or
-//! said otherwise. Never: I/O, or a schema that is no object.
+//! Gemini's `parametersJsonSchema` documents a part of JSON Schema, in which nothing may stand beside a `$ref` (the
+//! older `parameters` refuses a whole request for one unknown word). Ollama reads less still, and what hides behind a
+//! `$ref` reaches no model. Never: I/O, or a root that is no object.
 //! Start at [`cleaned`].
 
 use serde_json::{Map, Value, json};
@@ -17,8 +17,8 @@ const SCHEMAS: &[&str] = &["anyOf", "oneOf", "prefixItems"];
 /// How many definitions are put in place: those that name each other could grow without end.
 const DEFINITIONS_MAX: usize = 256;
 
-/// The schema as Gemini takes it: an object at the root, every definition in its place.
-pub(super) fn cleaned(schema: &Value) -> Value {
+/// The schema with an object at its root and every definition in its place, without the words that nobody reads.
+pub(in crate::model) fn cleaned(schema: &Value) -> Value {
     let mut cleaner = Cleaner { root: schema, open: Vec::new(), placed: 0 };
     let mut clean = cleaner.clean(schema);
     clean.insert("type".to_owned(), json!("object"));
