@@ -13,3 +13,4 @@ pub mod fake_telegram;
 pub mod fifo;
 pub mod house;
 pub mod process;
+pub mod validate;
