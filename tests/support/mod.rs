@@ -11,6 +11,7 @@
 pub mod fake_model;
 pub mod fake_telegram;
 pub mod fifo;
+pub mod histories;
 pub mod house;
 pub mod process;
 pub mod validate;
