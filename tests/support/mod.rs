@@ -12,6 +12,8 @@ pub mod fake_anthropic;
 pub mod fake_model;
 pub mod fake_telegram;
 pub mod fifo;
+pub mod histories;
 pub mod house;
 pub mod process;
 pub mod stream;
+pub mod validate;
