@@ -16,9 +16,12 @@ use hob::model::message::{
 };
 use hob::model::provider::{Checked, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
 use hob::model::settings::{Deadlines, Effort, Settings, Tuning};
+use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::{Value, json};
 use support::fake_anthropic::params::breakpoints;
 use support::fake_anthropic::{Asked, FakeAnthropic, Reply, Script};
+use support::histories::{histories, switched, trimmed};
 use support::stream::Gate;
 use tokio::sync::Notify;
 
@@ -42,7 +45,8 @@ impl Sink for Shown {
     }
 }
 
-const LABEL: &str = "anthropic/claude";
+/// One of those that write the arbitrary histories.
+const LABEL: &str = "anthropic/two";
 
 fn settings(base_url: &str) -> Settings {
     let long = Duration::from_secs(60);
@@ -468,4 +472,30 @@ async fn a_model_is_looked_up_without_a_call() {
     server.abort();
     let error = provider_at("http://127.0.0.1:1").check().await.unwrap_err();
     insta::assert_snapshot!(error, @"127.0.0.1 cannot be reached: is the network up, is it running?");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_history_is_taken_by_the_strict_server(
+        messages in prop_oneof![histories(12), trimmed(12), switched(3)],
+        stable in 0..12_usize,
+        model in select(&["claude-haiku-4-5", "claude-opus-4-6", "claude-opus-5-5"][..]),
+        effort in select(&[None, Some(Effort::High)][..]),
+        tools in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let fake = FakeAnthropic::start().await;
+            fake.reply(Reply::text("ok"));
+            let mut request = Request { stable: stable.min(messages.len()), messages, ..asking("") };
+            request.tools.truncate(if tools { 2 } else { 0 });
+            let tuning = Tuning { effort, ..Tuning::default() };
+            let provider = Anthropic::new(Settings { model: model.to_owned(), tuning, ..settings(&fake.base_url()) });
+            let outcome = provider.unwrap().complete(&request, &NoSink).await;
+            prop_assert_eq!(fake.refused(), Vec::<String>::new());
+            prop_assert_eq!(outcome.map(|completion| completion.text().into_owned()), Ok("ok".to_owned()));
+            Ok(())
+        })?;
+    }
 }
