@@ -27,6 +27,8 @@ use tokio::task::JoinHandle;
 
 use seals::Issued;
 
+use crate::support::validate;
+
 pub use script::{Reply, Script, error_body};
 
 pub mod params;
@@ -180,7 +182,8 @@ async fn messages(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: B
         Err(error) => return refuse(&shared, &format!("The request body is not valid JSON: {error}")),
     };
     let issued = shared.world().issued.clone();
-    if let Err(why) = params::request(&asked.body).and_then(|()| seals::request(&asked.body, &issued)) {
+    let checked = validate::anthropic::request(&asked.body).and_then(|()| params::request(&asked.body));
+    if let Err(why) = checked.and_then(|()| seals::request(&asked.body, &issued)) {
         return refuse(&shared, &why);
     }
     let body = asked.body.clone();

@@ -30,8 +30,9 @@ use tokio::task::JoinHandle;
 pub use crate::support::stream::Gate;
 pub use script::{Reply, Script};
 
+use super::validate;
+
 mod script;
-pub mod validate;
 
 /// A request as the server got it.
 #[derive(Debug, Clone)]
@@ -271,7 +272,7 @@ async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap,
         let what = format!("Unsupported parameter: '{name}' is not supported with this model.");
         return error(StatusCode::BAD_REQUEST, &what, Some("unsupported_parameter"));
     }
-    if let Err(why) = validate::request(&asked.body) {
+    if let Err(why) = validate::openai::request(&asked.body) {
         return refuse(&shared, &why);
     }
     let tells_usage = asked.body["stream_options"]["include_usage"] == json!(true) && !shared.world().never_tells_usage;
