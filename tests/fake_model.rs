@@ -5,7 +5,8 @@
 pub mod support;
 
 use serde_json::{Value, json};
-use support::fake_model::{FakeModel, Reply, validate};
+use support::fake_model::{FakeModel, Reply};
+use support::validate::openai as validate;
 
 fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})

@@ -50,8 +50,10 @@ pub enum NameStart {
     LetterOrUnderscore,
 }
 
-/// OpenAI's chat completions, and the many that follow it: `^[a-zA-Z0-9_-]{1,64}$` (API reference, `function.name`);
-/// PNG, JPEG, WebP, GIF (guide "Images and vision").
+/// OpenAI's chat completions, and the many that follow it.
+///
+/// Names: `^[a-zA-Z0-9_-]{1,64}$` (API reference, `function.name`). Pictures: PNG, JPEG, WebP, GIF (guide "Images and
+/// vision").
 pub const OPENAI: Rules = Rules {
     name_len_max: 64,
     name_start: NameStart::Any,
@@ -60,8 +62,10 @@ pub const OPENAI: Rules = Rules {
 /// Anthropic's Messages: `^[a-zA-Z0-9_-]{1,64}$` (guide "Tool use"; some models take 128); JPEG, PNG, GIF, WebP
 /// (guide "Vision").
 pub const ANTHROPIC: Rules = OPENAI;
-/// Gemini's generateContent: "must start with a letter or an underscore … max length of 64" (`FunctionDeclaration`; newer
-/// pages say 128); PNG, JPEG, WebP, HEIC, HEIF, no GIF (guide "Image understanding").
+/// Gemini's generateContent.
+///
+/// Names: "must start with a letter or an underscore … max length of 64" (`FunctionDeclaration`; newer pages say 128).
+/// Pictures: PNG, JPEG, WebP, HEIC, HEIF, no GIF (guide "Image understanding").
 pub const GEMINI: Rules = Rules {
     name_len_max: 64,
     name_start: NameStart::LetterOrUnderscore,

@@ -30,8 +30,9 @@ use tokio::task::JoinHandle;
 pub use crate::support::stream::Gate;
 pub use script::{Reply, Script};
 
+use super::validate;
+
 mod script;
-pub mod validate;
 
 /// A request as the server got it.
 #[derive(Debug, Clone)]
@@ -234,7 +235,7 @@ async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap,
     if shared.world().refuses_usage && asked.body.get("stream_options").is_some() {
         return error(StatusCode::BAD_REQUEST, "Unrecognized request argument supplied: stream_options", None);
     }
-    if let Err(why) = validate::request(&asked.body) {
+    if let Err(why) = validate::openai::request(&asked.body) {
         return refuse(&shared, &why);
     }
     let tells_usage = asked.body["stream_options"]["include_usage"] == json!(true) && !shared.world().never_tells_usage;

@@ -197,6 +197,12 @@ fn what_is_stable_stays_whatever_follows() {
         ("the frame before it", vec![model("b", &[]), user("c")], 1, 2),
         ("a result may come", vec![user("a"), model("", &["0"]), user("b")], 3, 2),
         ("a result came too late", vec![user("a"), model("", &["0"]), user("b"), model("c", &[]), user("d")], 4, 5),
+        (
+            "a result came too late, and nothing was said since",
+            vec![model("", &["0"]), user("b"), model("c", &[]), user("")],
+            4,
+            4,
+        ),
         ("what stands for nothing", vec![user("a"), model("b", &[]), user(" "), model("c", &[])], 4, 1),
         ("more than there is", vec![user("a"), model("b", &[]), user("c")], 9, 2),
     ];

@@ -26,6 +26,8 @@ pub(super) struct User {
 
 pub(super) struct Assistant<'h> {
     parts: Vec<ReplyPart>,
+    /// Where in the history its first message stands.
+    oldest: usize,
     /// Where in the history its newest message stands.
     newest: usize,
     /// Of each call in order: its result, and where in the history that stands.
@@ -123,9 +125,12 @@ impl<'h> Turns<'h> {
         }
         match self.list.last_mut() {
             Some(Turn::Assistant(before)) if merges => before.merge(kept, slots, position),
-            _ => {
-                self.list.push(Turn::Assistant(Assistant { parts: kept, newest: position, results: vec![None; slots] }))
-            }
+            _ => self.list.push(Turn::Assistant(Assistant {
+                parts: kept,
+                oldest: position,
+                newest: position,
+                results: vec![None; slots],
+            })),
         }
     }
 
@@ -148,11 +153,11 @@ impl<'h> Turns<'h> {
     pub(super) fn stable(&self, stable: usize) -> usize {
         let end = self.lasting();
         let opens = |at: &usize| {
-            matches!(self.list.get(*at), Some(Turn::Assistant(said)) if said.newest < stable)
+            matches!(self.list.get(*at), Some(Turn::Assistant(said)) if said.oldest < stable)
                 && at.checked_sub(1).is_none_or(|before| matches!(self.list.get(before), Some(Turn::User(_))))
         };
         // Before this turn, no call waits for its result any more.
-        let settled = (0..end).rev().find(opens).unwrap_or(0);
+        let settled = (0..=end).rev().find(opens).unwrap_or(0);
         let mut count = 0;
         for (at, turn) in self.list.iter().enumerate().take(end) {
             let (newest, merges, results) = match turn {

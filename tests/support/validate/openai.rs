@@ -1,8 +1,11 @@
-//! What a request must be so that OpenAI, Anthropic and Gemini all take it.
+//! What OpenAI's chat completions take, made strict where the servers that follow it are: roles alternate, the user
+//! begins, no call id stands twice.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
+
+use super::{IMAGES, base64, ensure};
 
 /// What OpenAI knows; the parts that Hob may come to use.
 const FIELDS: &[&str] = &[
@@ -26,6 +29,9 @@ const FIELDS: &[&str] = &[
 
 const NAME_LEN_MAX: usize = 64;
 
+/// Models that think before they speak, by how their names begin: they take neither `max_tokens` nor a temperature.
+const REASONING: &[&str] = &["o1", "o3", "o4", "gpt-5"];
+
 /// What is wrong with the body, in OpenAI's words where they are known.
 pub fn request(body: &Value) -> Result<(), String> {
     let body = body.as_object().ok_or("The body must be an object.")?;
@@ -39,7 +45,53 @@ pub fn request(body: &Value) -> Result<(), String> {
     }
     let messages = body.get("messages").and_then(Value::as_array).ok_or("Missing required parameter: 'messages'.")?;
     self::messages(messages)?;
-    body.get("tools").map_or(Ok(()), tools)
+    limits(body, model)?;
+    let offered = body.get("tools").map_or(Ok(HashSet::new()), tools)?;
+    choice(body, &offered)
+}
+
+fn limits(body: &Map<String, Value>, model: &str) -> Result<(), String> {
+    let has = |field: &str| body.contains_key(field);
+    ensure(!(has("max_tokens") && has("max_completion_tokens")), || {
+        "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.".into()
+    })?;
+    if !REASONING.iter().any(|name| model.starts_with(name)) {
+        return Ok(());
+    }
+    ensure(!has("max_tokens"), || {
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+            .into()
+    })?;
+    let temperature = body.get("temperature").and_then(Value::as_f64).unwrap_or(1.0);
+    ensure((temperature - 1.0).abs() < f64::EPSILON, || {
+        format!(
+            "Unsupported value: 'temperature' does not support {temperature} with this model. Only the default (1) value \
+             is supported."
+        )
+    })
+}
+
+fn choice(body: &Map<String, Value>, offered: &HashSet<&str>) -> Result<(), String> {
+    for field in ["tool_choice", "parallel_tool_calls"] {
+        let alone = body.contains_key(field) && offered.is_empty();
+        ensure(!alone, || {
+            format!("Invalid value for '{field}': '{field}' is only allowed when 'tools' are specified.")
+        })?;
+    }
+    match body.get("tool_choice") {
+        None => Ok(()),
+        Some(Value::String(choice)) => ensure(matches!(choice.as_str(), "none" | "auto" | "required"), || {
+            format!("Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'.")
+        }),
+        Some(choice) => {
+            let name = choice["function"]["name"].as_str().unwrap_or_default();
+            ensure(choice["type"] == "function" && offered.contains(name), || {
+                format!(
+                    "Invalid value for 'tool_choice': no function named '{name}' was specified in the 'tools' parameter."
+                )
+            })
+        }
+    }
 }
 
 fn messages(messages: &[Value]) -> Result<(), String> {
@@ -146,7 +198,7 @@ impl History {
     }
 }
 
-fn tools(tools: &Value) -> Result<(), String> {
+fn tools(tools: &Value) -> Result<HashSet<&str>, String> {
     let tools = tools.as_array().ok_or("'tools' must be an array")?;
     ensure(!tools.is_empty(), || "Invalid 'tools': empty array. Expected an array with minimum length 1.".into())?;
     let mut names = HashSet::new();
@@ -160,7 +212,7 @@ fn tools(tools: &Value) -> Result<(), String> {
             format!("Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \"object\"'.")
         })?;
     }
-    Ok(())
+    Ok(names)
 }
 
 fn name(function: &Map<String, Value>) -> Result<&str, String> {
@@ -173,15 +225,35 @@ fn name(function: &Map<String, Value>) -> Result<&str, String> {
 }
 
 fn content(message: &Map<String, Value>) -> Result<(), String> {
-    let text = message.get("content").and_then(Value::as_str).ok_or("content must be a string")?;
-    ensure(!text.trim().is_empty(), || "text content must be non-empty".into())
+    let text = |text: &Value| {
+        let text = text.as_str().ok_or("content must be a string")?;
+        ensure(!text.trim().is_empty(), || "text content must be non-empty".into())
+    };
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let Some(parts) = content.as_array() else { return text(content) };
+    ensure(!parts.is_empty(), || "content is an empty array".into())?;
+    let from_user = message.get("role").is_some_and(|role| role == "user");
+    for part in parts {
+        match part["type"].as_str().unwrap_or_default() {
+            "text" => text(&part["text"])?,
+            "image_url" if from_user => image(part["image_url"]["url"].as_str().unwrap_or_default())?,
+            "image_url" => return Err("Image URLs are only allowed for messages with role 'user'.".into()),
+            other => return Err(format!("Invalid value: '{other}'. Supported values are: 'text' and 'image_url'.")),
+        }
+    }
+    Ok(())
+}
+
+fn image(url: &str) -> Result<(), String> {
+    let Some(data) = url.strip_prefix("data:") else {
+        return ensure(url.starts_with("https://"), || "Invalid image URL.".into());
+    };
+    let (kind, data) = data.split_once(";base64,").ok_or("Invalid base64 image_url.")?;
+    ensure(IMAGES.contains(&kind), || format!("Invalid MIME type. Only image types are supported: {kind:?}"))?;
+    ensure(base64(data), || "Invalid base64 image_url.".into())
 }
 
 fn known_fields(object: &Map<String, Value>, known: &[&str], prefix: &str) -> Result<(), String> {
     let unknown = object.keys().find(|key| !known.contains(&key.as_str()));
     unknown.map_or(Ok(()), |key| Err(format!("Unrecognized request argument supplied: {prefix}{key}")))
-}
-
-fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(why()) }
 }
