@@ -87,7 +87,7 @@ async fn ollamas_client_understands_the_fake() {
     insta::assert_snapshot!(said, @r#"
     'Let me see.' 'hm, 東京' stop 26 282
     [('look', {'at': 'Köln'})]
-    400 calls without results: look
+    400 calls without result: look
     'I saw it.'
     400 A request without num_ctx would be shortened to 4096 tokens.
     404 model 'llama9' not found

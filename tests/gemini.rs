@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::dialect::{self, Shown, answered, any_message, asking, heard, stalled};
 use support::fake_gemini::{self, FakeGemini, KEY, Script};
+use support::histories;
 use support::scripted::Answer;
 use support::stream::Gate;
 
@@ -367,16 +368,19 @@ async fn the_next_request_begins_with_the_last_one() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn any_history_is_taken_by_the_strict_server(messages in proptest::collection::vec(
-        any_message("test/gemini-3-flash-preview", &["thought_signature", "thought_signature_alone", "function_call_id"]),
-        0..12,
-    )) {
+    fn any_history_is_taken_by_the_strict_server(messages in prop_oneof![
+        histories::trimmed(12),
+        histories::switched(3),
+        proptest::collection::vec(any_message("gemini/three", &["thought_signature", "thought_signature_alone", "function_call_id"]), 0..12),
+    ]) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let fake = FakeGemini::start(MODEL).await;
             // The fake knows the seal of these histories as its own.
             fake.says(Script::default().part(json!({"text": "ok", "thoughtSignature": "U2VhbA=="})).finish("STOP"));
-            let outcome = provider(&fake).complete(&asking(messages), &NoSink).await;
+            let label = "gemini/three".to_owned();
+            let provider = Gemini::new(Settings { label, ..settings(&fake.root()) }).unwrap();
+            let outcome = provider.complete(&asking(messages), &NoSink).await;
             prop_assert_eq!(fake.refused(), Vec::<String>::new());
             prop_assert_eq!(outcome.map(|completion| completion.text().into_owned()), Ok("ok".to_owned()));
             Ok(())

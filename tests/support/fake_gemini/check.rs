@@ -1,11 +1,13 @@
-//! What Google refuses about a request, in Google's words where they are known. Where models differ, the strictest
-//! counts: what passes here, all take.
+//! What Google refuses about a request besides its published rules (`validate::gemini`): what depends on the model.
+//!
+//! And on what the server gave out: its signatures.
 
 use serde_json::{Map, Value};
 
+use crate::support::validate::gemini;
+
 /// What Google documents for calls whose signature is not at hand.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-const NAME_LEN_MAX: usize = 64;
 /// The words of JSON Schema that are documented.
 const SCHEMA_WORDS: &[&str] = &[
     "type",
@@ -28,18 +30,17 @@ const SCHEMA_WORDS: &[&str] = &[
 
 /// What is wrong with the body; `signatures` are those that were given out.
 pub fn request(body: &Value, model: &str, signatures: &[String]) -> Result<(), String> {
-    let known = ["contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings"];
-    let body = fields(body, &known, "request")?;
-    if let Some(system) = body.get("systemInstruction") {
-        ensure(text_of(&system["parts"][0]).is_some_and(|text| !text.trim().is_empty()), || {
-            "systemInstruction must have one of: text".into()
-        })?;
-    }
-    let names = body.get("tools").map_or(Ok(Vec::new()), tools)?;
-    body.get("toolConfig").map_or(Ok(()), |config| tool_config(config, &names))?;
+    gemini::request_for(model, body)?;
+    body.get("tools").map_or(Ok(()), tools)?;
+    ensure(body.get("toolConfig").is_none() || body.get("tools").is_some(), || {
+        "Function calling config is set without function_declarations.".into()
+    })?;
     body.get("generationConfig").map_or(Ok(()), |config| generation_config(config, model))?;
-    let contents = body.get("contents").and_then(Value::as_array).ok_or("contents is not specified")?;
-    self::contents(contents, model.starts_with("gemini-3"), signatures)
+    let contents = body["contents"].as_array().into_iter().flatten();
+    let parts = contents.flat_map(|content| content["parts"].as_array().into_iter().flatten());
+    let known = |signature: &str| signature == NO_SIGNATURE || signatures.iter().any(|known| known == signature);
+    let mut signed = parts.filter_map(|part| part["thoughtSignature"].as_str());
+    ensure(signed.all(known), || "Corrupted thought signature.".into())
 }
 
 /// The same with its fields in camel case: Google reads either spelling, and its own client mixes them. What a tool
@@ -64,110 +65,17 @@ pub fn spelled(value: &Value) -> Value {
     }
 }
 
-fn contents(contents: &[Value], signed: bool, signatures: &[String]) -> Result<(), String> {
-    ensure(contents.first().is_some_and(|first| first["role"] == "user"), || {
-        "Please ensure that the conversation starts with a user turn.".into()
-    })?;
-    let mut calls: Vec<&Value> = Vec::new();
-    let mut before = "";
-    for content in contents {
-        let fields = fields(content, &["role", "parts"], "contents[]")?;
-        let parts = fields.get("parts").and_then(Value::as_array).filter(|parts| !parts.is_empty());
-        let parts = parts.ok_or("contents.parts must not be empty.")?;
-        let role = fields.get("role").and_then(Value::as_str).unwrap_or_default();
-        ensure(matches!(role, "user" | "model"), || "Please use a valid role: user, model.".into())?;
-        ensure(role != before, || "Please ensure that roles alternate.".into())?;
-        for part in parts {
-            self::part(part, role, signatures)?;
-        }
-        let responses = of_kind(parts, "functionResponse");
-        let leading = parts.iter().take_while(|part| part.get("functionResponse").is_some()).count();
-        ensure(leading == responses.len(), || "Please ensure that function responses come first.".into())?;
-        answers(&calls, &responses)?;
-        calls = of_kind(parts, "functionCall");
-        let first = parts.iter().find(|part| part.get("functionCall").is_some());
-        ensure(!signed || first.is_none_or(|part| part.get("thoughtSignature").is_some()), || {
-            "Function call is missing a thought_signature in functionCall parts.".into()
-        })?;
-        before = role;
-    }
-    ensure(before == "user", || "Please ensure that the conversation ends with a user turn.".into())
-}
-
-fn of_kind<'a>(parts: &'a [Value], kind: &str) -> Vec<&'a Value> {
-    parts.iter().filter_map(|part| part.get(kind)).collect()
-}
-
-/// Each call has its response, in their order, under its name and id.
-fn answers(calls: &[&Value], responses: &[&Value]) -> Result<(), String> {
-    ensure(calls.len() == responses.len(), || {
-        "Please ensure that the number of function response parts is equal to the number of function call parts of the \
-         function call turn."
-            .into()
-    })?;
-    let matches = calls
-        .iter()
-        .zip(responses)
-        .all(|(call, response)| call["name"] == response["name"] && call.get("id") == response.get("id"));
-    ensure(matches, || "Please ensure that function response turn comes immediately after a function call turn.".into())
-}
-
-fn part(part: &Value, role: &str, signatures: &[String]) -> Result<(), String> {
-    let known = ["text", "inlineData", "functionCall", "functionResponse", "thoughtSignature"];
-    let fields = fields(part, &known, "parts[]")?;
-    let signature = fields.get("thoughtSignature").and_then(Value::as_str);
-    let known = signature.is_none_or(|one| one == NO_SIGNATURE || signatures.iter().any(|known| known == one));
-    ensure(known && (signature.is_none() || role == "model"), || "Corrupted thought signature.".into())?;
-    let data: Vec<_> = fields.iter().filter(|(name, _)| *name != "thoughtSignature").collect();
-    let [(kind, data)] = data.as_slice() else {
-        return Err("contents.parts must have one initialized field 'data'.".into());
-    };
-    match (kind.as_str(), role) {
-        ("text", _) => {
-            let text = data.as_str().unwrap_or_default();
-            ensure(!text.trim().is_empty() || signature.is_some(), || "it must have a text parameter".into())
-        }
-        ("inlineData", "user") => inline_data(data),
-        ("functionCall", "model") => call(data, "args"),
-        ("functionResponse", "user") => call(data, "response"),
-        (kind, role) => Err(format!("{kind} is not allowed for the role {role}.")),
-    }
-}
-
-fn call(data: &Value, object: &str) -> Result<(), String> {
-    let fields = fields(data, &["id", "name", object], "parts[]")?;
-    name(fields)?;
-    ensure(fields.get(object).is_some_and(Value::is_object), || format!("{object} must be a Struct"))?;
-    ensure(fields.get("id").is_none_or(|id| id.as_str().is_some_and(|id| !id.is_empty())), || "an empty id".into())
-}
-
-fn inline_data(data: &Value) -> Result<(), String> {
-    let fields = fields(data, &["mimeType", "data"], "inlineData")?;
-    let kind = fields.get("mimeType").and_then(Value::as_str).unwrap_or_default();
-    ensure(matches!(kind, "image/png" | "image/jpeg" | "image/webp" | "image/heic" | "image/heif"), || {
-        format!("Unsupported MIME type: {kind}")
-    })?;
-    let base64 = fields.get("data").and_then(Value::as_str).unwrap_or_default();
-    let fits = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'=');
-    ensure(!base64.is_empty() && base64.len() % 4 == 0 && base64.bytes().all(fits), || "Base64 decoding failed.".into())
-}
-
-/// The names on offer.
-fn tools(tools: &Value) -> Result<Vec<&str>, String> {
-    let mut names = Vec::new();
+/// Hob sends the parameters as JSON Schema, of which the published rules say little.
+fn tools(tools: &Value) -> Result<(), String> {
     for declaration in tools[0]["functionDeclarations"].as_array().ok_or("tools[] must have one of its fields")? {
         let known = ["name", "description", "parametersJsonSchema"];
         let fields = fields(declaration, &known, "function_declarations[]")?;
-        let name = name(fields)?;
-        ensure(!names.contains(&name), || format!("Duplicate function declaration found: {name}"))?;
         ensure(fields.get("description").is_some_and(Value::is_string), || "a function without description".into())?;
         let schema = fields.get("parametersJsonSchema").ok_or("a function without parameters")?;
-        ensure(schema["type"] == "object", || format!("functionDeclaration `{name}`: schema must be an object."))?;
+        ensure(schema["type"] == "object", || "the schema of a function must be an object.".into())?;
         self::schema(schema)?;
-        names.push(name);
     }
-    ensure(!names.is_empty() && tools.as_array().is_some_and(|tools| tools.len() == 1), || "empty tools".into())?;
-    Ok(names)
+    ensure(tools.as_array().is_some_and(|tools| tools.len() == 1), || "more than one tool".into())
 }
 
 fn schema(schema: &Value) -> Result<(), String> {
@@ -182,20 +90,6 @@ fn schema(schema: &Value) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn tool_config(config: &Value, names: &[&str]) -> Result<(), String> {
-    ensure(!names.is_empty(), || "Function calling config is set without function_declarations.".into())?;
-    let known = ["mode", "allowedFunctionNames"];
-    let fields = fields(&config["functionCallingConfig"], &known, "function_calling_config")?;
-    let mode = fields.get("mode").and_then(Value::as_str).unwrap_or_default();
-    ensure(matches!(mode, "AUTO" | "ANY" | "NONE"), || format!("Invalid value at mode: {mode:?}"))?;
-    let Some(allowed) = fields.get("allowedFunctionNames") else { return Ok(()) };
-    ensure(mode == "ANY", || "allowed_function_names should only be set when the mode is ANY.".into())?;
-    let known = allowed
-        .as_array()
-        .is_some_and(|all| all.iter().all(|name| name.as_str().is_some_and(|name| names.contains(&name))));
-    ensure(known, || "Allowed function names are not a subset of the declarations.".into())
 }
 
 fn generation_config(config: &Value, model: &str) -> Result<(), String> {
@@ -224,20 +118,6 @@ fn generation_config(config: &Value, model: &str) -> Result<(), String> {
         }
         (None, None) => Ok(()),
     }
-}
-
-fn name(fields: &Map<String, Value>) -> Result<&str, String> {
-    let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':'));
-    ensure(begins && fits && name.len() <= NAME_LEN_MAX, || {
-        format!("Invalid function name {name:?}. Must start with a letter or an underscore.")
-    })?;
-    Ok(name)
-}
-
-fn text_of(part: &Value) -> Option<&str> {
-    part["text"].as_str()
 }
 
 fn fields<'a>(value: &'a Value, known: &[&str], at: &str) -> Result<&'a Map<String, Value>, String> {
