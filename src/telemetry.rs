@@ -11,9 +11,6 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Parts of the log that are always off: async-openai writes what a model said, in errors.
-const QUIET: &str = "async_openai=off";
-
 /// Where the log goes.
 #[derive(Debug, Clone, Copy)]
 pub enum Sink<'a> {
@@ -56,7 +53,7 @@ pub enum TelemetryError {
 /// # Errors
 /// When the filter cannot be read, the file cannot be opened, or there is a log already.
 pub fn start(sink: Sink<'_>, format: Format, filter: &str) -> Result<(), TelemetryError> {
-    let filter = EnvFilter::builder().parse(format!("{filter},{QUIET}"))?;
+    let filter = EnvFilter::builder().parse(filter)?;
     let (writer, colour) = match sink {
         Sink::StandardError => (BoxMakeWriter::new(std::io::stderr), false),
         Sink::File(path) => {

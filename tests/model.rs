@@ -4,6 +4,7 @@
 
 pub mod support;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,10 +13,12 @@ use hob::domain::secret::Secret;
 use hob::model::discover::ollama::OllamaAddress;
 use hob::model::discover::{Source, discover};
 use hob::model::error::{ErrorClass, ModelError};
+use hob::model::learned::{Forget, Learned, Remember};
 use hob::model::message::{Completion, Message, StopReason, ToolCall, ToolResult, Usage};
 use hob::model::openai::OpenAi;
-use hob::model::provider::{NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
-use hob::model::settings::{Deadlines, Settings, Tuning};
+use hob::model::openai::quirks::PLAIN;
+use hob::model::provider::{Checked, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
+use hob::model::settings::{Deadlines, Effort, Settings, Tuning};
 use proptest::prelude::*;
 use serde_json::json;
 use support::fake_model::{FakeModel, Gate, Reply, Script};
@@ -46,8 +49,8 @@ fn deadlines() -> Deadlines {
     Deadlines { connect: long, first_event: long, between_events: long }
 }
 
-fn provider_at(base_url: &str) -> OpenAi {
-    OpenAi::new(Settings {
+fn settings(base_url: &str) -> Settings {
+    Settings {
         base_url: base_url.to_owned(),
         api_key: Some(Secret::new("sk-test".to_owned())),
         model: "fake".to_owned(),
@@ -56,8 +59,11 @@ fn provider_at(base_url: &str) -> OpenAi {
         tuning: Tuning::default(),
         sees_images: true,
         context_tokens: None,
-    })
-    .unwrap()
+    }
+}
+
+fn provider_at(base_url: &str) -> OpenAi {
+    OpenAi::new(settings(base_url), &PLAIN, Arc::new(Forget)).unwrap()
 }
 
 fn asking(text: &str) -> Request {
@@ -143,17 +149,77 @@ async fn parallel_calls_are_understood() {
 #[tokio::test]
 async fn servers_without_usage_work() {
     let fake = FakeModel::start().await;
-    fake.refuse_usage().otherwise(|_| Reply::text("ok"));
-    let provider = provider_at(&fake.base_url());
-    for _ in 0..2 {
-        let completion = provider.complete(&asking("Hi"), &NoSink).await.unwrap();
-        assert_eq!((&*completion.text(), completion.usage), ("ok", Usage::default()));
-    }
-    assert_eq!(fake.requests().len(), 2);
-    let fake = FakeModel::start().await;
     fake.never_tell_usage().reply(Reply::text("ok"));
     let completion = provider_at(&fake.base_url()).complete(&asking("Hi"), &NoSink).await.unwrap();
     assert_eq!((&*completion.text(), completion.usage), ("ok", Usage::default()));
+}
+
+/// Remembers for as long as the test lasts.
+#[derive(Default)]
+struct Notes(Mutex<BTreeMap<String, Learned>>);
+
+impl Remember for Notes {
+    fn load(&self, place: &str) -> Learned {
+        self.0.lock().unwrap().get(place).cloned().unwrap_or_default()
+    }
+
+    fn learned(&self, place: &str, learned: &Learned) {
+        self.0.lock().unwrap().insert(place.to_owned(), learned.clone());
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_refuses_is_left_out_at_once_and_from_then_on() {
+    let fake = FakeModel::start().await;
+    for name in ["stream_options", "temperature", "max_tokens", "reasoning_effort"] {
+        fake.refuse_parameter(name);
+    }
+    fake.otherwise(|_| Reply::text("ok"));
+    let notes = Arc::new(Notes::default());
+    let tuning = Tuning { temperature: Some(0.5), max_output_tokens: Some(99), effort: Some(Effort::Low) };
+    for _restart in 0..2 {
+        let settings = Settings { tuning, ..settings(&fake.base_url()) };
+        let provider = OpenAi::new(settings, &PLAIN, notes.clone()).unwrap();
+        for _call in 0..2 {
+            let completion = provider.complete(&asking("Hi"), &NoSink).await.unwrap();
+            assert_eq!((&*completion.text(), completion.usage), ("ok", Usage::default()));
+        }
+    }
+    assert_eq!(fake.requests().len(), 4, "the refused ones are not counted");
+    assert_eq!(fake.turned_away(), 4, "each is refused once");
+    assert_eq!(fake.requests()[3].body["max_completion_tokens"], 99);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_everything_is_not_asked_for_ever() {
+    let fake = FakeModel::start().await;
+    for name in ["stream_options", "temperature", "max_tokens", "max_completion_tokens", "reasoning_effort"] {
+        fake.refuse_parameter(name);
+    }
+    let tuning = Tuning { temperature: Some(0.5), max_output_tokens: Some(99), effort: Some(Effort::Low) };
+    let settings = Settings { tuning, ..settings(&fake.base_url()) };
+    let provider = OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap();
+    let error = provider.complete(&asking("Hi"), &NoSink).await.unwrap_err();
+    assert_eq!((error.class, fake.turned_away()), (ErrorClass::BadRequest, 5));
+}
+
+#[tokio::test]
+async fn the_list_of_models_is_asked_without_a_call() {
+    let fake = FakeModel::start().await;
+    let checked = async |model: &str| {
+        let settings = Settings { model: model.to_owned(), ..settings(&fake.base_url()) };
+        OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap().check().await.unwrap()
+    };
+    assert_eq!(checked("fake").await, Checked::default(), "a server without a list");
+    fake.models(json!([{"id": "fake", "max_model_len": 4096}, {"id": "org/fake"}]));
+    assert_eq!(checked("fake").await, Checked { listed: Some(true), context_tokens: Some(4096) });
+    assert_eq!(checked("org/fake").await, Checked { listed: Some(true), context_tokens: None });
+    assert_eq!(checked("fake-latest").await, Checked { listed: Some(true), context_tokens: None });
+    for unknown in ["other", "org/other", "../etc", "a?b"] {
+        assert_eq!(checked(unknown).await, Checked { listed: Some(false), context_tokens: None }, "{unknown}");
+    }
+    let error = provider_at("http://127.0.0.1:1/v1").check().await.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Network);
 }
 
 #[tokio::test]
@@ -173,6 +239,59 @@ async fn refusals_get_their_class_and_are_not_retried() {
         assert_eq!(error.retry_after, waits.then_some(Duration::from_secs(7)), "{status}");
         assert!(!error.message.contains("sk-"), "{error}");
     }
+}
+
+/// An event as it is written, with these words.
+fn event(words: &str) -> Vec<u8> {
+    let words = words.repeat(200);
+    format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{words}\"}}}}]}}\n\n").into_bytes()
+}
+
+fn many_calls(count: usize) -> Script {
+    let call = |script: Script, index| script.fragment(index, Some(&format!("c{index}")), Some("recall"), "{}");
+    (0..count).fold(Script::default(), call)
+}
+
+#[tokio::test]
+async fn odd_streams_are_understood() {
+    let text = |words: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{words}\"}}}}]}}");
+    let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}";
+    let raw = |stream: &str| Script::default().raw(stream.as_bytes());
+    let cases = [
+        ("comments and pings", raw(&format!(": hi\n\nevent: ping\ndata: {{}}\n\n{}\n\n{end}\n\n", text("ok")))),
+        ("CRLF", raw(&format!("{}\r\n\r\n{end}\r\n\r\n", text("ok")))),
+        ("no space, ids, retries", raw(&format!("id: 1\nretry: 5\n{}\n\n{end}\n\n", text("ok").replace(": ", ":")))),
+        ("other answers", raw(&format!("data: {{\"choices\":[]}}\n\n{}\n\n{end}\n\n", text("ok")))),
+        // A proxy that buffers sends all at once, with what comes after the end.
+        ("buffered", raw(&format!("{}\n\n{end}\n\ndata: [DONE]\n\n", text("ok")))),
+    ];
+    for (name, script) in cases {
+        assert_eq!(heard(script).await.0.map(|said| said.text().into_owned()), Ok("ok".to_owned()), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn calls_of_every_kind_stay_apart() {
+    let script = Script::default()
+        .fragment(0, Some("same"), Some("no such tool!"), "{\"a\":1}")
+        .fragment(1, Some("same"), Some("recall"), "{\"b\":")
+        .fragment(2, Some(""), Some(""), "not json")
+        .fragment(1, None, None, "2}");
+    let completion = heard(script.finish("tool_calls")).await.0.unwrap();
+    let seen: Vec<_> = completion.calls().map(|call| (call.name.as_str(), call.arguments.as_str())).collect();
+    assert_eq!(seen, [("no such tool!", "{\"a\":1}"), ("recall", "{\"b\":2}"), ("", "not json")]);
+}
+
+#[tokio::test]
+async fn a_call_that_was_cut_off_is_not_made() {
+    let script = Script::default()
+        .text("Let me look.")
+        .fragment(0, Some("a"), Some("recall"), "{\"query\":\"x\"}")
+        .fragment(1, Some("b"), Some("recall"), "{\"query\":\"")
+        .fragment(2, Some("c"), Some("recall"), "");
+    let completion = heard(script.finish("length")).await.0.unwrap();
+    let seen: Vec<_> = completion.calls().map(|call| call.arguments.as_str()).collect();
+    assert_eq!((seen, completion.stop), (vec!["{\"query\":\"x\"}"], StopReason::MaxTokens));
 }
 
 #[tokio::test]
@@ -196,7 +315,16 @@ async fn what_is_no_stream_is_an_error() {
         ("no end", Script::default().text("Hel").into(), ErrorClass::Network),
         ("garbage", Script::default().raw(b"data: {nonsense\n\n").finish("stop").into(), ErrorClass::Malformed),
         ("other JSON", Script::default().raw(b"data: [1]\n\n").finish("stop").into(), ErrorClass::Malformed),
-        ("bytes", Script::default().raw(&[0xff, 0xfe, b'\n', b'\n']).into(), ErrorClass::Network),
+        ("bytes", Script::default().raw(&[0xff, 0xfe, b'\n', b'\n']).into(), ErrorClass::Malformed),
+        ("white space", Script::default().raw(&[b' '; 10_000_000]).into(), ErrorClass::Malformed),
+        ("empty lines", Script::default().raw(&[b'\n'; 10_000_000]).into(), ErrorClass::Malformed),
+        (
+            "cut at the limit",
+            Script::default().fragment(0, Some("a"), Some("recall"), "{\"q").finish("length").into(),
+            ErrorClass::Malformed,
+        ),
+        ("a thousand calls", many_calls(1000).finish("tool_calls").into(), ErrorClass::Malformed),
+        ("a flood of words", Script::default().raw(&event("x").repeat(45_000)).into(), ErrorClass::Malformed),
         (
             "late error",
             Script::default().text("Hel").raw(b"data: {\"error\":{\"code\":502}}\n\n").into(),
@@ -248,18 +376,9 @@ async fn stalled(script: Script, deadlines: Deadlines) -> (ModelError, Duration)
     let fake = FakeModel::start().await;
     let gate = Gate::default();
     fake.reply(script.gate(&gate).into());
-    let settings = Settings {
-        base_url: fake.base_url(),
-        api_key: None,
-        model: "fake".to_owned(),
-        label: "test/fake".to_owned(),
-        deadlines,
-        tuning: Tuning::default(),
-        sees_images: true,
-        context_tokens: None,
-    };
+    let settings = Settings { deadlines, ..settings(&fake.base_url()) };
     let task = tokio::spawn(async move {
-        let provider = OpenAi::new(settings).unwrap();
+        let provider = OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap();
         provider.complete(&asking("Hi"), &NoSink).await.unwrap_err()
     });
     gate.reached().await;
@@ -271,31 +390,29 @@ async fn stalled(script: Script, deadlines: Deadlines) -> (ModelError, Duration)
 
 #[tokio::test]
 async fn a_silent_server_is_given_up() {
-    let hours = |n: u64| Duration::from_secs(n * 3600);
-    let deadlines = Deadlines { connect: hours(9), first_event: hours(2), between_events: hours(1) };
-    let (error, waited) = stalled(Script::default(), deadlines).await;
-    assert_eq!((error.class, error.message.as_str()), (ErrorClass::Timeout, "The model did not answer in time."));
-    assert!(waited.as_secs().abs_diff(2 * 3600) < 60, "{waited:?}");
-    tokio::time::resume();
-    let (error, waited) = stalled(Script::default().text("Hel"), deadlines).await;
-    assert_eq!((error.class, error.message.as_str()), (ErrorClass::Timeout, "The model fell silent during its reply."));
-    assert!(waited.as_secs().abs_diff(3600) < 60, "{waited:?}");
+    let minutes = |n: u64| Duration::from_secs(n * 60);
+    let deadlines = Deadlines { connect: minutes(90), first_event: minutes(20), between_events: minutes(10) };
+    let patient = Deadlines { connect: minutes(90), first_event: minutes(90), between_events: minutes(90) };
+    let begun = || Script::default().text("Hel");
+    let cases = [
+        (Script::default(), deadlines, "The model did not answer in time.", 20),
+        (begun(), deadlines, "The model fell silent during its reply.", 10),
+        // However long it may be silent: in all it has half an hour.
+        (begun(), patient, "The model did not come to an end.", 30),
+    ];
+    for (script, deadlines, message, after) in cases {
+        let (error, waited) = stalled(script, deadlines).await;
+        assert_eq!((error.class, error.message.as_str()), (ErrorClass::Timeout, message));
+        assert!(waited.as_secs().abs_diff(after * 60) < 60, "{waited:?}");
+        tokio::time::resume();
+    }
 }
 
 #[test]
 fn bad_settings_are_told_before_anything_is_sent() {
     let with = |base_url: &str, key: &str| {
-        let settings = Settings {
-            base_url: base_url.to_owned(),
-            api_key: Some(Secret::new(key.to_owned())),
-            model: "fake".to_owned(),
-            label: "test/fake".to_owned(),
-            deadlines: deadlines(),
-            tuning: Tuning::default(),
-            sees_images: true,
-            context_tokens: None,
-        };
-        OpenAi::new(settings).map(|_| ()).map_err(|error| error.class)
+        let settings = Settings { api_key: Some(Secret::new(key.to_owned())), ..settings(base_url) };
+        OpenAi::new(settings, &PLAIN, Arc::new(Forget)).map(|_| ()).map_err(|error| error.class)
     };
     assert_eq!(with("api.openai.com/v1", "sk-x"), Err(ErrorClass::BadRequest));
     assert_eq!(with("ftp://host/v1", "sk-x"), Err(ErrorClass::BadRequest));
@@ -310,59 +427,11 @@ async fn an_ollama_that_answers_is_taken() {
     let nowhere = OllamaAddress::parse("127.0.0.1:1").unwrap();
     let found = discover(None, &at(fake.address().to_owned()), &nowhere).await.unwrap();
     assert_eq!(found.source, Source::Fallback, "a server without models");
-    fake.tags(r#"{"models":[{"name":"llama3.2:latest","modified_at":"2025-01-01T00:00:00Z"}]}"#)
-        .reply(Reply::text("ok"));
+    fake.tags(r#"{"models":[{"name":"llama3.2:latest","modified_at":"2025-01-01T00:00:00Z"}]}"#);
     let found = discover(None, &at(fake.address().to_owned()), &nowhere).await.unwrap();
     assert_eq!((found.source, found.label.as_str()), (Source::Ollama, "ollama/llama3.2:latest"));
-    let provider = found.provider(deadlines()).unwrap();
-    assert_eq!(provider.complete(&asking("Hi"), &NoSink).await.unwrap().text(), "ok");
-    assert_eq!(fake.requests()[0].authorization, None);
-}
-
-/// Talks to the fake through the openai package; prints what it understood.
-const FOREIGN_CLIENT: &str = r#"
-import sys, openai
-client = openai.OpenAI(base_url=sys.argv[1], api_key="sk-test", max_retries=0)
-tools = [{"type": "function", "function": {"name": "look", "description": "x", "parameters": {"type": "object"}}}]
-def ask(messages):
-    options = {"include_usage": True}
-    with client.chat.completions.stream(model="m", messages=messages, tools=tools, stream_options=options) as stream:
-        for _ in stream: pass
-        return stream.get_final_completion()
-history = [{"role": "user", "content": "Hi"}]
-message = ask(history).choices[0].message
-call = message.tool_calls[0]
-print(call.function.name, call.function.arguments)
-called = {"id": call.id, "type": "function", "function": {"name": "look", "arguments": call.function.arguments}}
-history += [{"role": "assistant", "content": None, "tool_calls": [called]}]
-try: ask(history)
-except openai.BadRequestError as error: print("refused:", error.type)
-history += [{"role": "tool", "tool_call_id": call.id, "content": "seen"}]
-final = ask(history)
-print(final.choices[0].message.content, final.usage.total_tokens, final.choices[0].finish_reason)
-for _ in range(2):
-    try: ask(history)
-    except openai.APIStatusError as error: print(type(error).__name__, error.code)
-"#;
-
-#[tokio::test]
-#[ignore = "needs HOB_TEST_PYTHON: a python3 with PyPI's openai"]
-async fn the_fake_satisfies_a_client_that_is_not_ours() {
-    let fake = FakeModel::start().await;
-    fake.require_key("sk-test").reply(Reply::call("look", "{\"at\": \"Köln\"}")).reply(Reply::text("I saw it."));
-    fake.reply(Reply::status(429)).reply(Reply::status(401));
-    let python = std::env::var("HOB_TEST_PYTHON").unwrap_or_else(|_unset| "python3".to_owned());
-    let mut command = tokio::process::Command::new(python);
-    let output = command.args(["-c", FOREIGN_CLIENT, &fake.base_url()]).env_remove("OPENAI_BASE_URL").output().await;
-    let output = output.unwrap();
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    insta::assert_snapshot!(said, @r#"
-    look {"at": "Köln"}
-    refused: invalid_request_error
-    I saw it. 18 stop
-    RateLimitError rate_limit_exceeded
-    AuthenticationError invalid_api_key
-    "#);
+    let remember: Arc<dyn Remember> = Arc::new(Forget);
+    assert_eq!(found.provider(deadlines(), &remember).unwrap().label(), found.label);
 }
 
 fn any_message() -> impl Strategy<Value = Message> {

@@ -111,6 +111,13 @@ impl<'a> Check<'a> {
         self.report(&here, line, "is not a known key", fix);
     }
 
+    fn number(&mut self, at: &str, line: usize, number: f64, what: (&Shape, Option<&Field>)) -> Option<Toml> {
+        match what.0 {
+            Shape::Number { min, max } if (*min..=*max).contains(&number) => Some(Toml::Float(number)),
+            _ => self.wrong(at, line, format!("is {number}"), what),
+        }
+    }
+
     /// The value in the form that serde reads; `None` if it is wrong.
     fn value(&mut self, at: &str, line: usize, node: &Node, what: (&Shape, Option<&Field>)) -> Option<Toml> {
         let (shape, field) = what;
@@ -126,6 +133,8 @@ impl<'a> Check<'a> {
                     }
                 }
             }
+            (Shape::Number { .. }, Value::Integer(Some(number))) => self.number(at, line, *number as f64, what),
+            (Shape::Number { .. }, Value::Float(number)) => self.number(at, line, *number, what),
             (Shape::Text { min, max }, Value::Text(text)) => match text.chars().count() {
                 0 if *min > 0 => self.wrong(at, line, "is empty".to_owned(), what),
                 chars if chars > *max => self.wrong(at, line, format!("has {chars} characters"), what),
@@ -207,11 +216,13 @@ fn expected(shape: &Shape) -> String {
             format!("one of: {}", words.join(", "))
         }
         Shape::Integer { min, max } => format!("a whole number from {min} to {max}"),
+        Shape::Number { min, max } => format!("a number from {min} to {max}"),
         Shape::Bool => "true or false".to_owned(),
         Shape::List { item, min, max } => {
             let items = match **item {
                 Shape::Text { .. } => "texts",
                 Shape::Integer { .. } => "whole numbers",
+                Shape::Number { .. } => "numbers",
                 Shape::Section(_) => "sections",
                 Shape::Choice(_) | Shape::Bool | Shape::List { .. } | Shape::Map { .. } => "items",
             };

@@ -25,7 +25,7 @@ pub(super) enum Value {
     /// A whole number; `None` if it is too big for 64 bits.
     Integer(Option<i64>),
     /// A number with a point.
-    Float,
+    Float(f64),
     /// True or false.
     Bool(bool),
     /// A date, a time or both.
@@ -47,7 +47,7 @@ impl Value {
         match self {
             Self::Text(_) => "text",
             Self::Integer(_) => "a whole number",
-            Self::Float => "a number with a point",
+            Self::Float(_) => "a number with a point",
             Self::Bool(_) => "true or false",
             Self::Date => "a date or time",
             Self::List(items) if items.iter().any(|i| matches!(i.value, Self::Table(_))) => "a list of sections",
@@ -81,7 +81,8 @@ fn node(from: &toml::Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Node {
     let value = match from.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(number) => Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).ok()),
-        DeValue::Float(_) => Value::Float,
+        // What TOML takes for a number, Rust does too.
+        DeValue::Float(number) => Value::Float(number.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(flag) => Value::Bool(*flag),
         DeValue::Datetime(_) => Value::Date,
         DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, lines)).collect()),

@@ -33,11 +33,11 @@ pub(super) fn setting(field: &Field) -> String {
         .map_or_else(|| format!("`{}`", field.name), |value| format!("`{} = {}`", field.name, inline(&value)))
 }
 
-/// The TOML value for a JSON one; `null` and fractions have none here.
+/// The TOML value for a JSON one; `null` has none.
 pub(super) fn toml(json: &Json) -> Option<Toml> {
     match json {
         Json::Bool(flag) => Some(Toml::Boolean(*flag)),
-        Json::Number(number) => number.as_i64().map(Toml::Integer),
+        Json::Number(number) => number.as_i64().map(Toml::Integer).or_else(|| number.as_f64().map(Toml::Float)),
         Json::String(text) => Some(Toml::String(text.clone())),
         Json::Array(items) => items.iter().map(toml).collect::<Option<_>>().map(Toml::Array),
         Json::Object(items) => {
@@ -94,7 +94,7 @@ fn inner(field: &Field) -> Option<(String, &[Field], bool)> {
             Shape::Section(fields) => Some((format!("[{{}}.{}]", place::key(name)), fields, true)),
             _ => None,
         },
-        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Bool => None,
+        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Bool => None,
     }
 }
 
@@ -103,6 +103,7 @@ fn meaning(out: &mut String, field: &Field) {
     let Field { doc, shape, .. } = field;
     match shape {
         Shape::Integer { min, max } => comment(out, &format!("{doc} From {min} to {max}.")),
+        Shape::Number { min, max } => comment(out, &format!("{doc} From {min} to {max}.")),
         Shape::Choice(words) => {
             comment(out, doc);
             for (word, doc) in words {

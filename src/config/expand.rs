@@ -64,7 +64,7 @@ fn node(at: &str, line: usize, node: &mut Node, (env, failures): (&Environment, 
             }
         }
         Value::Table(inner) => table(at, inner, env, failures),
-        Value::Integer(_) | Value::Float | Value::Bool(_) | Value::Date | Value::Broken => {}
+        Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Date | Value::Broken => {}
     }
 }
 

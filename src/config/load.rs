@@ -16,7 +16,7 @@ use crate::domain::secret::Secret;
 pub const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// A config and where it came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     /// The config: all defaults if there is no file.
     pub config: Config,

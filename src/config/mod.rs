@@ -43,12 +43,13 @@ use crate::config::telegram::TelegramConfig;
 use crate::config::tools::ToolConfig;
 
 /// Everything that can be configured. Only `daemon` takes this whole; the others take their section.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<Config>)]
 pub struct Config {
     /// Which model answers. Without this section Hob looks for one: a key in the environment (OPENAI_API_KEY,
-    /// ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY), then an Ollama on this machine, then the offline model.
+    /// ANTHROPIC_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, GROQ_API_KEY, XAI_API_KEY,
+    /// MOONSHOT_API_KEY, MISTRAL_API_KEY), then an Ollama on this machine, then the offline model.
     pub provider: Option<ProviderConfig>,
     /// The Telegram bot. Without this section Hob is not on Telegram.
     pub telegram: Option<TelegramConfig>,

@@ -19,16 +19,44 @@ pub enum ProviderKind {
     Gemini,
     /// OpenRouter
     Openrouter,
+    /// DeepSeek
+    Deepseek,
+    /// Groq
+    Groq,
+    /// xAI
+    Xai,
+    /// Moonshot AI
+    Moonshot,
+    /// Mistral
+    Mistral,
     /// an Ollama server, by default on this machine
     Ollama,
+    /// a vLLM server, by default on this machine
+    Vllm,
+    /// llama.cpp's server, by default on this machine
+    LlamaCpp,
+    /// LM Studio's server, by default on this machine
+    LmStudio,
     /// any server that speaks OpenAI's chat completions, at base_url
     OpenaiCompatible,
     /// the built-in model, which needs no network
     Offline,
 }
 
+/// How much the model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EffortConfig {
+    /// a little
+    Low,
+    /// as the provider recommends
+    Medium,
+    /// a lot
+    High,
+}
+
 /// Which model answers.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<ProviderConfig>)]
 pub struct ProviderConfig {
@@ -53,6 +81,19 @@ pub struct ProviderConfig {
     #[serde(default = "idle_timeout_secs")]
     #[schemars(range(min = 1, max = 3600))]
     pub idle_timeout_secs: u64,
+    /// How freely the model chooses its words, from always the likeliest to almost any. Without it: as the
+    /// provider has it. What a model refuses of this, max_output_tokens and effort is left out.
+    #[schemars(range(min = 0, max = 2), example = 0.7)]
+    pub temperature: Option<f64>,
+    /// The most tokens of one answer, thinking included.
+    #[schemars(range(min = 1, max = 10_000_000), example = 8192)]
+    pub max_output_tokens: Option<u64>,
+    /// How much the model thinks before it answers.
+    #[schemars(example = &"low")]
+    pub effort: Option<EffortConfig>,
+    /// The most tokens that the model can read and write together, where Hob's own table is wrong or has none.
+    #[schemars(range(min = 1024, max = 100_000_000), example = 32_768)]
+    pub context_tokens: Option<u64>,
     /// Which models of the provider.
     #[serde(default)]
     pub models: ModelsConfig,
@@ -79,7 +120,7 @@ pub struct ModelsConfig {
 }
 
 /// A model that is asked when the one before fails.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<FallbackConfig>)]
 pub struct FallbackConfig {
@@ -95,6 +136,19 @@ pub struct FallbackConfig {
     /// The server, if it is not the kind's own; openai_compatible needs it.
     #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:11434")]
     pub base_url: Option<String>,
+    /// How freely the model chooses its words, from always the likeliest to almost any. Without it: as the
+    /// provider has it. What a model refuses of this, max_output_tokens and effort is left out.
+    #[schemars(range(min = 0, max = 2), example = 0.7)]
+    pub temperature: Option<f64>,
+    /// The most tokens of one answer, thinking included.
+    #[schemars(range(min = 1, max = 10_000_000), example = 8192)]
+    pub max_output_tokens: Option<u64>,
+    /// How much the model thinks before it answers.
+    #[schemars(example = &"low")]
+    pub effort: Option<EffortConfig>,
+    /// The most tokens that the model can read and write together, where Hob's own table is wrong or has none.
+    #[schemars(range(min = 1024, max = 100_000_000), example = 32_768)]
+    pub context_tokens: Option<u64>,
 }
 
 fn connect_timeout_secs() -> u64 {
@@ -120,6 +174,10 @@ impl ProviderConfig {
             connect_timeout_secs: connect_timeout_secs(),
             first_event_timeout_secs: first_event_timeout_secs(),
             idle_timeout_secs: idle_timeout_secs(),
+            temperature: None,
+            max_output_tokens: None,
+            effort: None,
+            context_tokens: None,
             models: ModelsConfig::default(),
             fallbacks: Vec::new(),
         }

@@ -20,6 +20,8 @@ pub(super) enum Shape {
     Choice(Vec<(String, String)>),
     /// A whole number within limits.
     Integer { min: i64, max: i64 },
+    /// A number, with or without a point, within limits.
+    Number { min: f64, max: f64 },
     /// True or false.
     Bool,
     /// A list.
@@ -105,6 +107,9 @@ fn shape(schema: &Json) -> Shape {
     } else if is_type(schema, "integer") {
         let limit = |key: &str, or| schema[key].as_i64().unwrap_or(or);
         Shape::Integer { min: limit("minimum", i64::MIN), max: limit("maximum", i64::MAX) }
+    } else if is_type(schema, "number") {
+        let limit = |key: &str, or| schema[key].as_f64().unwrap_or(or);
+        Shape::Number { min: limit("minimum", f64::MIN), max: limit("maximum", f64::MAX) }
     } else if is_type(schema, "boolean") {
         Shape::Bool
     } else if is_type(schema, "array") {
@@ -193,6 +198,10 @@ mod tests {
             match &field.shape {
                 Shape::Integer { min, max } => {
                     assert!(*min > i64::MIN && *max < i64::MAX, "{at} needs `range(min, max)`");
+                    assert!(field.sample().is_some(), "{at} has no default or example");
+                }
+                Shape::Number { min, max } => {
+                    assert!(*min > f64::MIN && *max < f64::MAX, "{at} needs `range(min, max)`");
                     assert!(field.sample().is_some(), "{at} has no default or example");
                 }
                 Shape::Text { .. } | Shape::Choice(_) | Shape::Bool => {

@@ -3,6 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
+mod learned;
 mod models;
 mod parts;
 pub mod rest;
@@ -23,6 +24,7 @@ use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
 use crate::config::Config;
 use crate::config::environment::Environment;
+use crate::daemon::learned::LearnedFile;
 use crate::daemon::rest::RestWatch;
 use crate::domain::channel::{Channel, Intake};
 use crate::domain::clock::Clock;
@@ -152,7 +154,8 @@ impl Daemon {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         store.write(VoidLeases { owner: owner.clone() }).await?;
-        let models = models::build(&blueprint.config, &blueprint.environment).await?;
+        let learned = Arc::new(LearnedFile::open(&blueprint.data_dir));
+        let models = models::build(&blueprint.config, &blueprint.environment, learned).await?;
         let telegram = telegram(&blueprint)?;
         let switches = Switches::new();
         let rest = Arc::new(Notify::new());

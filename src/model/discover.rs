@@ -7,10 +7,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::domain::secret::Secret;
+use crate::model::anthropic::Anthropic;
 use crate::model::discover::ollama::OllamaAddress;
-use crate::model::discover::preset::{PRESETS, Preset};
+use crate::model::discover::preset::{Dialect, PRESETS, Preset};
 use crate::model::error::ModelError;
+use crate::model::gemini::Gemini;
+use crate::model::learned::Remember;
 use crate::model::offline::{self, Offline};
+use crate::model::ollama::Ollama;
 use crate::model::openai::OpenAi;
 use crate::model::provider::Provider;
 use crate::model::settings::{Deadlines, Settings, Tuning};
@@ -25,14 +29,30 @@ mod tests;
 pub enum ProviderKind {
     /// OpenAI itself.
     OpenAi,
-    /// Anthropic, through its OpenAI-compatible endpoint.
+    /// Anthropic.
     Anthropic,
-    /// Google Gemini, through its OpenAI-compatible endpoint.
+    /// Google Gemini.
     Gemini,
     /// OpenRouter.
     OpenRouter,
+    /// DeepSeek.
+    DeepSeek,
+    /// Groq.
+    Groq,
+    /// xAI.
+    Xai,
+    /// Moonshot AI.
+    Moonshot,
+    /// Mistral.
+    Mistral,
     /// An Ollama server.
     Ollama,
+    /// A vLLM server.
+    Vllm,
+    /// llama.cpp's server.
+    LlamaCpp,
+    /// LM Studio's server.
+    LmStudio,
     /// Any other server that speaks OpenAI's chat completions.
     OpenAiCompatible,
     /// The built-in model.
@@ -40,7 +60,7 @@ pub enum ProviderKind {
 }
 
 /// What the config says about the model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Configured {
     /// The kind.
     pub kind: ProviderKind,
@@ -50,6 +70,19 @@ pub struct Configured {
     pub api_key: Option<Secret>,
     /// The model, if not the usual one.
     pub model: Option<String>,
+    /// How it is to answer.
+    pub tuning: Tuning,
+    /// The most tokens it can read and write, if the owner knows better.
+    pub context_tokens: Option<u64>,
+}
+
+impl Configured {
+    /// This kind, with all that is usual for it.
+    #[must_use]
+    pub fn usual(kind: ProviderKind) -> Self {
+        let tuning = Tuning::default();
+        Self { kind, base_url: None, api_key: None, model: None, tuning, context_tokens: None }
+    }
 }
 
 /// Looks a variable up in the environment.
@@ -69,23 +102,33 @@ pub enum Source {
 }
 
 /// How to reach what was taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Backend {
-    /// Through an OpenAI-compatible API.
-    OpenAi {
-        /// Where.
-        base_url: String,
-        /// With which key.
-        api_key: Option<Secret>,
-        /// Which model.
-        model: String,
-    },
+    /// Over the network.
+    Server(Server),
     /// The built-in model.
     Offline,
 }
 
+/// How to reach a model on a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Server {
+    /// What it speaks.
+    pub dialect: Dialect,
+    /// Where.
+    pub base_url: String,
+    /// With which key.
+    pub api_key: Option<Secret>,
+    /// Which model.
+    pub model: String,
+    /// How it is to answer.
+    pub tuning: Tuning,
+    /// The most tokens it can read and write, if the owner says so.
+    pub context_tokens: Option<u64>,
+}
+
 /// What was taken, and why; shown, it is a sentence for people that says how to change it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// `provider/model`.
     pub label: String,
@@ -116,11 +159,19 @@ pub enum DiscoverError {
 }
 
 /// What is decided without asking anybody.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 enum Decision {
     Take(Found),
     /// Ask the Ollama there for its model.
-    Ask(OllamaAddress, Source),
+    Ask(Asking),
+}
+
+/// An Ollama that is to be asked for its model.
+#[derive(Debug, PartialEq)]
+struct Asking {
+    address: OllamaAddress,
+    source: Source,
+    configured: Configured,
 }
 
 /// Finds who answers. `ollama` is asked when nothing else is there, unless `$OLLAMA_HOST` names another.
@@ -129,12 +180,12 @@ pub async fn discover(
     environment: Lookup<'_>,
     ollama: &OllamaAddress,
 ) -> Result<Found, DiscoverError> {
-    let (address, source) = match decide(configured, environment, ollama)? {
+    let asking = match decide(configured, environment, ollama)? {
         Decision::Take(found) => return Ok(found),
-        Decision::Ask(address, source) => (address, source),
+        Decision::Ask(asking) => asking,
     };
-    match (ollama::probe(&address).await, source) {
-        (Some(model), _) => Ok(Found::at_ollama(&address, model, source)),
+    match (ollama::probe(&asking.address).await, asking.source) {
+        (Some(model), source) => Ok(Found::at_ollama(&asking.address, model, source, &asking.configured)),
         (None, Source::Config) => Err(DiscoverError::NoOllama),
         (None, Source::Environment(_) | Source::Ollama | Source::Fallback) => Ok(Found::offline(Source::Fallback)),
     }
@@ -153,12 +204,15 @@ fn decide(
         return from_config(configured, &variable, &ollama);
     }
     for preset in PRESETS {
-        if let Some(key) = variable(preset.key_variable) {
-            let source = Source::Environment(preset.key_variable);
-            return Ok(Decision::Take(preset.found(Secret::new(key), source)));
+        let key = preset.key_variable.and_then(|name| Some((name, variable(name)?)));
+        if let (Some((name, key)), Some(base_url), Some(model)) = (key, preset.base_url, preset.model) {
+            let usual = Configured { api_key: Some(Secret::new(key)), ..Configured::usual(preset.kind) };
+            let server = preset.server(base_url.to_owned(), model.to_owned(), &usual);
+            return Ok(Decision::Take(preset.found(server, Source::Environment(name))));
         }
     }
-    Ok(Decision::Ask(ollama(), Source::Ollama))
+    let configured = Configured::usual(ProviderKind::Ollama);
+    Ok(Decision::Ask(Asking { address: ollama(), source: Source::Ollama, configured }))
 }
 
 fn from_config(
@@ -166,46 +220,40 @@ fn from_config(
     variable: &dyn Fn(&str) -> Option<String>,
     ollama: &dyn Fn() -> OllamaAddress,
 ) -> Result<Decision, DiscoverError> {
-    let Configured { kind, base_url, api_key, model } = configured.clone();
-    let take = |name: &str, base_url: String, api_key: Option<Secret>, model: String| {
-        let backend = Backend::OpenAi { base_url, api_key, model: model.clone() };
-        Decision::Take(Found { label: label(name, &model), source: Source::Config, backend })
+    let Some(preset) = Preset::of(configured.kind) else {
+        return Ok(Decision::Take(Found::offline(Source::Config)));
     };
-    if let Some(preset) = PRESETS.iter().find(|preset| preset.kind == kind) {
-        let key = api_key.or_else(|| variable(preset.key_variable).map(Secret::new));
-        // An address of one's own may well need no key.
-        if key.is_none() && base_url.is_none() {
-            return Err(DiscoverError::NoKey(preset.key_variable));
-        }
-        let base_url = base_url.unwrap_or_else(|| preset.base_url.to_owned());
-        return Ok(take(preset.name, base_url, key, model.unwrap_or_else(|| preset.model.to_owned())));
+    if preset.dialect == Dialect::Ollama {
+        let address = configured.base_url.as_deref().and_then(OllamaAddress::parse).unwrap_or_else(ollama);
+        return Ok(match configured.model.clone() {
+            Some(model) => Decision::Take(Found::at_ollama(&address, model, Source::Config, configured)),
+            None => Decision::Ask(Asking { address, source: Source::Config, configured: configured.clone() }),
+        });
     }
-    match kind {
-        ProviderKind::Offline => Ok(Decision::Take(Found::offline(Source::Config))),
-        ProviderKind::Ollama => {
-            let address = base_url.as_deref().and_then(OllamaAddress::parse).unwrap_or_else(ollama);
-            match model {
-                Some(model) => Ok(take("ollama", address.api(), api_key, model)),
-                None => Ok(Decision::Ask(address, Source::Config)),
-            }
-        }
-        ProviderKind::OpenAi
-        | ProviderKind::Anthropic
-        | ProviderKind::Gemini
-        | ProviderKind::OpenRouter
-        | ProviderKind::OpenAiCompatible => {
-            let base_url = base_url.ok_or(DiscoverError::NoAddress)?;
-            let model = model.ok_or(DiscoverError::NoModel)?;
-            Ok(take("openai-compatible", base_url, api_key, model))
-        }
+    let api_key = configured.api_key.clone().or_else(|| preset.key_variable.and_then(variable).map(Secret::new));
+    // An address of one's own may well need no key.
+    if let (Some(name), None, None) = (preset.key_variable, &api_key, &configured.base_url) {
+        return Err(DiscoverError::NoKey(name));
     }
+    let usual = |usual: Option<&str>| usual.map(str::to_owned);
+    let base_url = configured.base_url.clone().or_else(|| usual(preset.base_url)).ok_or(DiscoverError::NoAddress)?;
+    let model = configured.model.clone().or_else(|| usual(preset.model)).ok_or(DiscoverError::NoModel)?;
+    let server = preset.server(base_url, model, &Configured { api_key, ..configured.clone() });
+    Ok(Decision::Take(preset.found(server, Source::Config)))
 }
 
 impl Preset {
-    fn found(&self, key: Secret, source: Source) -> Found {
-        let (base_url, model) = (self.base_url.to_owned(), self.model.to_owned());
-        let backend = Backend::OpenAi { base_url, api_key: Some(key), model };
-        Found { label: label(self.name, self.model), source, backend }
+    fn of(kind: ProviderKind) -> Option<&'static Self> {
+        PRESETS.iter().find(|preset| preset.kind == kind)
+    }
+
+    fn server(&self, base_url: String, model: String, configured: &Configured) -> Server {
+        let Configured { api_key, tuning, context_tokens, .. } = configured.clone();
+        Server { dialect: self.dialect, base_url, api_key, model, tuning, context_tokens }
+    }
+
+    fn found(&self, server: Server, source: Source) -> Found {
+        Found { label: label(self.name, &server.model), source, backend: Backend::Server(server) }
     }
 }
 
@@ -214,29 +262,33 @@ impl Found {
         Self { label: offline::LABEL.to_owned(), source, backend: Backend::Offline }
     }
 
-    fn at_ollama(address: &OllamaAddress, model: String, source: Source) -> Self {
+    fn at_ollama(address: &OllamaAddress, model: String, source: Source, configured: &Configured) -> Self {
+        let Configured { api_key, tuning, context_tokens, .. } = configured.clone();
         let label = label("ollama", &model);
-        Self { label, source, backend: Backend::OpenAi { base_url: address.api(), api_key: None, model } }
+        let (dialect, base_url) = (Dialect::Ollama, address.base());
+        let server = Server { dialect, base_url, api_key, model, tuning, context_tokens };
+        Self { label, source, backend: Backend::Server(server) }
     }
 
-    /// The model, ready to be asked.
-    pub fn provider(&self, deadlines: Deadlines) -> Result<Arc<dyn Provider>, ModelError> {
-        match self.backend.clone() {
-            Backend::Offline => Ok(Arc::new(Offline)),
-            Backend::OpenAi { base_url, api_key, model } => {
-                let label = self.label.clone();
-                Ok(Arc::new(OpenAi::new(Settings {
-                    base_url,
-                    api_key,
-                    model,
-                    label,
-                    deadlines,
-                    tuning: Tuning::default(),
-                    sees_images: true,
-                    context_tokens: None,
-                })?))
-            }
-        }
+    /// The model, ready to be asked; `remember` keeps what it refuses.
+    pub fn provider(
+        &self,
+        deadlines: Deadlines,
+        remember: &Arc<dyn Remember>,
+    ) -> Result<Arc<dyn Provider>, ModelError> {
+        let Server { dialect, base_url, api_key, model, tuning, context_tokens } = match self.backend.clone() {
+            Backend::Offline => return Ok(Arc::new(Offline)),
+            Backend::Server(server) => server,
+        };
+        let label = self.label.clone();
+        let sees_images = true;
+        let settings = Settings { base_url, api_key, model, label, deadlines, tuning, sees_images, context_tokens };
+        Ok(match dialect {
+            Dialect::OpenAi(quirks) => Arc::new(OpenAi::new(settings, quirks, Arc::clone(remember))?),
+            Dialect::Anthropic => Arc::new(Anthropic::new(settings)?),
+            Dialect::Gemini => Arc::new(Gemini::new(settings)?),
+            Dialect::Ollama => Arc::new(Ollama::new(settings)?),
+        })
     }
 }
 
@@ -247,7 +299,7 @@ impl fmt::Display for Found {
             (Source::Config, Backend::Offline) => f.write_str(
                 "The built-in offline model answers, as config.toml says. To change it, edit [provider] there.",
             ),
-            (Source::Config, Backend::OpenAi { .. }) => {
+            (Source::Config, Backend::Server(_)) => {
                 write!(f, "{label} answers, as config.toml says. To change it, edit [provider] there.")
             }
             (Source::Environment(name), _) => {

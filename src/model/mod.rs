@@ -3,15 +3,25 @@
 //! Never: conversation logic, retries across calls, or the store.
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
+pub mod anthropic;
 pub mod catalog;
 pub mod classify;
 pub mod discover;
+mod draft;
 pub mod error;
+pub mod exchange;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
+pub mod gemini;
 pub mod http;
+pub mod learned;
 pub mod legal;
+mod lenient;
 pub mod message;
 pub mod offline;
+pub mod ollama;
 pub mod openai;
 pub mod provider;
+mod schema;
 pub mod settings;
 pub mod think;

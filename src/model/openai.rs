@@ -1,191 +1,116 @@
-//! Models behind an OpenAI-compatible API: OpenAI, OpenRouter, Ollama, vLLM, and the like.
+//! Models behind an OpenAI-compatible API: OpenAI, OpenRouter, DeepSeek, vLLM, and the like.
 //!
-//! Never: retries (the machine decides), or showing a model's reasoning.
+//! Never: retries of what failed (the machine decides), or showing a model's reasoning.
 //! Start at [`OpenAi::new`].
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::Arc;
 
-use async_openai::Client;
-use async_openai::config::Config;
 use async_trait::async_trait;
-use futures::StreamExt as _;
-use reqwest::Url;
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use secrecy::SecretString;
-use tokio::time::{Instant, timeout_at};
+use reqwest::header::AUTHORIZATION;
 
-use crate::domain::secret::Secret;
-use crate::model::error::{ErrorClass, ModelError};
-use crate::model::http;
+use crate::model::error::ModelError;
+use crate::model::exchange::answer::Failure;
+use crate::model::exchange::endpoint::Endpoint;
+use crate::model::exchange::frame::Framing;
+use crate::model::exchange::{Call, exchange, look_up};
+use crate::model::learned::{ADAPTATIONS_MAX, Memory, Remember};
 use crate::model::message::Completion;
-use crate::model::openai::chunk::Chunk;
+use crate::model::openai::listing::{Listed, Listing};
+use crate::model::openai::quirks::Quirks;
 use crate::model::openai::reply::Reply;
-use crate::model::openai::transport::Failure;
-use crate::model::openai::wire::{ChatRequest, Dialect};
-use crate::model::provider::{Provider, Request, Sink};
-use crate::model::settings::{Deadlines, Settings};
+use crate::model::openai::wire::{Asked, ChatRequest};
+use crate::model::provider::{Checked, Provider, Request, Sink};
+use crate::model::settings::Settings;
 
 mod chunk;
+mod listing;
+pub mod quirks;
 mod reply;
-mod transport;
+mod sealed;
 mod wire;
-
-/// How long the usage may take after the model has said that it is done.
-const USAGE_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// A model behind an OpenAI-compatible API.
 pub struct OpenAi {
-    client: Client<Endpoint>,
-    model: String,
-    label: String,
-    deadlines: Deadlines,
-    /// Cleared for good once the server refuses to report it.
-    ask_usage: AtomicBool,
+    endpoint: Endpoint,
+    settings: Settings,
+    quirks: &'static Quirks,
+    memory: Memory,
 }
 
 impl OpenAi {
     /// Sets the client up; nothing is sent yet.
-    pub fn new(settings: Settings) -> Result<Self, ModelError> {
-        let Settings { base_url, api_key, model, label, deadlines, .. } = settings;
-        let endpoint = Endpoint::new(&base_url, api_key.as_ref())?;
-        let http =
-            if endpoint.is_local() { http::direct_client(deadlines.connect) } else { http::client(deadlines.connect) };
-        let http = http.map_err(|error| ModelError::new(ErrorClass::Network, error.to_string()))?;
-        // A service of our own also switches off async-openai's retries.
-        let service = tower::service_fn({
-            let http = http.clone();
-            move |request| transport::send(http.clone(), request)
-        });
-        let client = Client::build(http, endpoint).with_http_service(service);
-        Ok(Self { client, model, label, deadlines, ask_usage: AtomicBool::new(true) })
+    pub fn new(settings: Settings, quirks: &'static Quirks, remember: Arc<dyn Remember>) -> Result<Self, ModelError> {
+        // The address is written with its version, which differs from server to server.
+        let endpoint = Endpoint::new(&settings.base_url, "", settings.deadlines)?;
+        let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
+        let memory = Memory::new(&settings.label, &settings.base_url, remember);
+        Ok(Self { endpoint, settings, quirks, memory })
     }
 
-    /// One exchange, from sending to the whole reply.
-    async fn ask(&self, request: &ChatRequest<'_>, sink: &dyn Sink) -> Result<Completion, Failure> {
-        let first = Instant::now() + self.deadlines.first_event;
-        let chat = self.client.chat();
-        let stream = timeout_at(first, chat.create_stream_byot::<_, Chunk>(request));
-        let mut stream = stream.await.map_err(|_elapsed| silent("did not answer in time"))??;
-        let mut reply = Reply::default();
-        let mut deadline = first;
-        let mut begun = false;
-        loop {
-            let event = match timeout_at(deadline, stream.next()).await {
-                Ok(Some(Ok(chunk))) => chunk,
-                Ok(None) => break,
-                // The reply is whole; what is missing is at most its price.
-                Ok(Some(Err(_))) | Err(_) if reply.finished() => break,
-                Ok(Some(Err(error))) => return Err(error.into()),
-                Err(_) if begun => return Err(silent("fell silent during its reply").into()),
-                Err(_) => return Err(silent("did not answer in time").into()),
-            };
-            begun = true;
-            let shown = reply.take(event)?;
-            if !shown.is_empty() {
-                sink.delta(&shown);
-            }
-            let wait = if reply.finished() { USAGE_WAIT_MAX } else { self.deadlines.between_events };
-            deadline = Instant::now() + wait.min(self.deadlines.between_events);
-        }
-        Ok(reply.complete()?)
+    async fn ask(&self, body: &ChatRequest<'_>, sink: &dyn Sink) -> Result<Completion, Failure> {
+        let request = self.endpoint.post("/chat/completions").json(body);
+        let call = Call { request, framing: Framing::ServerSentEvents };
+        let reply = Reply::new(&self.settings.label, self.quirks.reasoning);
+        exchange(&self.endpoint.deadlines, call, reply, sink).await
     }
 }
 
 #[async_trait]
 impl Provider for OpenAi {
     fn label(&self) -> &str {
-        &self.label
+        &self.settings.label
     }
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let usage = self.ask_usage.load(Ordering::Relaxed);
-        let dialect = Dialect { usage, signed_calls: self.client.config().is_gemini() };
-        let body = ChatRequest::new(&self.model, request, dialect);
-        let outcome = match self.ask(&body, sink).await {
-            Err(failure) if usage && failure.refuses_usage => {
-                self.ask_usage.store(false, Ordering::Relaxed);
-                let body = ChatRequest::new(&self.model, request, Dialect { usage: false, ..dialect });
-                self.ask(&body, sink).await
+        let Settings { model, label, tuning, sees_images, .. } = &self.settings;
+        let mut adaptations = 0;
+        loop {
+            let learned = self.memory.now();
+            let (tuning, sees_images) = (*tuning, *sees_images);
+            let asked = Asked { model, label, quirks: self.quirks, tuning, sees_images, learned: &learned };
+            let body = ChatRequest::new(request, asked);
+            let failure = match self.ask(&body, sink).await {
+                Ok(completion) => return Ok(completion),
+                Err(failure) => failure,
+            };
+            if adaptations == ADAPTATIONS_MAX || !self.memory.learn(&failure, &learned, &body.refusable()) {
+                return Err(failure.error);
             }
-            outcome => outcome,
-        };
-        outcome.map_err(|failure| failure.error)
-    }
-}
-
-fn silent(what: &str) -> ModelError {
-    ModelError::new(ErrorClass::Timeout, format!("The model {what}."))
-}
-
-/// Where to send and with which key; unlike async-openai's own it reads no environment and cannot panic.
-struct Endpoint {
-    base: Url,
-    base_text: String,
-    headers: HeaderMap,
-    /// The trait wants one; the header above is what counts.
-    no_key: SecretString,
-}
-
-impl Endpoint {
-    fn new(base_url: &str, api_key: Option<&Secret>) -> Result<Self, ModelError> {
-        let base_text = base_url.trim().trim_end_matches('/').to_owned();
-        let bad_url = || {
-            let what = "`base_url` under [provider] in config.toml must be an address like https://host/v1.";
-            ModelError::new(ErrorClass::BadRequest, what)
-        };
-        let base = Url::parse(&base_text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-        let base = base.ok_or_else(bad_url)?;
-        let mut headers = HeaderMap::new();
-        if let Some(key) = api_key {
-            let value = HeaderValue::from_str(&format!("Bearer {}", key.expose().trim()));
-            let mut value = value.map_err(|_invalid| {
-                let what = "The API key has characters that no key has: check `api_key` under [provider] in \
-                            config.toml, or the key in the environment.";
-                ModelError::new(ErrorClass::Auth, what)
-            })?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+            adaptations += 1;
         }
-        Ok(Self { base, base_text, headers, no_key: SecretString::default() })
     }
 
-    /// Whether it is Google's own endpoint.
-    fn is_gemini(&self) -> bool {
-        self.base.host_str() == Some("generativelanguage.googleapis.com")
-    }
-
-    /// Whether it is on this machine, where no proxy leads.
-    fn is_local(&self) -> bool {
-        match self.base.host_str() {
-            Some("localhost") => true,
-            Some(host) => {
-                let host = host.trim_start_matches('[').trim_end_matches(']');
-                host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    async fn check(&self) -> Result<Checked, ModelError> {
+        let listing = match look_up::<Listing>(self.endpoint.get("/models")).await {
+            Ok(listing) => listing,
+            Err(failure) if keeps_none(&failure) => return Ok(Checked::default()),
+            Err(failure) => return Err(failure.error),
+        };
+        let id = &self.settings.model;
+        if let Some(listed) = listing.find(id) {
+            return Ok(listed.checked());
+        }
+        // Aliases are known without being in the list. A name with a slash in it would be another address.
+        if id.contains(['/', '?', '#', '%', ' ']) {
+            return Ok(Checked { listed: Some(false), context_tokens: None });
+        }
+        match look_up::<Listed>(self.endpoint.get(&format!("/models/{id}"))).await {
+            Ok(listed) => Ok(listed.checked()),
+            Err(failure) if matches!(failure.status, 400..=499) => {
+                Ok(Checked { listed: Some(false), context_tokens: None })
             }
-            None => false,
+            Err(failure) => Err(failure.error),
         }
     }
 }
 
-impl Config for Endpoint {
-    fn headers(&self) -> HeaderMap {
-        self.headers.clone()
-    }
+/// Whether the server has no list at all.
+fn keeps_none(failure: &Failure) -> bool {
+    matches!(failure.status, 404 | 405 | 501)
+}
 
-    fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base_text)
-    }
-
-    fn query(&self) -> Vec<(&str, &str)> {
-        Vec::new()
-    }
-
-    fn api_base(&self) -> &str {
-        &self.base_text
-    }
-
-    fn api_key(&self) -> &SecretString {
-        &self.no_key
-    }
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(in crate::model) fn fold() -> impl crate::model::exchange::ReplyFold {
+    Reply::new("a/b", quirks::ReasoningBack::Details)
 }

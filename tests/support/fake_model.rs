@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -27,7 +27,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use script::{Gate, Reply, Script};
+pub use crate::support::stream::Gate;
+pub use script::{Reply, Script};
 
 use super::validate;
 
@@ -87,9 +88,11 @@ struct World {
     requests: Vec<Asked>,
     refused: Vec<String>,
     api_key: Option<String>,
-    refuses_usage: bool,
+    refuses: Vec<&'static str>,
+    turned_away: usize,
     never_tells_usage: bool,
     tags: Option<String>,
+    models: Option<Value>,
     forgets: bool,
 }
 
@@ -126,6 +129,8 @@ impl FakeModel {
             Arc::new(Shared { world: Mutex::default(), asked: watch::Sender::new(0), dropped: watch::Sender::new(0) });
         let router = Router::new()
             .route("/v1/chat/completions", post(chat_completions))
+            .route("/v1/models", get(models))
+            .route("/v1/models/{id}", get(model))
             .route("/api/tags", get(tags))
             .with_state(Arc::clone(&shared));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -164,9 +169,15 @@ impl FakeModel {
         self
     }
 
-    /// Behaves as servers that do not know `stream_options` (400).
-    pub fn refuse_usage(&self) -> &Self {
-        self.shared.world().refuses_usage = true;
+    /// Behaves as servers that do not take this parameter, as OpenAI refuses it (400).
+    pub fn refuse_parameter(&self, name: &'static str) -> &Self {
+        self.shared.world().refuses.push(name);
+        self
+    }
+
+    /// Keeps a list of models: each as its server describes it.
+    pub fn models(&self, models: Value) -> &Self {
+        self.shared.world().models = Some(models);
         self
     }
 
@@ -198,6 +209,11 @@ impl FakeModel {
         self.shared.world().refused.clone()
     }
 
+    /// How many requests had a parameter that is not taken.
+    pub fn turned_away(&self) -> usize {
+        self.shared.world().turned_away
+    }
+
     /// Waits until `count` well-formed requests have come in all.
     pub async fn asked(&self, count: usize) {
         self.shared.asked.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
@@ -220,6 +236,25 @@ async fn tags(State(shared): State<Arc<Shared>>) -> Response {
     respond(status, "application/json", Body::from(tags.unwrap_or_default()))
 }
 
+async fn models(State(shared): State<Arc<Shared>>) -> Response {
+    match shared.world().models.clone() {
+        Some(models) => {
+            let body = json!({"object": "list", "data": models}).to_string();
+            respond(StatusCode::OK, "application/json", Body::from(body))
+        }
+        None => error(StatusCode::NOT_FOUND, "Not Found", None),
+    }
+}
+
+/// An alias that is in no list, and nothing else.
+async fn model(Path(id): Path<String>) -> Response {
+    if id == "fake-latest" {
+        let body = json!({"object": "model", "id": "fake-1"}).to_string();
+        return respond(StatusCode::OK, "application/json", Body::from(body));
+    }
+    error(StatusCode::NOT_FOUND, "The model does not exist", Some("model_not_found"))
+}
+
 async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     let authorization = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let asked = match serde_json::from_slice(&body) {
@@ -231,8 +266,11 @@ async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap,
     {
         return error(StatusCode::UNAUTHORIZED, "Incorrect API key provided: sk-***.", Some("invalid_api_key"));
     }
-    if shared.world().refuses_usage && asked.body.get("stream_options").is_some() {
-        return error(StatusCode::BAD_REQUEST, "Unrecognized request argument supplied: stream_options", None);
+    let refused = shared.world().refuses.iter().copied().find(|name| asked.body.get(name).is_some());
+    if let Some(name) = refused {
+        shared.world().turned_away += 1;
+        let what = format!("Unsupported parameter: '{name}' is not supported with this model.");
+        return error(StatusCode::BAD_REQUEST, &what, Some("unsupported_parameter"));
     }
     if let Err(why) = validate::openai::request(&asked.body) {
         return refuse(&shared, &why);
@@ -251,8 +289,8 @@ async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap,
         }
         Reply::Stream(script) => {
             let dropped = shared.dropped.clone();
-            let steps = script.steps(tells_usage);
-            let body = Body::from_stream(script::play(steps, move || dropped.send_modify(|count| *count += 1)));
+            let played = script.plan(tells_usage).play(move || dropped.send_modify(|count| *count += 1));
+            let body = Body::from_stream(played);
             respond(StatusCode::OK, "text/event-stream", body)
         }
     }

@@ -8,10 +8,16 @@
     reason = "each test binary uses another part of this room, and a test's own machinery fails loudly"
 )]
 
+pub mod dialect;
+pub mod fake_anthropic;
+pub mod fake_gemini;
 pub mod fake_model;
+pub mod fake_ollama;
 pub mod fake_telegram;
 pub mod fifo;
 pub mod histories;
 pub mod house;
 pub mod process;
+pub mod scripted;
+pub mod stream;
 pub mod validate;

@@ -121,6 +121,14 @@ fn impossible_values() {
     config.toml:8: agent.queue_mode: is not a known word, expected one of: queue, steer, interrupt; did you mean `steer`?
     config.toml:9: agent.system_prompt: is empty, expected text of 1 to 100000 characters; for example `system_prompt = "You are the helper of our household."`
     "#);
+    insta::assert_snapshot!(told(
+        "[provider]\nkind = 'groq'\ntemperature = 2.5\neffort = 'hihg'\n[[provider.fallbacks]]\nkind = 'offline'\nmodel = 'm'\ntemperature = -1\n[[provider.fallbacks]]\nkind = 'offline'\nmodel = 'm'\ntemperature = nan"
+    ), @"
+    config.toml:3: provider.temperature: is 2.5, expected a number from 0 to 2; for example `temperature = 0.7`
+    config.toml:4: provider.effort: is not a known word, expected one of: low, medium, high; did you mean `high`?
+    config.toml:8: provider.fallbacks[1].temperature: is -1, expected a number from 0 to 2; for example `temperature = 0.7`
+    config.toml:12: provider.fallbacks[2].temperature: is NaN, expected a number from 0 to 2; for example `temperature = 0.7`
+    ");
     insta::assert_snapshot!(told("[agent]\nqueue_mode = 'hunter2'\niterations_cap = 5\nhard_limit_secs = 60"), @r#"
     config.toml:2: agent.queue_mode: is not a known word, expected one of: queue, steer, interrupt; for example `queue_mode = "queue"`
     config.toml:3: agent.iterations_max: is 10, expected at most iterations_cap, which is 5; lower it or raise iterations_cap
@@ -177,8 +185,8 @@ fn tools_that_cannot_be() {
 fn missing_keys() {
     insta::assert_snapshot!(told("[telegram]\n\n[provider]\n[[provider.fallbacks]]\n[tools.x]\n"), @r#"
     config.toml:1: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
-    config.toml:3: provider.kind: is missing, expected one of: openai, anthropic, gemini, openrouter, ollama, openai_compatible, offline; for example `kind = "openai"`
-    config.toml:4: provider.fallbacks[1].kind: is missing, expected one of: openai, anthropic, gemini, openrouter, ollama, openai_compatible, offline; for example `kind = "ollama"`
+    config.toml:3: provider.kind: is missing, expected one of: openai, anthropic, gemini, openrouter, deepseek, groq, xai, moonshot, mistral, ollama, vllm, llama_cpp, lm_studio, openai_compatible, offline; for example `kind = "openai"`
+    config.toml:4: provider.fallbacks[1].kind: is missing, expected one of: openai, anthropic, gemini, openrouter, deepseek, groq, xai, moonshot, mistral, ollama, vllm, llama_cpp, lm_studio, openai_compatible, offline; for example `kind = "ollama"`
     config.toml:4: provider.fallbacks[1].model: is missing, expected text of 1 to 200 characters; for example `model = "qwen3"`
     config.toml:5: tools.x.command: is missing, expected a list of 1 to 256 texts; for example `command = ["/usr/local/bin/light", "--room", "{room}", "{state}"]`
     config.toml:5: tools.x.description: is missing, expected text of 1 to 4000 characters; for example `description = "Switches the light of a room on or off."`
@@ -210,7 +218,7 @@ fn a_bad_item_does_not_hide_the_others() {
         told("[provider]\nkind = 'ollama'\nfallbacks = [\n1,\n{ kind = 'x', model = 'm' },\n'y' ]\n[agent]\ntime_zone = 'x'"),
         @r#"
         config.toml:4: provider.fallbacks[1]: is a whole number, expected a section; write each as `[[provider.fallbacks]]`
-        config.toml:5: provider.fallbacks[2].kind: is not a known word, expected one of: openai, anthropic, gemini, openrouter, ollama, openai_compatible, offline; for example `kind = "ollama"`
+        config.toml:5: provider.fallbacks[2].kind: is not a known word, expected one of: openai, anthropic, gemini, openrouter, deepseek, groq, xai, moonshot, mistral, ollama, vllm, llama_cpp, lm_studio, openai_compatible, offline; for example `kind = "ollama"`
         config.toml:6: provider.fallbacks[3]: is text, expected a section; write each as `[[provider.fallbacks]]`
         config.toml:8: agent.time_zone: is not a time zone this machine knows, expected an IANA name; for example `time_zone = "Europe/Berlin"`
         "#

@@ -17,6 +17,7 @@ fn of_shape(shape: &Shape) -> BoxedStrategy<Toml> {
     match shape {
         Shape::Bool => any::<bool>().prop_map(Toml::Boolean).boxed(),
         Shape::Integer { min, max } => (*min..=*max).prop_map(Toml::Integer).boxed(),
+        Shape::Number { min, max } => (*min..=*max).prop_map(Toml::Float).boxed(),
         Shape::Choice(words) => {
             let words: Vec<String> = words.iter().map(|(word, _)| word.clone()).collect();
             proptest::sample::select(words).prop_map(Toml::String).boxed()

@@ -42,10 +42,10 @@ impl OllamaAddress {
         Some(Self(url))
     }
 
-    /// Its OpenAI-compatible API.
+    /// Where its API begins.
     #[must_use]
-    pub fn api(&self) -> String {
-        self.path("/v1")
+    pub fn base(&self) -> String {
+        self.path("")
     }
 
     fn path(&self, path: &str) -> String {
@@ -124,19 +124,19 @@ mod tests {
     #[test]
     fn addresses_are_read_as_ollama_reads_them() {
         let cases = [
-            ("127.0.0.1:11434", Some("http://127.0.0.1:11434/v1")),
-            ("localhost", Some("http://localhost:11434/v1")),
-            ("0.0.0.0", Some("http://127.0.0.1:11434/v1")),
-            (":8080", Some("http://127.0.0.1:8080/v1")),
-            ("[::1]", Some("http://[::1]:11434/v1")),
-            ("https://ollama.example/", Some("https://ollama.example/v1")),
-            ("http://10.0.0.2:11434/v1/", Some("http://10.0.0.2:11434/v1")),
+            ("127.0.0.1:11434", Some("http://127.0.0.1:11434")),
+            ("localhost", Some("http://localhost:11434")),
+            ("0.0.0.0", Some("http://127.0.0.1:11434")),
+            (":8080", Some("http://127.0.0.1:8080")),
+            ("[::1]", Some("http://[::1]:11434")),
+            ("https://ollama.example/", Some("https://ollama.example")),
+            ("http://10.0.0.2:11434/v1/", Some("http://10.0.0.2:11434")),
             ("ftp://host", None),
             ("a b", None),
             ("", None),
         ];
         for (text, api) in cases {
-            assert_eq!(OllamaAddress::parse(text).map(|address| address.api()).as_deref(), api, "{text}");
+            assert_eq!(OllamaAddress::parse(text).map(|address| address.base()).as_deref(), api, "{text}");
         }
     }
 

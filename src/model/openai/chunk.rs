@@ -24,18 +24,42 @@ pub(super) struct Choice {
     pub(super) delta: Delta,
     #[serde(default)]
     pub(super) finish_reason: Option<String>,
+    /// Moonshot puts it here.
+    #[serde(default)]
+    pub(super) usage: Option<WireUsage>,
 }
 
-/// What is new. `reasoning`, `reasoning_content` and the like are left out on purpose.
+/// What is new. The reasoning is read to be given back, never to be shown.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Delta {
     #[serde(default)]
-    pub(super) content: Option<String>,
+    pub(super) content: Option<Content>,
     /// The model's words when it declines.
     #[serde(default)]
     pub(super) refusal: Option<String>,
+    #[serde(default)]
+    pub(super) reasoning_content: Option<Value>,
+    #[serde(default)]
+    pub(super) reasoning_details: Option<Value>,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) tool_calls: Vec<CallFragment>,
+}
+
+/// Words, as one text or (Mistral's thinking models) in parts.
+#[derive(Debug)]
+pub(super) struct Content(pub(super) String);
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let parts = match Value::deserialize(deserializer)? {
+            Value::String(text) => return Ok(Self(text)),
+            Value::Array(parts) => parts,
+            _ => Vec::new(),
+        };
+        // Parts of other types are thinking.
+        let words = parts.iter().filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
+        Ok(Self(words.collect()))
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -46,6 +70,9 @@ pub(super) struct CallFragment {
     pub(super) id: Option<String>,
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) function: FunctionFragment,
+    /// Gemini's signature.
+    #[serde(default)]
+    pub(super) extra_content: Option<Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -64,13 +91,29 @@ pub(super) struct WireUsage {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) completion_tokens: u64,
     #[serde(default, deserialize_with = "or_empty")]
+    pub(super) total_tokens: u64,
+    #[serde(default, deserialize_with = "or_empty")]
     pub(super) prompt_tokens_details: PromptDetails,
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(super) completion_tokens_details: CompletionDetails,
+    /// DeepSeek's word for what came from the cache; Moonshot's is `cached_tokens`.
+    #[serde(default, alias = "cached_tokens", deserialize_with = "or_empty")]
+    pub(super) prompt_cache_hit_tokens: u64,
 }
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct PromptDetails {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) cached_tokens: u64,
+    /// OpenRouter alone tells it.
+    #[serde(default, alias = "cache_write", deserialize_with = "or_empty")]
+    pub(super) cache_write_tokens: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct CompletionDetails {
+    #[serde(default, deserialize_with = "or_empty")]
+    pub(super) reasoning_tokens: u64,
 }
 
 /// Reads `null` as the empty value.

@@ -3,14 +3,22 @@
 //! Never: a history that was not made legal.
 //! Start at [`ChatRequest::new`].
 
-use std::vec;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::model::learned::Learned;
 use crate::model::legal::{OPENAI, Target, legal};
-use crate::model::message::{Message, ToolCall};
+use crate::model::message::{Image, Message, ReplyPart, Sealed, ToolCall, UserPart};
+use crate::model::openai::quirks::{EffortAs, Quirks, ReasoningBack};
+use crate::model::openai::sealed::{EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, read};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
+use crate::model::settings::{Effort, Tuning};
+
+#[cfg(test)]
+mod tests;
+
+/// Stands for thinking that is not at hand, such as another model's: servers that want it back refuse its absence.
+const NO_REASONING: &str = " ";
 
 /// The whole body.
 #[derive(Debug, Serialize)]
@@ -19,20 +27,39 @@ pub(super) struct ChatRequest<'a> {
     messages: Vec<ChatMessage>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<Value>,
     stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stream_options: Option<StreamOptions>,
+    #[serde(flatten)]
+    options: Options,
 }
 
-/// What a server takes besides the common ground.
+/// What a server may refuse: each is left out once it does.
+#[derive(Debug, Default, Serialize)]
+struct Options {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<ReasoningWish>,
+}
+
+/// The model that is asked, and what is known of it and its server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Dialect {
-    /// It can be asked to report the usage.
-    pub(super) usage: bool,
-    /// It wants calls signed (Gemini 3 refuses a history in which a reply's first call is not).
-    pub(super) signed_calls: bool,
+pub(super) struct Asked<'a> {
+    pub(super) model: &'a str,
+    pub(super) label: &'a str,
+    pub(super) quirks: &'a Quirks,
+    pub(super) tuning: Tuning,
+    pub(super) sees_images: bool,
+    pub(super) learned: &'a Learned,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,24 +68,49 @@ struct StreamOptions {
 }
 
 #[derive(Debug, Serialize)]
+struct ReasoningWish {
+    effort: &'static str,
+}
+
+#[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 enum ChatMessage {
-    System {
-        content: String,
-    },
-    User {
-        content: String,
-    },
-    Assistant {
-        /// `null` beside calls: some servers insist on the key, none on words.
-        content: Option<String>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call>,
-    },
-    Tool {
-        tool_call_id: String,
-        content: String,
-    },
+    System { content: String },
+    User { content: Content },
+    Assistant(Reply),
+    Tool { tool_call_id: String, content: String },
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Reply {
+    /// `null` beside calls: some servers insist on the key, none on words.
+    content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_details: Option<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call>,
+}
+
+/// Words alone are a text: the older servers know nothing else.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Debug, Serialize)]
+struct ImageUrl {
+    url: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -68,22 +120,8 @@ struct Call {
     kind: Kind,
     function: CalledFunction,
     #[serde(skip_serializing_if = "Option::is_none")]
-    extra_content: Option<ExtraContent>,
+    extra_content: Option<Value>,
 }
-
-#[derive(Debug, Serialize)]
-struct ExtraContent {
-    google: GoogleContent,
-}
-
-#[derive(Debug, Serialize)]
-struct GoogleContent {
-    thought_signature: &'static str,
-}
-
-/// What Google documents for calls whose signature is not at hand, such as another model's.
-const SIGNATURE: ExtraContent =
-    ExtraContent { google: GoogleContent { thought_signature: "skip_thought_signature_validator" } };
 
 #[derive(Debug, Serialize)]
 struct CalledFunction {
@@ -112,25 +150,61 @@ enum Kind {
 }
 
 impl<'a> ChatRequest<'a> {
-    /// The request for `model`, as the server takes it.
-    pub(super) fn new(model: &'a str, request: &'a Request, dialect: Dialect) -> Self {
-        let target = Target { rules: &OPENAI, model, sees_images: true };
+    /// The request, as the server takes it.
+    pub(super) fn new(request: &'a Request, asked: Asked<'a>) -> Self {
+        let sees_images = asked.sees_images && !asked.learned.refuses("image_url");
+        let target = Target { rules: &OPENAI, model: asked.label, sees_images };
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
-        let mut messages: Vec<_> = system
-            .into_iter()
-            .chain(chat_messages(legal(&request.messages, request.stable, &target).messages))
-            .collect();
-        if dialect.signed_calls {
-            messages.iter_mut().for_each(ChatMessage::sign);
-        }
+        let history = legal(&request.messages, request.stable, &target).messages;
+        let said = history.into_iter().map(|message| chat_message(message, asked.quirks));
+        let messages = system.into_iter().chain(said).collect();
+        let tools = request.tools.iter().map(Tool::new).collect();
+        Self { model: asked.model, messages, tools, stream: true, options: Options::new(request, &asked) }
+    }
+
+    /// The names of what it has and a server may refuse.
+    pub(super) fn refusable(&self) -> Vec<&'static str> {
+        let options = &self.options;
+        let pictures = self.messages.iter().any(|message| {
+            let ChatMessage::User { content: Content::Parts(parts) } = message else { return false };
+            parts.iter().any(|part| matches!(part, Part::ImageUrl { .. }))
+        });
+        let has = [
+            ("tool_choice", options.tool_choice.is_some()),
+            ("stream_options", options.stream_options.is_some()),
+            ("temperature", options.temperature.is_some()),
+            ("max_tokens", options.max_tokens.is_some()),
+            ("max_completion_tokens", options.max_completion_tokens.is_some()),
+            ("reasoning_effort", options.reasoning_effort.is_some()),
+            ("reasoning", options.reasoning.is_some()),
+            ("image_url", pictures),
+        ];
+        has.into_iter().filter_map(|(name, has)| has.then_some(name)).collect()
+    }
+}
+
+impl Options {
+    fn new(request: &Request, asked: &Asked<'_>) -> Self {
+        let Asked { quirks, tuning, learned, .. } = asked;
+        let takes = |name: &str| !learned.refuses(name);
+        let limit = learned.usable(&quirks.output_limit.names());
+        let limit = |name: &str| tuning.max_output_tokens.filter(|_| limit == Some(name));
+        let effort = tuning.effort.map(|effort| match effort {
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+        });
+        let as_word = quirks.effort == EffortAs::Word;
         Self {
-            model,
-            messages,
-            tools: request.tools.iter().map(Tool::new).collect(),
-            tool_choice: choice(request),
-            stream: true,
-            stream_options: dialect.usage.then_some(StreamOptions { include_usage: true }),
+            tool_choice: choice(request).filter(|_| takes("tool_choice")),
+            stream_options: (quirks.usage_option && takes("stream_options"))
+                .then_some(StreamOptions { include_usage: true }),
+            temperature: tuning.temperature.filter(|_| takes("temperature")),
+            max_tokens: limit("max_tokens"),
+            max_completion_tokens: limit("max_completion_tokens"),
+            reasoning_effort: effort.filter(|_| as_word && takes("reasoning_effort")),
+            reasoning: effort.filter(|_| !as_word && takes("reasoning")).map(|effort| ReasoningWish { effort }),
         }
     }
 }
@@ -153,122 +227,81 @@ impl<'a> Tool<'a> {
     }
 }
 
-/// A call's id on the wire, by its place in the history: ids of different runs repeat. Nine letters and digits, which
-/// is what the strictest provider (Mistral) takes.
-fn wire_id(place: usize) -> String {
-    format!("call{place:05}")
-}
-
-/// A legal history, in which each call's result follows in the calls' order.
-fn chat_messages(history: Vec<Message>) -> Vec<ChatMessage> {
-    let mut calls_before = 0;
-    let mut unanswered = Vec::new().into_iter();
-    history.into_iter().map(|message| chat_message(message, &mut calls_before, &mut unanswered)).collect()
-}
-
-fn chat_message(message: Message, calls_before: &mut usize, unanswered: &mut vec::IntoIter<String>) -> ChatMessage {
+fn chat_message(message: Message, quirks: &Quirks) -> ChatMessage {
     match message {
-        Message::User { .. } => ChatMessage::User { content: message.text().into_owned() },
-        Message::Assistant { .. } => {
-            let text = message.text().into_owned();
-            let calls: Vec<ToolCall> = message.calls().cloned().collect();
-            let first = *calls_before;
-            *calls_before += calls.len();
-            let ids: Vec<_> = (first..*calls_before).map(wire_id).collect();
-            let tool_calls = calls.into_iter().zip(&ids).map(|(call, id)| Call::new(call, id.clone())).collect();
-            *unanswered = ids.into_iter();
-            ChatMessage::Assistant { content: (!text.is_empty()).then_some(text), tool_calls }
+        Message::User { parts } => ChatMessage::User { content: Content::new(parts) },
+        Message::Assistant { parts } => ChatMessage::Assistant(Reply::new(parts, quirks)),
+        Message::Tool(result) => ChatMessage::Tool { tool_call_id: result.call.0, content: result.text },
+    }
+}
+
+impl Content {
+    fn new(parts: Vec<UserPart>) -> Self {
+        let words = |part: &UserPart| matches!(part, UserPart::Text { .. });
+        if parts.iter().all(words) {
+            return Self::Text(Message::User { parts }.text().into_owned());
         }
-        Message::Tool(result) => {
-            let tool_call_id = unanswered.next().unwrap_or_else(|| wire_id(*calls_before));
-            ChatMessage::Tool { tool_call_id, content: result.text }
+        Self::Parts(parts.into_iter().map(Part::from).collect())
+    }
+}
+
+impl From<UserPart> for Part {
+    fn from(part: UserPart) -> Self {
+        match part {
+            UserPart::Text { text } => Self::Text { text },
+            UserPart::Image(Image { media_type, base64 }) => {
+                let url = format!("data:{};base64,{base64}", media_type.as_str());
+                Self::ImageUrl { image_url: ImageUrl { url } }
+            }
         }
     }
+}
+
+impl Reply {
+    /// What the model said, with what its server wants back.
+    fn new(parts: Vec<ReplyPart>, quirks: &Quirks) -> Self {
+        let mut reply = Self::default();
+        let mut text = String::new();
+        let mut extra = None;
+        for part in parts {
+            match part {
+                ReplyPart::Text { text: more } => text.push_str(&more),
+                ReplyPart::Call(call) => reply.tool_calls.push(Call::new(call, extra.take())),
+                ReplyPart::Sealed(sealed) => {
+                    extra = read(&sealed, EXTRA_CONTENT).filter(|_| quirks.signs_calls).or(extra);
+                    reply.reasoning(&sealed, quirks.reasoning);
+                }
+            }
+        }
+        reply.content = (!text.is_empty()).then_some(text);
+        if let Some(first) = reply.tool_calls.first_mut() {
+            if quirks.signs_calls && first.extra_content.is_none() {
+                first.extra_content = Some(unsigned());
+            }
+            if quirks.reasoning == ReasoningBack::Content && reply.reasoning_content.is_none() {
+                reply.reasoning_content = Some(json!(NO_REASONING));
+            }
+        }
+        reply
+    }
+
+    fn reasoning(&mut self, sealed: &Sealed, wanted: ReasoningBack) {
+        match wanted {
+            ReasoningBack::Never => {}
+            ReasoningBack::Content => self.reasoning_content = read(sealed, REASONING_CONTENT),
+            ReasoningBack::Details => self.reasoning_details = read(sealed, REASONING_DETAILS),
+        }
+    }
+}
+
+/// What Google documents for calls whose signature is not at hand, such as another model's.
+fn unsigned() -> Value {
+    json!({"google": {"thought_signature": "skip_thought_signature_validator"}})
 }
 
 impl Call {
-    fn new(call: ToolCall, id: String) -> Self {
-        let function = CalledFunction { name: call.name, arguments: call.arguments };
-        Self { id, kind: Kind::Function, function, extra_content: None }
-    }
-}
-
-impl ChatMessage {
-    /// Signs the first of the calls.
-    fn sign(&mut self) {
-        if let Self::Assistant { tool_calls, .. } = self
-            && let Some(call) = tool_calls.first_mut()
-        {
-            call.extra_content = Some(SIGNATURE);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::ids::CallId;
-    use crate::model::message::ToolResult;
-
-    #[test]
-    fn ids_are_unique_over_runs_and_calls_are_signed_where_wanted() {
-        let (id, name, arguments) = (CallId::new(0, 0), "look".to_owned(), "{}".to_owned());
-        let call = ToolCall { id: id.clone(), name: name.clone(), arguments };
-        let result = ToolResult { call: id, name, text: "x".to_owned(), is_error: false };
-        let run = |text: &str| {
-            let calls = vec![call.clone(), ToolCall { id: CallId::new(0, 1), ..call.clone() }];
-            let user = Message::user(text);
-            [user, Message::assistant("", calls), Message::Tool(result.clone())]
-        };
-        let messages = [run("a"), run("b")].concat();
-        let request =
-            Request { system: " ".to_owned(), messages, stable: 0, tools: Vec::new(), tool_choice: ToolChoice::Auto };
-        let dialect = Dialect { usage: false, signed_calls: true };
-        let body = serde_json::to_string_pretty(&ChatRequest::new("m", &request, dialect).messages[4..]).unwrap();
-        insta::assert_snapshot!(body, @r#"
-        [
-          {
-            "role": "user",
-            "content": "b"
-          },
-          {
-            "role": "assistant",
-            "content": null,
-            "tool_calls": [
-              {
-                "id": "call00002",
-                "type": "function",
-                "function": {
-                  "name": "look",
-                  "arguments": "{}"
-                },
-                "extra_content": {
-                  "google": {
-                    "thought_signature": "skip_thought_signature_validator"
-                  }
-                }
-              },
-              {
-                "id": "call00003",
-                "type": "function",
-                "function": {
-                  "name": "look",
-                  "arguments": "{}"
-                }
-              }
-            ]
-          },
-          {
-            "role": "tool",
-            "tool_call_id": "call00002",
-            "content": "x"
-          },
-          {
-            "role": "tool",
-            "tool_call_id": "call00003",
-            "content": "[interrupted: this call has no result; it may or may not have taken effect]"
-          }
-        ]
-        "#);
+    fn new(call: ToolCall, extra_content: Option<Value>) -> Self {
+        let ToolCall { id, name, arguments } = call;
+        Self { id: id.0, kind: Kind::Function, function: CalledFunction { name, arguments }, extra_content }
     }
 }

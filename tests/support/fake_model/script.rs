@@ -1,44 +1,11 @@
 //! What the fake model answers.
 
-use std::collections::VecDeque;
-use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
-use futures::Stream;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
 
-/// Holds a stream until the test opens it.
-#[derive(Debug, Clone)]
-pub struct Gate {
-    open: Arc<Semaphore>,
-    reached: Arc<Semaphore>,
-}
-
-impl Default for Gate {
-    fn default() -> Self {
-        Self { open: Arc::new(Semaphore::new(0)), reached: Arc::new(Semaphore::new(0)) }
-    }
-}
-
-impl Gate {
-    /// Lets everything through, now and later.
-    pub fn open(&self) {
-        self.open.add_permits(Semaphore::MAX_PERMITS / 2);
-    }
-
-    /// Waits until a stream stands before the gate.
-    pub async fn reached(&self) {
-        self.reached.acquire().await.unwrap().forget();
-    }
-
-    async fn pass(&self) {
-        self.reached.add_permits(1);
-        self.open.acquire().await.unwrap().forget();
-    }
-}
+use crate::support::stream::{Gate, Plan, Step};
 
 /// One answer.
 #[derive(Debug, Clone)]
@@ -126,20 +93,8 @@ pub struct Script {
 
 #[derive(Debug, Clone)]
 enum Planned {
-    Send(Vec<u8>),
+    Step(Step),
     Finish(String),
-    Wait(Gate),
-    Pause(Duration),
-    Cut,
-}
-
-/// What is done to the connection.
-#[derive(Debug)]
-pub(super) enum Step {
-    Send(Bytes),
-    Wait(Gate),
-    Pause(Duration),
-    Cut,
 }
 
 impl Script {
@@ -173,19 +128,19 @@ impl Script {
 
     /// These bytes as they are.
     pub fn raw(mut self, bytes: &[u8]) -> Self {
-        self.steps.push(Planned::Send(bytes.to_vec()));
+        self.steps.push(Planned::Step(Step::Send(Bytes::copy_from_slice(bytes))));
         self
     }
 
     /// Waits until the test opens the gate.
     pub fn gate(mut self, gate: &Gate) -> Self {
-        self.steps.push(Planned::Wait(gate.clone()));
+        self.steps.push(Planned::Step(Step::Wait(gate.clone())));
         self
     }
 
     /// Takes its time: to be killed in, never to wait for something.
     pub fn pause(mut self, time: Duration) -> Self {
-        self.steps.push(Planned::Pause(time));
+        self.steps.push(Planned::Step(Step::Pause(time)));
         self
     }
 
@@ -196,7 +151,7 @@ impl Script {
 
     /// Breaks the connection off.
     pub fn cut(mut self) -> Self {
-        self.steps.push(Planned::Cut);
+        self.steps.push(Planned::Step(Step::Cut));
         self
     }
 
@@ -233,63 +188,20 @@ impl Script {
         ended.raw(b"data: [DONE]\n\n")
     }
 
-    pub(super) fn steps(self, tells_usage: bool) -> VecDeque<Step> {
-        let piece_len = self.piece_len.unwrap_or(usize::MAX);
-        let steps = self.steps.into_iter().flat_map(|planned| match planned {
-            Planned::Finish(reason) => Self::default().end(&reason, tells_usage).steps,
-            Planned::Send(_) | Planned::Wait(_) | Planned::Pause(_) | Planned::Cut => vec![planned],
-        });
-        steps
-            .flat_map(|planned| match planned {
-                Planned::Send(bytes) => {
-                    bytes.chunks(piece_len).map(|piece| Step::Send(Bytes::copy_from_slice(piece))).collect()
-                }
-                Planned::Wait(gate) => vec![Step::Wait(gate)],
-                Planned::Pause(time) => vec![Step::Pause(time)],
-                Planned::Cut => vec![Step::Cut],
-                Planned::Finish(_) => unreachable!("ends were written out"),
-            })
-            .collect()
-    }
-}
-
-/// Calls back if it is dropped while there are steps left.
-struct Playing<F: FnMut()> {
-    steps: VecDeque<Step>,
-    on_drop: F,
-}
-
-impl<F: FnMut()> Drop for Playing<F> {
-    fn drop(&mut self) {
-        if !self.steps.is_empty() {
-            (self.on_drop)();
-        }
-    }
-}
-
-/// The steps as a body; `on_drop` is called when the client goes before the end.
-pub(super) fn play(
-    steps: VecDeque<Step>,
-    on_drop: impl FnMut() + Send + 'static,
-) -> impl Stream<Item = io::Result<Bytes>> {
-    futures::stream::unfold(Playing { steps, on_drop }, |mut playing| async {
-        loop {
-            // Gives the connection time to send each piece by itself.
-            tokio::task::yield_now().await;
-            if let Some(Step::Wait(gate)) = playing.steps.front() {
-                gate.clone().pass().await;
+    /// The whole stream, with the usage where it was asked for.
+    pub(super) fn plan(self, tells_usage: bool) -> Plan {
+        let plan = Plan::default().in_pieces(self.piece_len.unwrap_or(usize::MAX));
+        self.steps.into_iter().fold(plan, |plan, planned| match planned {
+            Planned::Step(step) => plan.step(step),
+            Planned::Finish(reason) => {
+                let end = Self::default().end(&reason, tells_usage).steps.into_iter();
+                end.fold(plan, |plan, planned| match planned {
+                    Planned::Step(step) => plan.step(step),
+                    Planned::Finish(_) => unreachable!("an end has none"),
+                })
             }
-            match playing.steps.pop_front()? {
-                Step::Wait(_) => {}
-                Step::Pause(time) => tokio::time::sleep(time).await,
-                Step::Send(bytes) => return Some((Ok(bytes), playing)),
-                Step::Cut => {
-                    playing.steps.clear();
-                    return Some((Err(io::Error::other("cut by the script")), playing));
-                }
-            }
-        }
-    })
+        })
+    }
 }
 
 /// An error's body as OpenAI writes it.

@@ -2,10 +2,10 @@ use super::*;
 
 /// Feeds events as servers write them; answers with the text shown on the way, and the end.
 fn feed(events: &[&str]) -> (String, Result<Completion, ModelError>) {
-    let mut reply = Reply::default();
+    let mut reply = Reply::new("a/b", ReasoningBack::Never);
     let mut shown = String::new();
     for event in events {
-        match reply.take(serde_json::from_str(event).unwrap()) {
+        match reply.take(event) {
             Ok(text) => shown.push_str(&text),
             Err(error) => return (shown, Err(error)),
         }
@@ -76,6 +76,83 @@ fn text_usage_and_stop_are_read_and_reasoning_is_not() {
     assert_eq!(completion.text(), shown);
     assert_eq!(completion.stop, StopReason::MaxTokens);
     assert_eq!(completion.usage, Usage { input_tokens: 7, output_tokens: 3, cached_tokens: 5, ..Usage::default() });
+}
+
+#[test]
+fn each_server_counts_in_its_own_words() {
+    let table = [
+        // OpenRouter
+        (
+            r#"{"prompt_tokens":9,"completion_tokens":5,"total_tokens":14,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"completion_tokens_details":{"reasoning_tokens":3}}"#,
+            (9, 5, 4, 2, 3),
+        ),
+        // DeepSeek
+        (
+            r#"{"prompt_tokens":9,"completion_tokens":5,"prompt_cache_hit_tokens":8,"prompt_cache_miss_tokens":1}"#,
+            (9, 5, 8, 0, 0),
+        ),
+        // Moonshot
+        (r#"{"prompt_tokens":9,"completion_tokens":5,"cached_tokens":7}"#, (9, 5, 7, 0, 0)),
+        // xAI leaves the thinking out of what was written.
+        (
+            r#"{"prompt_tokens":9,"completion_tokens":5,"total_tokens":108,"completion_tokens_details":{"reasoning_tokens":94}}"#,
+            (9, 99, 0, 0, 94),
+        ),
+        (r#"{"prompt_tokens":null,"completion_tokens":null,"prompt_tokens_details":null}"#, (0, 0, 0, 0, 0)),
+    ];
+    for (usage, (input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens)) in table {
+        let expected = Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens };
+        let said = r#"{"delta":{"content":"ok"},"finish_reason":"stop""#;
+        let beside = format!(r#"{{"choices":[{said}}}],"usage":{usage}}}"#);
+        let within = format!(r#"{{"choices":[{said},"usage":{usage}}}]}}"#);
+        for event in [beside, within] {
+            assert_eq!(feed(&[&event]).1.unwrap().usage, expected, "{event}");
+        }
+    }
+}
+
+#[test]
+fn what_is_to_go_back_stands_before_its_part() {
+    let events = [
+        r#"{"choices":[{"delta":{"reasoning_content":"Hm, "}}]}"#,
+        r#"{"choices":[{"delta":{"reasoning_content":"so.","content":[{"type":"thinking","thinking":[]},{"type":"text","text":"Well."}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s+/="}}}]},"finish_reason":"tool_calls"}]}"#,
+    ];
+    let mut reply = Reply::new("a/b", ReasoningBack::Content);
+    let shown: String = events.iter().map(|event| reply.take(event).unwrap()).collect();
+    assert_eq!(shown, "Well.");
+    let parts: Vec<_> = reply
+        .complete()
+        .unwrap()
+        .parts
+        .iter()
+        .map(|part| match part {
+            ReplyPart::Sealed(sealed) => format!("{} {} {}", sealed.model, sealed.kind, sealed.data),
+            ReplyPart::Text { text } => text.clone(),
+            ReplyPart::Call(call) => call.name.clone(),
+        })
+        .collect();
+    insta::assert_snapshot!(parts.join("\n"), @r#"
+    a/b reasoning_content Hm, so.
+    Well.
+    a/b extra_content {"google":{"thought_signature":"s+/="}}
+    x
+    "#);
+}
+
+#[test]
+fn what_the_limit_cut_off_is_no_call() {
+    let cut = |arguments: &str, reason: &str| {
+        let call = format!(r#"{{"index":0,"id":"a","function":{{"name":"x","arguments":"{arguments}"}}}}"#);
+        feed(&[&format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{call}]}},"finish_reason":"{reason}"}}]}}"#)]).1
+    };
+    for arguments in ["", "{", r#"{\"q\":1"#, "[]"] {
+        let error = cut(arguments, "length").unwrap_err();
+        assert_eq!(error.message, "The model used up its output limit before it said anything whole.", "{arguments}");
+        assert_eq!(cut(arguments, "content_filter").unwrap_err().class, ErrorClass::Refused, "{arguments}");
+        assert!(cut(arguments, "tool_calls").is_ok(), "{arguments}");
+    }
+    assert_eq!(cut("{}", "length").unwrap().calls().count(), 1);
 }
 
 #[test]

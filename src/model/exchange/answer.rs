@@ -1,87 +1,81 @@
-//! One HTTP exchange: sends once, and turns what is no stream into a [`ModelError`].
+//! What a server answers before any event: a stream that begins, or a [`Failure`].
 //!
 //! Never: a retry; when to ask again is the machine's business.
-//! Start at [`send`].
+//! Start at [`begun`].
 
 use std::time::Duration;
 
-use async_openai::error::OpenAIError;
-use async_openai::middleware::HttpRequestFactory;
 use reqwest::Response;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
 
 use crate::model::classify::{self, Refusal};
 use crate::model::error::{ErrorClass, ModelError};
-use crate::model::openai::reply::{broken_off, malformed};
+use crate::model::exchange::malformed;
 
 /// How much of an error's body is read.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 /// How long an error's body may take.
 const ERROR_BODY_WAIT_MAX: Duration = Duration::from_secs(5);
+/// How long a document may be: the longest are lists of models.
+const DOCUMENT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-/// Why there is no stream.
+/// Why there is no reply.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
-pub(super) struct Failure {
+pub struct Failure {
     /// For the caller.
-    pub(super) error: ModelError,
-    /// The server only refused to report the usage.
-    pub(super) refuses_usage: bool,
+    pub error: ModelError,
+    /// The status of the answer; 0 if there was none, or if it was a stream.
+    pub status: u16,
+    /// The start of the answer's body, by which a dialect may see what it should leave out.
+    pub body: String,
 }
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
-        Self { error, refuses_usage: false }
+        Self { error, status: 0, body: String::new() }
     }
 }
 
-impl From<Failure> for OpenAIError {
-    fn from(failure: Failure) -> Self {
-        Self::Boxed(Box::new(failure))
-    }
-}
-
-impl From<OpenAIError> for Failure {
-    fn from(error: OpenAIError) -> Self {
-        match error {
-            OpenAIError::Boxed(inner) => match inner.downcast::<Self>() {
-                Ok(failure) => *failure,
-                Err(other) => ModelError::new(ErrorClass::Network, other.to_string()).into(),
-            },
-            OpenAIError::Reqwest(error) => unreachable_server(&error).into(),
-            OpenAIError::StreamError(_) => broken_off().into(),
-            OpenAIError::JSONDeserialize(..) | OpenAIError::ApiError(_) => {
-                malformed("The model's reply cannot be understood.").into()
-            }
-            OpenAIError::InvalidArgument(what) => ModelError::new(ErrorClass::BadRequest, what).into(),
-            OpenAIError::FileSaveError(what) | OpenAIError::FileReadError(what) => {
-                ModelError::new(ErrorClass::BadRequest, what).into()
-            }
-        }
-    }
-}
-
-/// Sends the request once; answers with the response if it is the start of a stream.
-pub(super) async fn send(http: reqwest::Client, request: HttpRequestFactory) -> Result<Response, OpenAIError> {
-    let request = request.build().await?;
-    let response = http.execute(request).await.map_err(|error| Failure::from(unreachable_server(&error)))?;
+/// The response, if it is the start of a stream.
+pub async fn begun(response: Response) -> Result<Response, Failure> {
     let status = response.status();
-    if status.is_success() && !is_document(response.headers()) {
+    if !status.is_success() {
+        return Err(refused(response).await);
+    }
+    if !is_document(response.headers()) {
         return Ok(response);
     }
     let headers = response.headers().clone();
     let body = read_some(response).await;
-    let refusal = Refusal {
-        status: status.as_u16(),
-        retry_after: text(&headers, &RETRY_AFTER),
-        date: text(&headers, &DATE),
-        body: &body,
-    };
-    if status.is_success() {
-        return Err(Failure::from(no_stream(&headers, &body)).into());
+    Err(Failure { error: no_stream(&headers, &body), status: status.as_u16(), body })
+}
+
+/// The body of a response that is no stream.
+pub async fn whole(mut response: Response) -> Result<Vec<u8>, Failure> {
+    if !response.status().is_success() {
+        return Err(refused(response).await);
     }
-    let refuses_usage = classify::refuses_usage(&refusal);
-    Err(Failure { error: classify::classify(&refusal), refuses_usage }.into())
+    if text(response.headers(), &CONTENT_TYPE).is_some_and(|kind| kind.starts_with("text/html")) {
+        return Err(web_page().into());
+    }
+    let mut body = Vec::new();
+    while let Some(bytes) = response.chunk().await.map_err(|error| unreachable_server(&error))? {
+        if body.len() + bytes.len() > DOCUMENT_BYTES_MAX {
+            return Err(malformed("The model server's answer is too long.").into());
+        }
+        body.extend_from_slice(&bytes);
+    }
+    Ok(body)
+}
+
+async fn refused(response: Response) -> Failure {
+    let status = response.status().as_u16();
+    let headers = response.headers().clone();
+    let body = read_some(response).await;
+    let refusal =
+        Refusal { status, retry_after: text(&headers, &RETRY_AFTER), date: text(&headers, &DATE), body: &body };
+    Failure { error: classify::classify(&refusal), status, body }
 }
 
 /// Whether a successful answer is something else than a stream. Servers that name no type are given the benefit.
@@ -99,6 +93,10 @@ fn no_stream(headers: &HeaderMap, body: &str) -> ModelError {
     if is_json {
         return malformed("The model server did not stream its reply.");
     }
+    web_page()
+}
+
+fn web_page() -> ModelError {
     malformed("There is a web page where the model should be: check `base_url` under [provider] in config.toml.")
 }
 
@@ -128,9 +126,11 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 }
 
 /// No response at all.
-fn unreachable_server(error: &reqwest::Error) -> ModelError {
+pub fn unreachable_server(error: &reqwest::Error) -> ModelError {
     let host = error.url().and_then(reqwest::Url::host_str).unwrap_or("the model provider").to_owned();
-    if error.is_timeout() {
+    if error.is_builder() {
+        ModelError::new(ErrorClass::BadRequest, "The request for the model provider could not be written.")
+    } else if error.is_timeout() {
         ModelError::new(ErrorClass::Timeout, format!("{host} could not be reached in time."))
     } else if error.is_connect() {
         ModelError::new(ErrorClass::Network, format!("{host} cannot be reached: is the network up, is it running?"))

@@ -1,0 +1,8 @@
+//! A stream's events, however its bytes are cut.
+
+#![no_main]
+
+use hob::model::fuzzing::frames;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| frames(input));

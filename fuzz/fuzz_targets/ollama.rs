@@ -1,0 +1,8 @@
+//! A reply in this dialect, whatever the server writes.
+
+#![no_main]
+
+use hob::model::fuzzing::{Dialect, reply};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| reply(Dialect::Ollama, input));

@@ -1,0 +1,96 @@
+//! Google's Gemini over its own API: generateContent, streamed.
+//!
+//! Never: retries (the machine decides), the key in an address, or showing a model's reasoning.
+//! Start at [`Gemini::new`].
+
+use async_trait::async_trait;
+use reqwest::header::HeaderName;
+use serde::Deserialize;
+
+use crate::model::error::{ErrorClass, ModelError};
+use crate::model::exchange::endpoint::Endpoint;
+use crate::model::exchange::frame::Framing;
+use crate::model::exchange::{Call, exchange, look_up};
+use crate::model::gemini::family::Family;
+use crate::model::gemini::reply::Reply;
+use crate::model::gemini::wire::GenerateRequest;
+use crate::model::message::Completion;
+use crate::model::provider::{Checked, Provider, Request, Sink};
+use crate::model::settings::Settings;
+
+mod event;
+mod family;
+mod reply;
+mod wire;
+
+/// Where the API is, unless told otherwise.
+pub const BASE_URL: &str = "https://generativelanguage.googleapis.com";
+
+/// A model behind Gemini's own API.
+pub struct Gemini {
+    endpoint: Endpoint,
+    settings: Settings,
+    family: Family,
+    /// Where the model is, under the server's root.
+    path: String,
+}
+
+/// What the server tells of a model.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Description {
+    #[serde(default)]
+    input_token_limit: Option<u64>,
+    #[serde(default)]
+    output_token_limit: Option<u64>,
+}
+
+impl Gemini {
+    /// Sets the client up; nothing is sent yet. The address may end in `/v1beta`, in `/v1`, which has not all of it, and
+    /// in the `/v1beta/openai` of the API that is not this one.
+    pub fn new(settings: Settings) -> Result<Self, ModelError> {
+        let base = settings.base_url.trim().trim_end_matches('/');
+        let base = base.strip_suffix("/openai").or_else(|| base.strip_suffix("/v1")).unwrap_or(base);
+        let endpoint = Endpoint::new(base, "/v1beta", settings.deadlines)?;
+        let endpoint = endpoint.key(HeaderName::from_static("x-goog-api-key"), "", settings.api_key.as_ref())?;
+        let model = settings.model.trim();
+        let model = model.strip_prefix("models/").unwrap_or(model);
+        let family = Family::of(model);
+        let name: String = url::form_urlencoded::byte_serialize(model.as_bytes()).collect();
+        Ok(Self { endpoint, family, path: format!("/v1beta/models/{name}"), settings })
+    }
+}
+
+#[async_trait]
+impl Provider for Gemini {
+    fn label(&self) -> &str {
+        &self.settings.label
+    }
+
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let body = GenerateRequest::new(&self.settings, self.family, request);
+        let request = self.endpoint.post(&format!("{}:streamGenerateContent?alt=sse", self.path)).json(&body);
+        let call = Call { request, framing: Framing::ServerSentEvents };
+        let reply = Reply::new(&self.settings.label);
+        exchange(&self.endpoint.deadlines, call, reply, sink).await.map_err(|failure| failure.error)
+    }
+
+    async fn check(&self) -> Result<Checked, ModelError> {
+        match look_up::<Description>(self.endpoint.get(&self.path)).await {
+            Ok(Description { input_token_limit, output_token_limit }) => Ok(Checked {
+                listed: Some(true),
+                context_tokens: input_token_limit.map(|read| read.saturating_add(output_token_limit.unwrap_or(0))),
+            }),
+            Err(failure) if failure.status == 404 && failure.error.class == ErrorClass::UnknownModel => {
+                Ok(Checked { listed: Some(false), context_tokens: None })
+            }
+            Err(failure) => Err(failure.error),
+        }
+    }
+}
+
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(in crate::model) fn fold() -> impl crate::model::exchange::ReplyFold {
+    Reply::new("a/b")
+}

@@ -1,0 +1,103 @@
+//! Models in an Ollama, over its own API.
+//!
+//! Its OpenAI-compatible endpoint knows no `num_ctx`, holds 4,096 tokens, and drops the beginning of what is longer
+//! without a word. Never: a request without `num_ctx`, retries (the machine decides), or showing a model's reasoning.
+//! Start at [`Ollama::new`].
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use serde::Serialize;
+use tokio::sync::OnceCell;
+
+use crate::model::error::{ErrorClass, ModelError};
+use crate::model::exchange::answer::Failure;
+use crate::model::exchange::endpoint::Endpoint;
+use crate::model::exchange::frame::Framing;
+use crate::model::exchange::{Call, exchange, look_up};
+use crate::model::message::Completion;
+use crate::model::ollama::reply::Reply;
+use crate::model::ollama::traits::{Shown, Traits};
+use crate::model::ollama::wire::ChatRequest;
+use crate::model::provider::{Checked, Provider, Request, Sink};
+use crate::model::settings::Settings;
+
+mod reply;
+pub mod traits;
+mod wire;
+
+/// A model in an Ollama.
+pub struct Ollama {
+    endpoint: Endpoint,
+    settings: Settings,
+    /// Asked for once, before the first call.
+    traits: OnceCell<Traits>,
+    /// It was logged that the model calls no tools.
+    told_of_tools: AtomicBool,
+}
+
+/// Which model is to be shown.
+#[derive(Debug, Serialize)]
+struct Show<'a> {
+    model: &'a str,
+}
+
+impl Ollama {
+    /// Sets the client up; nothing is sent yet. The address may end in `/api`, and in the `/v1` of the API that is not
+    /// this one.
+    pub fn new(settings: Settings) -> Result<Self, ModelError> {
+        let base = settings.base_url.trim().trim_end_matches('/');
+        let endpoint = Endpoint::new(base.strip_suffix("/api").unwrap_or(base), "/v1", settings.deadlines)?;
+        let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
+        Ok(Self { endpoint, settings, traits: OnceCell::new(), told_of_tools: AtomicBool::new(false) })
+    }
+
+    async fn show(&self) -> Result<Traits, Failure> {
+        let request = self.endpoint.post("/api/show").json(&Show { model: &self.settings.model });
+        Ok(Traits::of(&look_up::<Shown>(request).await?))
+    }
+
+    /// A household without tools is still answered; but its owner should know.
+    fn tell_of_tools(&self, traits: Traits, request: &Request) {
+        let untold = || !self.told_of_tools.swap(true, Ordering::Relaxed);
+        if !traits.calls_tools && !request.tools.is_empty() && untold() {
+            tracing::warn!(model = %self.settings.label, "the model cannot call tools and is asked without them");
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Ollama {
+    fn label(&self) -> &str {
+        &self.settings.label
+    }
+
+    async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let traits = *self.traits.get_or_try_init(|| self.show()).await.map_err(|failure| failure.error)?;
+        self.tell_of_tools(traits, request);
+        let body = ChatRequest::new(&self.settings, traits, request).into_body()?;
+        let request = self.endpoint.post("/api/chat").header(CONTENT_TYPE, "application/json").body(body);
+        let call = Call { request, framing: Framing::JsonLines };
+        let reply = Reply::new(&self.settings.label);
+        exchange(&self.endpoint.deadlines, call, reply, sink).await.map_err(|failure| failure.error)
+    }
+
+    async fn check(&self) -> Result<Checked, ModelError> {
+        match self.show().await {
+            Ok(traits) => {
+                Ok(Checked { listed: Some(true), context_tokens: Some(traits.window(self.settings.context_tokens)) })
+            }
+            Err(failure) if failure.status == 404 && failure.error.class == ErrorClass::UnknownModel => {
+                Ok(Checked { listed: Some(false), context_tokens: None })
+            }
+            Err(failure) => Err(failure.error),
+        }
+    }
+}
+
+/// An empty reply, to be fuzzed.
+#[cfg(feature = "fuzzing")]
+pub(in crate::model) fn fold() -> impl crate::model::exchange::ReplyFold {
+    Reply::new("a/b")
+}
