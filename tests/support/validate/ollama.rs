@@ -6,8 +6,20 @@ use serde_json::Value;
 
 use super::{base64, ensure, list, text, twice, unknown};
 
-const FIELDS: &[&str] =
-    &["model", "messages", "tools", "format", "options", "stream", "keep_alive", "think", "truncate", "shift"];
+const FIELDS: &[&str] = &[
+    "model",
+    "messages",
+    "tools",
+    "format",
+    "options",
+    "stream",
+    "keep_alive",
+    "think",
+    "truncate",
+    "shift",
+    "logprobs",
+    "top_logprobs",
+];
 const MESSAGE_FIELDS: &[&str] = &["role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id"];
 /// Options with whole numbers.
 const WHOLE: &[&str] =
