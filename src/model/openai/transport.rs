@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 
 use crate::model::classify::{self, Refusal};
 use crate::model::error::{ErrorClass, ModelError};
@@ -71,12 +71,8 @@ pub(super) async fn send(http: reqwest::Client, request: HttpRequestFactory) -> 
     }
     let headers = response.headers().clone();
     let body = read_some(response).await;
-    let refusal = Refusal {
-        status: status.as_u16(),
-        retry_after: text(&headers, &RETRY_AFTER),
-        date: text(&headers, &DATE),
-        body: &body,
-    };
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let refusal = Refusal::with_headers(status.as_u16(), header, &body);
     if status.is_success() {
         return Err(Failure::from(no_stream(&headers, &body)).into());
     }
