@@ -152,7 +152,7 @@ impl Daemon {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         store.write(VoidLeases { owner: owner.clone() }).await?;
-        let models = models::build(&blueprint.config, &blueprint.environment).await?;
+        let models = models::build(&blueprint.config, &blueprint.environment, Arc::clone(&blueprint.clock)).await?;
         let telegram = telegram(&blueprint)?;
         let switches = Switches::new();
         let rest = Arc::new(Notify::new());

@@ -1,14 +1,17 @@
 //! From `[provider]` and the environment to the models.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::config::provider::{ProviderConfig, ProviderKind};
 use crate::daemon::StartError;
+use crate::domain::clock::Clock;
 use crate::model::catalog::{Catalog, Entry};
 use crate::model::discover::ollama::OllamaAddress;
-use crate::model::discover::{self, Configured, Lookup, discover};
+use crate::model::discover::{self, Configured, Found, Lookup, discover};
+use crate::model::error::ModelError;
 use crate::model::settings::Deadlines;
 
 /// Where an Ollama is looked for.
@@ -21,7 +24,11 @@ pub(super) struct Models {
 }
 
 /// Finds and builds the models.
-pub(super) async fn build(config: &Config, environment: &Environment) -> Result<Models, StartError> {
+pub(super) async fn build(
+    config: &Config,
+    environment: &Environment,
+    clock: Arc<dyn Clock>,
+) -> Result<Models, StartError> {
     let lookup = |name: &str| environment.text(name).map(str::to_owned).filter(|value| !value.is_empty());
     let ollama = OllamaAddress::parse(OLLAMA)
         .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
@@ -29,7 +36,7 @@ pub(super) async fn build(config: &Config, environment: &Environment) -> Result<
     let Some(provider) = &config.provider else {
         let found = discover(None, &lookup, &finder.ollama).await?;
         let told = found.to_string();
-        let catalog = Catalog::new(found.provider(Deadlines::default())?, Vec::new());
+        let catalog = Catalog::new(entry("primary", &found, Deadlines::default())?, Vec::new(), clock);
         return Ok(Models { catalog, told });
     };
     let deadlines = Deadlines {
@@ -42,7 +49,7 @@ pub(super) async fn build(config: &Config, environment: &Environment) -> Result<
     let told = primary.to_string();
     let mut others = finder.siblings(provider, deadlines).await?;
     others.extend(finder.fallbacks(provider, deadlines).await?);
-    Ok(Models { catalog: Catalog::new(primary.provider(deadlines)?, others), told })
+    Ok(Models { catalog: Catalog::new(entry("primary", &primary, deadlines)?, others, clock), told })
 }
 
 struct Finder<'a> {
@@ -58,7 +65,7 @@ impl Finder<'_> {
             if let Some(model) = model {
                 let found =
                     discover(Some(&configured(provider, Some(model.clone()))), self.lookup, &self.ollama).await?;
-                entries.push(Entry { role, provider: found.provider(deadlines)? });
+                entries.push(entry(role, &found, deadlines)?);
             }
         }
         Ok(entries)
@@ -75,10 +82,14 @@ impl Finder<'_> {
             };
             let found = discover(Some(&wanted), self.lookup, &self.ollama).await;
             let found = found.map_err(|source| StartError::Fallback { model: fallback.model.clone(), source })?;
-            entries.push(Entry { role: "fallback", provider: found.provider(deadlines)? });
+            entries.push(entry("fallback", &found, deadlines)?);
         }
         Ok(entries)
     }
+}
+
+fn entry(role: &'static str, found: &Found, deadlines: Deadlines) -> Result<Entry, ModelError> {
+    Ok(Entry::new(role, found.provider(deadlines)?).on(found.credential()))
 }
 
 fn configured(provider: &ProviderConfig, model: Option<String>) -> Configured {

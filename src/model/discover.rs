@@ -10,6 +10,7 @@ use crate::domain::secret::Secret;
 use crate::model::discover::ollama::OllamaAddress;
 use crate::model::discover::preset::{PRESETS, Preset};
 use crate::model::error::ModelError;
+use crate::model::guarded::Credential;
 use crate::model::offline::{self, Offline};
 use crate::model::openai::OpenAi;
 use crate::model::provider::Provider;
@@ -217,6 +218,15 @@ impl Found {
     fn at_ollama(address: &OllamaAddress, model: String, source: Source) -> Self {
         let label = label("ollama", &model);
         Self { label, source, backend: Backend::OpenAi { base_url: address.api(), api_key: None, model } }
+    }
+
+    /// The account on which it is asked; none for what has no server.
+    #[must_use]
+    pub fn credential(&self) -> Option<Credential> {
+        match &self.backend {
+            Backend::Offline => None,
+            Backend::OpenAi { base_url, api_key, .. } => Some(Credential::new(base_url, api_key.as_ref())),
+        }
     }
 
     /// The model, ready to be asked.

@@ -26,7 +26,7 @@ pub(super) struct ErrorBody {
     /// What the body names as the parameter at fault.
     pub(super) parameter: Option<String>,
     /// What a provider behind this one said, where this one only passes it on (OpenRouter).
-    pub(super) upstream: Option<Box<ErrorBody>>,
+    pub(super) upstream: Option<Box<Self>>,
     /// A quota that is counted by the day is used up.
     pub(super) is_daily: bool,
     /// A web page: whatever stands there, it is not said by a model's API.
