@@ -18,7 +18,7 @@ use hob::domain::ids::RunId;
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
 use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use hob::domain::rng::{Rng, SystemRng};
-use hob::model::catalog::Catalog;
+use hob::model::catalog::{Catalog, Entry};
 use hob::model::error::ModelError;
 use hob::model::message::{Completion, Usage};
 use hob::model::provider::{Provider, Request, Sink};
@@ -114,7 +114,7 @@ impl World {
             tracker: tracker.clone(),
             rest: Arc::clone(&rest),
         });
-        let models = Arc::new(Catalog::new(Arc::new(Instantly), Vec::new()));
+        let models = Arc::new(Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock)));
         let ports = Arc::new(Ports {
             store: store.clone(),
             clock: Arc::clone(&clock),

@@ -117,6 +117,9 @@ pub struct ModelsConfig {
     /// The model for hard work. Without it: the primary.
     #[schemars(length(min = 1, max = 200), example = &"gpt-5-pro")]
     pub smart: Option<String>,
+    /// More of its models, to be chosen by /model.
+    #[schemars(length(max = 32), inner(length(min = 1, max = 200)))]
+    pub others: Vec<String>,
 }
 
 /// A model that is asked when the one before fails.

@@ -34,6 +34,7 @@ use crate::domain::rng::Rng;
 use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
+use crate::model::table::{Table, TableError};
 use crate::policy::budget::Budget;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
@@ -78,6 +79,9 @@ pub enum StartError {
     /// A model's client cannot be built.
     #[error("[provider]: {0}")]
     Model(#[from] ModelError),
+    /// The table of models cannot be read.
+    #[error("the table of models: {0}")]
+    Table(#[from] TableError),
     /// Telegram's client cannot be built.
     #[error("[telegram]: {0}")]
     Telegram(#[from] SetupError),
@@ -156,8 +160,16 @@ impl Daemon {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         store.write(VoidLeases { owner: owner.clone() }).await?;
+        let table = Arc::new(Table::new(&blueprint.config.models)?);
         let learned = Arc::new(LearnedFile::open(&blueprint.data_dir));
-        let models = models::build(&blueprint.config, &blueprint.environment, learned).await?;
+        let models = models::build(models::Sources {
+            config: &blueprint.config,
+            environment: &blueprint.environment,
+            table: &table,
+            remember: learned,
+            clock: Arc::clone(&blueprint.clock),
+        })
+        .await?;
         let telegram = telegram(&blueprint)?;
         let switches = Switches::new();
         let rest = Arc::new(Notify::new());

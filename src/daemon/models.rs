@@ -5,43 +5,64 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::config::environment::Environment;
-use crate::config::provider::{EffortConfig, ProviderConfig, ProviderKind};
+use crate::config::provider::{EffortConfig, ModelsConfig, ProviderConfig, ProviderKind};
 use crate::daemon::StartError;
+use crate::domain::clock::Clock;
+use crate::domain::clock::Clock;
 use crate::model::catalog::{Catalog, Entry};
 use crate::model::discover::ollama::OllamaAddress;
-use crate::model::discover::{self, Configured, Lookup, discover};
+use crate::model::discover::{self, Configured, Found, Lookup, discover};
 use crate::model::learned::Remember;
-use crate::model::provider::Provider;
 use crate::model::settings::{Deadlines, Effort, Tuning};
+use crate::model::table::Table;
 
 /// Where an Ollama is looked for.
 const OLLAMA: &str = "127.0.0.1:11434";
 
 /// The models, and the sentence that tells which was taken.
-pub(super) struct Models {
-    pub(super) catalog: Catalog,
-    pub(super) told: String,
+pub struct Models {
+    /// All that can be asked.
+    pub catalog: Catalog,
+    /// Which was taken, and why.
+    pub told: String,
 }
 
-/// Finds and builds the models; `remember` keeps what they refuse.
-pub(super) async fn build(
-    config: &Config,
-    environment: &Environment,
-    remember: Arc<dyn Remember>,
-) -> Result<Models, StartError> {
+/// What models are built from.
+pub struct Sources<'a> {
+    /// The config, as loaded.
+    pub config: &'a Config,
+    /// Where keys are found.
+    pub environment: &'a Environment,
+    /// What models can do and cost.
+    pub table: &'a Table,
+    /// Keeps what they refuse.
+    pub remember: Arc<dyn Remember>,
+    /// For those that rest.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Finds and builds the models.
+///
+/// # Errors
+/// When a configured model cannot be used as it is configured.
+pub async fn build(sources: Sources<'_>) -> Result<Models, StartError> {
+    let Sources { config, environment, table, remember, clock } = sources;
     let lookup = |name: &str| environment.text(name).map(str::to_owned).filter(|value| !value.is_empty());
     let ollama = OllamaAddress::parse(OLLAMA)
         .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
     let deadlines = config.provider.as_ref().map(deadlines).unwrap_or_default();
-    let finder = Finder { lookup: &lookup, ollama, deadlines, remember };
+    let finder = Finder { lookup: &lookup, ollama, deadlines, remember, table };
     let wanted = config.provider.as_ref().map(|provider| configured(provider, provider.models.primary.clone()));
-    let (primary, told) = finder.find(wanted.as_ref()).await?;
+    let primary = discover(wanted.as_ref(), &lookup, &finder.ollama).await?;
+    let told = primary.to_string();
     let mut others = Vec::new();
     if let Some(provider) = &config.provider {
         others = finder.siblings(provider).await?;
         others.extend(finder.fallbacks(provider).await?);
     }
-    Ok(Models { catalog: Catalog::new(primary, others), told })
+    others.extend(finder.spare(&primary.label)?);
+    let catalog = Catalog::new(finder.entry("primary", &primary)?, others, clock);
+    Ok(Models { catalog: catalog.with_aliases(config.aliases.clone()), told })
 }
 
 struct Finder<'a> {
@@ -49,23 +70,23 @@ struct Finder<'a> {
     ollama: OllamaAddress,
     deadlines: Deadlines,
     remember: Arc<dyn Remember>,
+    table: &'a Table,
 }
 
 impl Finder<'_> {
-    /// The model, and the sentence that tells why it was taken.
-    async fn find(&self, wanted: Option<&Configured>) -> Result<(Arc<dyn Provider>, String), StartError> {
-        let found = discover(wanted, self.lookup, &self.ollama).await?;
-        Ok((found.provider(self.deadlines, &self.remember)?, found.to_string()))
+    fn entry(&self, role: &'static str, found: &Found) -> Result<Entry, StartError> {
+        let provider = found.provider(self.deadlines, &self.remember, self.table)?;
+        Ok(Entry::new(role, provider).on(found.credential()))
     }
 
-    /// The provider's own other models, to be chosen by `/model`.
+    /// The provider's own other models: for the tiers of routing, and to be chosen by `/model`.
     async fn siblings(&self, provider: &ProviderConfig) -> Result<Vec<Entry>, StartError> {
+        let ModelsConfig { fast, smart, others, .. } = &provider.models;
+        let tiers = [("fast", fast), ("smart", smart)].into_iter().filter_map(|(role, model)| Some((role, model.as_ref()?)));
         let mut entries = Vec::new();
-        for (role, model) in [("fast", &provider.models.fast), ("smart", &provider.models.smart)] {
-            if let Some(model) = model {
-                let (provider, _told) = self.find(Some(&configured(provider, Some(model.clone())))).await?;
-                entries.push(Entry { role, provider });
-            }
+        for (role, model) in tiers.chain(others.iter().map(|model| ("other", model))) {
+            let found = discover(Some(&configured(provider, Some(model.clone()))), self.lookup, &self.ollama).await?;
+            entries.push(self.entry(role, &found)?);
         }
         Ok(entries)
     }
@@ -83,9 +104,16 @@ impl Finder<'_> {
             };
             let found = discover(Some(&wanted), self.lookup, &self.ollama).await;
             let found = found.map_err(|source| StartError::Fallback { model: fallback.model.clone(), source })?;
-            entries.push(Entry { role: "fallback", provider: found.provider(self.deadlines, &self.remember)? });
+            entries.push(self.entry("fallback", &found)?);
         }
         Ok(entries)
+    }
+
+    /// The usual models of the services whose keys the environment holds besides: nobody is sent there but by `/model`.
+    fn spare(&self, primary: &str) -> Result<Vec<Entry>, StartError> {
+        let service = primary.split('/').next();
+        let spare = discover::with_keys(self.lookup).into_iter().filter(|found| found.label.split('/').next() != service);
+        spare.map(|found| self.entry("other", &found)).collect()
     }
 }
 

@@ -1,24 +1,28 @@
 //! From what a provider answered to what one does about it (row A7).
 //!
-//! Never: I/O. This is the only file that reads meaning out of error texts.
-//! Start at [`classify`].
+//! Never: I/O. This room alone reads meaning out of error texts.
+//! Start at [`classify`]; `class` has the table.
 
 use std::time::Duration;
-
-use jiff::fmt::rfc2822;
 
 use crate::model::classify::body::ErrorBody;
 use crate::model::error::{ErrorClass, ModelError};
 
 mod body;
+mod class;
+mod parameter;
 #[cfg(test)]
 mod tests;
+mod wait;
 
 /// The longest wait that is believed.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much of the provider's own words a person is shown.
 const QUOTE_CHARS_MAX: usize = 200;
+
+/// What a key begins with, at the providers that mark theirs.
+const KEY_PREFIXES: &[&str] = &["sk-", "sk_", "AIza", "gsk_", "xai-", "hf_", "ak-", "pplx-"];
 
 /// A refusal, as it came over HTTP.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,25 +31,50 @@ pub struct Refusal<'a> {
     pub status: u16,
     /// The header `retry-after`: seconds, or an HTTP date.
     pub retry_after: Option<&'a str>,
+    /// The header `retry-after-ms` (OpenAI, Azure).
+    pub retry_after_ms: Option<&'a str>,
+    /// When the limit that is used up is lifted: `2m59.56s` (OpenAI, Groq).
+    pub reset: Option<&'a str>,
     /// The header `date`, against which an HTTP date is read.
     pub date: Option<&'a str>,
     /// The body, perhaps not JSON.
     pub body: &'a str,
 }
 
+impl<'a> Refusal<'a> {
+    /// A refusal with everything that its headers tell; `header` finds one by its name in lower case.
+    #[must_use]
+    pub fn with_headers(status: u16, header: impl Fn(&str) -> Option<&'a str>, body: &'a str) -> Self {
+        let is_out =
+            |what: &str| header(&format!("x-ratelimit-remaining-{what}")).is_some_and(|left| left.trim() == "0");
+        let reset = ["requests", "tokens"].into_iter().find(|what| is_out(what));
+        Self {
+            status,
+            retry_after: header("retry-after"),
+            retry_after_ms: header("retry-after-ms"),
+            reset: reset.and_then(|what| header(&format!("x-ratelimit-reset-{what}"))),
+            date: header("date"),
+            body,
+        }
+    }
+}
+
 /// What to do about a refusal, in words for a person.
 #[must_use]
 pub fn classify(refusal: &Refusal<'_>) -> ModelError {
     let body = ErrorBody::parse(refusal.body);
-    let status = if refusal.status == 0 { body.status.unwrap_or(0) } else { refusal.status };
-    let class = class_of(status, &body);
-    let asked = refusal.retry_after.and_then(|header| header_wait(header, refusal.date)).or(body.retry_delay);
+    let is_success = (200..300).contains(&refusal.status);
+    // An error inside a success counts as what it says itself.
+    let unknown = refusal.status == 0 || is_success && body.is_error;
+    let status = if unknown { body.status.unwrap_or(0) } else { refusal.status };
+    let class = class::class_of(status, &body);
     let waits = matches!(class, ErrorClass::RateLimit | ErrorClass::Overloaded | ErrorClass::Server);
+    let asked = waits.then(|| wait::asked(refusal, &body)).flatten();
     ModelError {
         class,
         message: message(class, status, &body),
-        retry_after: asked.filter(|_| waits).map(|wait| wait.min(RETRY_AFTER_MAX)),
-        parameter: None,
+        retry_after: asked.map(|wait| wait.min(RETRY_AFTER_MAX)),
+        parameter: (class == ErrorClass::BadRequest).then(|| parameter::refused(&body)).flatten(),
     }
 }
 
@@ -56,87 +85,13 @@ pub fn refuses_usage(refusal: &Refusal<'_>) -> bool {
         && (refusal.body.contains("stream_options") || refusal.body.contains("include_usage"))
 }
 
-/// The first phrase that fits decides; statuses decide where no phrase does.
-fn class_of(status: u16, body: &ErrorBody) -> ErrorClass {
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| body.searchable.contains(phrase));
-    let client_error = status == 0 || (400..500).contains(&status);
-    let phrases: &[(&[&str], ErrorClass)] = &[
-        (
-            &[
-                "insufficient_quota",
-                "billing_hard_limit",
-                "billing_not_active",
-                "credit balance",
-                "insufficient credits",
-            ],
-            ErrorClass::Billing,
-        ),
-        (&["insufficient balance", "billing_error", "payment required"], ErrorClass::Billing),
-        (
-            &["api_key_invalid", "invalid_api_key", "api key not valid", "authentication_error", "api key expired"],
-            ErrorClass::Auth,
-        ),
-        (&["rate_limit_error", "rate_limit_exceeded", "resource_exhausted"], ErrorClass::RateLimit),
-        (&["overloaded_error"], ErrorClass::Overloaded),
-        (
-            &["context_length_exceeded", "maximum context length", "prompt is too long", "input token count"],
-            ErrorClass::ContextTooLong,
-        ),
-        (
-            &["exceeds the available context size", "context window", "request_too_large", "input is too long"],
-            ErrorClass::ContextTooLong,
-        ),
-        (
-            &[
-                "content_filter",
-                "content_policy_violation",
-                "content management policy",
-                "requires moderation",
-                "flagged",
-            ],
-            ErrorClass::Refused,
-        ),
-        (
-            &["model_not_found", "not a valid model", "no endpoints found", "invalid model", "does not support tools"],
-            ErrorClass::UnknownModel,
-        ),
-    ];
-    if client_error || status == 529 {
-        if let Some((_, class)) = phrases.iter().find(|(texts, _)| says(texts)) {
-            return *class;
-        }
-        if matches!(status, 0 | 400 | 404) && unknown_model(&body.searchable) {
-            return ErrorClass::UnknownModel;
-        }
-    }
-    by_status(status)
-}
-
-/// `model "x" not found`, `models/x is not found`, `The model x does not exist`, `model: x` of a `not_found_error`.
-fn unknown_model(searchable: &str) -> bool {
-    searchable.contains("model") && ["not found", "not_found", "does not exist"].iter().any(|w| searchable.contains(w))
-}
-
-fn by_status(status: u16) -> ErrorClass {
-    match status {
-        401 | 403 => ErrorClass::Auth,
-        402 => ErrorClass::Billing,
-        408 | 504 | 524 => ErrorClass::Timeout,
-        413 => ErrorClass::ContextTooLong,
-        429 => ErrorClass::RateLimit,
-        503 | 529 => ErrorClass::Overloaded,
-        0 | 500..=599 => ErrorClass::Server,
-        _ => ErrorClass::BadRequest,
-    }
-}
-
 /// Words for a person: what happened, what to do, and what the provider said where that helps and is no secret.
 fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
-    let quote = quote(&body.message);
+    let quote = quote(&body.words());
     let said = if quote.is_empty() { String::new() } else { format!(" It says: {quote}") };
     match class {
-        ErrorClass::Auth if status == 403 => {
-            format!("The model provider denies access (403): check that the API key may use this model.{said}")
+        ErrorClass::Auth if status != 401 && !names_key(&body.message) => {
+            format!("The model provider denies access ({status}): check that the API key may use this model.{said}")
         }
         ErrorClass::Auth => {
             "The model provider does not accept the API key: check `api_key` under [provider] in config.toml, \
@@ -148,6 +103,7 @@ fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
              under [provider] in config.toml."
                 .to_owned()
         }
+        ErrorClass::RateLimit if is_daily(body) => format!("The model provider allows no more calls today.{said}"),
         ErrorClass::RateLimit => format!("The model provider allows no more calls for now.{said}"),
         ErrorClass::Overloaded => format!("The model provider is overloaded at the moment.{said}"),
         ErrorClass::UnknownModel => {
@@ -165,6 +121,10 @@ fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
         ErrorClass::Network => "The connection to the model provider failed.".to_owned(),
         ErrorClass::Server if status == 0 => format!("The model provider failed.{said}"),
         ErrorClass::Server => format!("The model provider failed ({status}).{said}"),
+        ErrorClass::Malformed if body.is_page => {
+            "There is a web page where the model should be: check `base_url` under [provider] in config.toml."
+                .to_owned()
+        }
         ErrorClass::Malformed => "The model's reply cannot be understood.".to_owned(),
         ErrorClass::Resting => "The model failed too often a moment ago and is left alone for a while.".to_owned(),
     }
@@ -175,8 +135,15 @@ fn quote(message: &str) -> String {
     if message.trim_start().starts_with('<') {
         return String::new();
     }
-    let words: Vec<_> =
-        message.split_whitespace().map(|word| if is_secret(word) { "[secret]" } else { word }).collect();
+    let mut after_bearer = false;
+    let words: Vec<_> = message
+        .split_whitespace()
+        .map(|word| {
+            let is_hidden = after_bearer || is_secret(word);
+            after_bearer = word.eq_ignore_ascii_case("bearer");
+            if is_hidden { "[secret]" } else { word }
+        })
+        .collect();
     let line = words.join(" ");
     match line.char_indices().nth(QUOTE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -184,19 +151,21 @@ fn quote(message: &str) -> String {
     }
 }
 
+/// Whether any part of a word looks like a key: `key=sk-…`, `<ak-…>`, `AIza…`.
 fn is_secret(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    ["sk-", "sk_", "AIza", "gsk_", "xai-", "hf_"].iter().any(|prefix| word.starts_with(prefix)) || word.contains("=sk-")
+    let mut parts = word.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+    parts.any(|part| KEY_PREFIXES.iter().any(|prefix| part.starts_with(prefix)))
 }
 
-/// The wait that a `retry-after` header names; an HTTP date counts from the response's own `date`.
-fn header_wait(header: &str, date: Option<&str>) -> Option<Duration> {
-    if let Ok(seconds) = header.trim().parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let until = rfc2822::parse(header.trim()).ok()?;
-    let from = rfc2822::parse(date?.trim()).ok()?;
-    Some(Duration::from_secs(
-        until.timestamp().as_second().saturating_sub(from.timestamp().as_second()).try_into().ok()?,
-    ))
+/// Whether the key itself is at fault, not what it may do.
+fn names_key(message: &str) -> bool {
+    let message = message.to_lowercase();
+    message.contains("api key")
+        && ["invalid", "not valid", "incorrect", "expired", "leaked"].iter().any(|w| message.contains(w))
+}
+
+/// Whether the day's quota is used up: nobody needs to wait beside it.
+fn is_daily(body: &ErrorBody) -> bool {
+    let words = body.words().to_lowercase();
+    body.is_daily || ["per day", "per-day", "(tpd)", "(rpd)"].iter().any(|word| words.contains(word))
 }

@@ -12,12 +12,14 @@ use crate::model::discover::ollama::OllamaAddress;
 use crate::model::discover::preset::{Dialect, PRESETS, Preset};
 use crate::model::error::ModelError;
 use crate::model::gemini::Gemini;
+use crate::model::guarded::Credential;
 use crate::model::learned::Remember;
 use crate::model::offline::{self, Offline};
 use crate::model::ollama::Ollama;
 use crate::model::openai::OpenAi;
 use crate::model::provider::Provider;
 use crate::model::settings::{Deadlines, Settings, Tuning};
+use crate::model::table::Table;
 
 pub mod ollama;
 pub mod preset;
@@ -203,16 +205,24 @@ fn decide(
     if let Some(configured) = configured {
         return from_config(configured, &variable, &ollama);
     }
-    for preset in PRESETS {
-        let key = preset.key_variable.and_then(|name| Some((name, variable(name)?)));
-        if let (Some((name, key)), Some(base_url), Some(model)) = (key, preset.base_url, preset.model) {
-            let usual = Configured { api_key: Some(Secret::new(key)), ..Configured::usual(preset.kind) };
-            let server = preset.server(base_url.to_owned(), model.to_owned(), &usual);
-            return Ok(Decision::Take(preset.found(server, Source::Environment(name))));
-        }
+    if let Some(found) = with_keys(environment).into_iter().next() {
+        return Ok(Decision::Take(found));
     }
     let configured = Configured::usual(ProviderKind::Ollama);
     Ok(Decision::Ask(Asking { address: ollama(), source: Source::Ollama, configured }))
+}
+
+/// The usual models of the services whose keys are in the environment, in the presets' order.
+#[must_use]
+pub fn with_keys(environment: Lookup<'_>) -> Vec<Found> {
+    let key = |name: &str| environment(name).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+    let found = PRESETS.iter().filter_map(|preset| {
+        let (name, base_url, model) = (preset.key_variable?, preset.base_url?, preset.model?);
+        let usual = Configured { api_key: Some(Secret::new(key(name)?)), ..Configured::usual(preset.kind) };
+        let server = preset.server(base_url.to_owned(), model.to_owned(), &usual);
+        Some(preset.found(server, Source::Environment(name)))
+    });
+    found.collect()
 }
 
 fn from_config(
@@ -270,18 +280,33 @@ impl Found {
         Self { label, source, backend: Backend::Server(server) }
     }
 
-    /// The model, ready to be asked; `remember` keeps what it refuses.
+    /// The account on which it is asked; none for what has no server.
+    #[must_use]
+    pub fn credential(&self) -> Option<Credential> {
+        match &self.backend {
+            Backend::Offline => None,
+            Backend::Server(server) => Some(Credential::new(&server.base_url, server.api_key.as_ref())),
+        }
+    }
+
+    /// The model, ready to be asked; `remember` keeps what it refuses, `table` knows what it can do.
     pub fn provider(
         &self,
         deadlines: Deadlines,
         remember: &Arc<dyn Remember>,
+        table: &Table,
     ) -> Result<Arc<dyn Provider>, ModelError> {
-        let Server { dialect, base_url, api_key, model, tuning, context_tokens } = match self.backend.clone() {
+        let Server { dialect, base_url, api_key, model, mut tuning, context_tokens } = match self.backend.clone() {
             Backend::Offline => return Ok(Arc::new(Offline)),
             Backend::Server(server) => server,
         };
         let label = self.label.clone();
-        let sees_images = true;
+        let facts = table.facts(&label);
+        // What is not known to be blind is shown pictures: a server that takes none says so.
+        let sees_images = facts.sees_images.unwrap_or(true);
+        if let (Some(wished), Some(most)) = (tuning.max_output_tokens, facts.max_output_tokens) {
+            tuning.max_output_tokens = Some(wished.min(most));
+        }
         let settings = Settings { base_url, api_key, model, label, deadlines, tuning, sees_images, context_tokens };
         Ok(match dialect {
             Dialect::OpenAi(quirks) => Arc::new(OpenAi::new(settings, quirks, Arc::clone(remember))?),

@@ -1,5 +1,6 @@
 //! What can go wrong with a model, by what one does about it (row A7).
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,26 @@ pub enum ErrorClass {
     Malformed,
     /// It was not asked: it failed too often a moment ago and rests (row E2).
     Resting,
+}
+
+impl fmt::Display for ErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auth => "no access",
+            Self::Billing => "no credit",
+            Self::RateLimit => "rate limit",
+            Self::Overloaded => "overloaded",
+            Self::UnknownModel => "unknown model",
+            Self::ContextTooLong => "too long",
+            Self::Refused => "content refused",
+            Self::BadRequest => "bad request",
+            Self::Timeout => "timeout",
+            Self::Network => "network",
+            Self::Server => "server error",
+            Self::Malformed => "malformed reply",
+            Self::Resting => "resting",
+        })
+    }
 }
 
 /// A failed call.

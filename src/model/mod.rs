@@ -4,6 +4,7 @@
 //! Start at [`provider`] (the trait) and [`message`] (what is said).
 
 pub mod anthropic;
+pub mod breaker;
 pub mod catalog;
 pub mod classify;
 pub mod discover;
@@ -13,6 +14,7 @@ pub mod exchange;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 pub mod gemini;
+pub mod guarded;
 pub mod http;
 pub mod learned;
 pub mod legal;

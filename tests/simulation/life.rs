@@ -233,8 +233,8 @@ impl Process {
 
 fn models(world: &Arc<World>) -> Arc<Catalog> {
     let model = |label| Arc::new(Model { world: Arc::clone(world), label });
-    let fallback = Entry { role: "fallback", provider: model("sim/second") };
-    Arc::new(Catalog::new(model("sim/first"), vec![fallback]))
+    let fallback = Entry::new("fallback", model("sim/second"));
+    Arc::new(Catalog::new(Entry::new("primary", model("sim/first")), vec![fallback], Arc::clone(world) as _))
 }
 
 fn tools(world: &Arc<World>) -> Registry {

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, DATE, HeaderMap, HeaderName, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 
 use crate::model::classify::{self, Refusal};
 use crate::model::error::{ErrorClass, ModelError};
@@ -73,8 +73,8 @@ async fn refused(response: Response) -> Failure {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let body = read_some(response).await;
-    let refusal =
-        Refusal { status, retry_after: text(&headers, &RETRY_AFTER), date: text(&headers, &DATE), body: &body };
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let refusal = Refusal::with_headers(status, header, &body);
     Failure { error: classify::classify(&refusal), status, body }
 }
 
