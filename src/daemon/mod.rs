@@ -3,7 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
-mod models;
+pub mod models;
 mod parts;
 pub mod rest;
 

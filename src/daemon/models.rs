@@ -12,16 +12,21 @@ use crate::model::discover::{self, Configured, Lookup, discover};
 use crate::model::settings::Deadlines;
 
 /// Where an Ollama is looked for.
-const OLLAMA: &str = "127.0.0.1:11434";
+pub const OLLAMA: &str = "127.0.0.1:11434";
 
 /// The models, and the sentence that tells which was taken.
-pub(super) struct Models {
-    pub(super) catalog: Catalog,
-    pub(super) told: String,
+pub struct Models {
+    /// By role, in the order in which they are asked.
+    pub catalog: Catalog,
+    /// Which model answers, and how to change it.
+    pub told: String,
 }
 
 /// Finds and builds the models.
-pub(super) async fn build(config: &Config, environment: &Environment) -> Result<Models, StartError> {
+///
+/// # Errors
+/// When a configured model cannot be used as it is configured.
+pub async fn build(config: &Config, environment: &Environment) -> Result<Models, StartError> {
     let lookup = |name: &str| environment.text(name).map(str::to_owned).filter(|value| !value.is_empty());
     let ollama = OllamaAddress::parse(OLLAMA)
         .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
