@@ -56,8 +56,8 @@ enum Reach {
     BuiltIn,
     /// It has the model.
     Reachable,
-    /// It answers, and keeps no list of models.
-    Answers,
+    /// Nothing is known without a call.
+    Untold,
     /// It answers, and its list does not have the model.
     NotListed,
     /// It does not answer.
@@ -149,7 +149,7 @@ fn reach(answer: &Result<Checked, ModelError>) -> Reach {
     match answer {
         Ok(Checked { listed: Some(true), .. }) => Reach::Reachable,
         Ok(Checked { listed: Some(false), .. }) => Reach::NotListed,
-        Ok(Checked { listed: None, .. }) => Reach::Answers,
+        Ok(Checked { listed: None, .. }) => Reach::Untold,
         Err(error) => Reach::Unreachable { why: error.message.clone() },
     }
 }
@@ -258,7 +258,9 @@ impl fmt::Display for Reach {
         match self {
             Self::BuiltIn => f.write_str("built in: needs no server"),
             Self::Reachable => f.write_str("reachable: the server has the model"),
-            Self::Answers => f.write_str("the server keeps no list of models; `hob models test` tries this one"),
+            Self::Untold => f.write_str(
+                "not known: the server tells nothing of its models without a call; `hob models test` makes one",
+            ),
             Self::NotListed => f.write_str("NOT USABLE: the server answers, but its list does not have the model"),
             Self::Unreachable { why } => write!(f, "NOT REACHABLE: {why}"),
         }

@@ -16,7 +16,7 @@ fn a_model_is_a_few_lines() {
         shown("openai/gpt-6.1-sol", Reach::Reachable),
         shown("mistral/mistral-medium-3.5", Reach::NotListed),
         shown("ollama/qwen3", down),
-        shown("openai-compatible/own", Reach::Answers),
+        shown("openai-compatible/own", Reach::Untold),
         shown("offline/built-in", Reach::BuiltIn),
     ];
     insta::assert_snapshot!(rows.join("\n"), @r#"
@@ -36,7 +36,7 @@ fn a_model_is_a_few_lines() {
       costs nothing: it runs on your own machine
 
     primary: openai-compatible/own
-      the server keeps no list of models; `hob models test` tries this one
+      not known: the server tells nothing of its models without a call; `hob models test` makes one
       a window of unknown size
       price unknown: set it under [models."openai-compatible/own"] in config.toml
 
@@ -51,7 +51,7 @@ fn a_check_is_told_as_it_went() {
     let table = [
         (listed(Some(true)), Reach::Reachable),
         (listed(Some(false)), Reach::NotListed),
-        (listed(None), Reach::Answers),
+        (listed(None), Reach::Untold),
         (Err(ModelError::new(ErrorClass::Auth, "no")), Reach::Unreachable { why: "no".to_owned() }),
     ];
     for (answer, expected) in table {
