@@ -4,6 +4,7 @@
 
 pub mod chat;
 pub mod config;
+pub mod models;
 pub mod run;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::cli::config::ConfigCommand;
+use crate::cli::models::ModelsArguments;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::load::{Loaded, load};
@@ -34,6 +36,8 @@ pub enum Command {
     Chat,
     /// Serve the configured channels until told to stop
     Run,
+    /// Show the models that are configured, or try one
+    Models(ModelsArguments),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -64,6 +68,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
     match arguments.command {
         Command::Chat => chat::run(base(named)?),
         Command::Run => run::run(base(named)?),
+        Command::Models(what) => models::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }
 }

@@ -3,8 +3,8 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
-mod learned;
-mod models;
+pub mod learned;
+pub mod models;
 mod parts;
 pub mod rest;
 

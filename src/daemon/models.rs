@@ -8,7 +8,6 @@ use crate::config::environment::Environment;
 use crate::config::provider::{EffortConfig, ModelsConfig, ProviderConfig, ProviderKind};
 use crate::daemon::StartError;
 use crate::domain::clock::Clock;
-use crate::domain::clock::Clock;
 use crate::model::catalog::{Catalog, Entry};
 use crate::model::discover::ollama::OllamaAddress;
 use crate::model::discover::{self, Configured, Found, Lookup, discover};
@@ -17,7 +16,7 @@ use crate::model::settings::{Deadlines, Effort, Tuning};
 use crate::model::table::Table;
 
 /// Where an Ollama is looked for.
-const OLLAMA: &str = "127.0.0.1:11434";
+pub const OLLAMA: &str = "127.0.0.1:11434";
 
 /// The models, and the sentence that tells which was taken.
 pub struct Models {

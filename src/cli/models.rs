@@ -1,0 +1,102 @@
+//! `hob models`: what is configured, what of it can be reached, and a proof that it works.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::cli::runtime;
+use crate::config::Config;
+use crate::config::environment::Environment;
+use crate::config::load::load;
+use crate::daemon::models::{Models, build};
+use crate::model::provider::Provider;
+use crate::model::table::Table;
+
+mod list;
+mod trial;
+
+/// What `hob models` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct ModelsArguments {
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    what: Option<ModelsCommand>,
+}
+
+/// What `hob models` can do besides listing.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ModelsCommand {
+    /// Make a real call with a tool; it costs a few hundred tokens
+    Test {
+        /// A role, a label or an alias; without it: the primary model
+        model: Option<String>,
+    },
+}
+
+/// Lists the models, or tries one.
+///
+/// # Errors
+/// When the config or a model in it cannot be used, or the model that was tried failed.
+pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    let config = load(named, &environment)?.config;
+    let table = Table::new(&config.models)?;
+    runtime(1).context("the runtime could not be started")?.block_on(async {
+        let models = build(&config, &environment).await?;
+        match arguments.what {
+            None => print(&list::gather(&config, &environment, &models, &table).await, arguments.json),
+            Some(ModelsCommand::Test { model }) => {
+                let provider = chosen(&config, &models, model.as_deref())?;
+                test(&*provider, &table, arguments.json).await
+            }
+        }
+    })
+}
+
+fn print<T: Serialize + std::fmt::Display>(what: &T, json: bool) -> anyhow::Result<()> {
+    if json {
+        println!("{}", serde_json::to_string_pretty(what)?);
+    } else {
+        print!("{what}");
+    }
+    Ok(())
+}
+
+/// The model that a person's word stands for; without one, the primary.
+fn chosen(config: &Config, models: &Models, word: Option<&str>) -> anyhow::Result<Arc<dyn Provider>> {
+    let word = word.unwrap_or("primary");
+    let meant = config.aliases.get(word).map_or(word, String::as_str);
+    if let Some(provider) = models.catalog.resolve(meant).and_then(|label| models.catalog.get(label)) {
+        return Ok(provider);
+    }
+    let known: Vec<String> = models.catalog.labels().map(|(role, label)| format!("{label} ({role})")).collect();
+    bail!("no model is configured as {meant}; there are: {}", known.join(", "))
+}
+
+async fn test(provider: &dyn Provider, table: &Table, json: bool) -> anyhow::Result<()> {
+    let label = provider.label();
+    let rates = table.facts(label).rates;
+    if !json {
+        println!("Asking {label} to call a tool.");
+    }
+    let mut tell = |step: &trial::Step| {
+        if !json {
+            println!("{step}");
+        }
+    };
+    let trial = trial::run(provider, rates.as_ref(), &mut tell).await;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&trial)?);
+    } else if let Some(said) = &trial.said {
+        println!("It works. It said: {said}");
+    }
+    match trial.failure {
+        None => Ok(()),
+        Some(failure) => bail!("{label} did not pass: {failure}"),
+    }
+}
