@@ -22,6 +22,7 @@ use hob::model::catalog::{Catalog, Entry};
 use hob::model::error::ModelError;
 use hob::model::message::{Completion, Usage};
 use hob::model::provider::{Provider, Request, Sink};
+use hob::model::table::Table;
 use hob::policy::access::AccessList;
 use hob::policy::budget::Budget;
 use hob::router::command::Mode;
@@ -129,6 +130,8 @@ impl World {
                 hard: Duration::from_secs(1_200),
                 tool_output_chars_max: 8_000,
             },
+            table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
+            reply_tokens: 1_000,
             purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
             rng: Arc::new(SystemRng),
             watcher: Arc::new(delivery.clone()),

@@ -12,6 +12,9 @@ ALTER TABLE model_calls ADD COLUMN latency_ms INTEGER;
 -- Why the provider's cache could not be used from where the last request of the session left it.
 ALTER TABLE model_calls ADD COLUMN prefix_break TEXT;
 
+-- What the form of a conversation was lately.
+CREATE INDEX runs_over ON runs (session_id, id) WHERE state IN ('completed', 'cancelled', 'failed');
+
 CREATE INDEX model_calls_open ON model_calls (user_id) WHERE state = 'asked';
 CREATE INDEX model_calls_answered ON model_calls (model, asked_at) WHERE state = 'answered';
 

@@ -19,6 +19,7 @@ use hob::model::openai::OpenAi;
 use hob::model::openai::quirks::PLAIN;
 use hob::model::provider::{Checked, NoSink, Provider, Request, Sink, ToolChoice, ToolSchema};
 use hob::model::settings::{Deadlines, Effort, Settings, Tuning};
+use hob::model::table::Table;
 use proptest::prelude::*;
 use serde_json::json;
 use support::fake_model::{FakeModel, Gate, Reply, Script};
@@ -431,7 +432,10 @@ async fn an_ollama_that_answers_is_taken() {
     let found = discover(None, &at(fake.address().to_owned()), &nowhere).await.unwrap();
     assert_eq!((found.source, found.label.as_str()), (Source::Ollama, "ollama/llama3.2:latest"));
     let remember: Arc<dyn Remember> = Arc::new(Forget);
-    assert_eq!(found.provider(deadlines(), &remember).unwrap().label(), found.label);
+    assert_eq!(
+        found.provider(deadlines(), &remember, &Table::new(&BTreeMap::new()).unwrap()).unwrap().label(),
+        found.label
+    );
 }
 
 fn any_message() -> impl Strategy<Value = Message> {

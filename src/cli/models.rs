@@ -8,10 +8,11 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::runtime;
-use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::config::load::load;
-use crate::daemon::models::{Models, build};
+use crate::daemon::models::{Models, Sources, build};
+use crate::domain::clock::SystemClock;
+use crate::model::learned::Forget;
 use crate::model::provider::Provider;
 use crate::model::table::Table;
 
@@ -47,11 +48,19 @@ pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::R
     let config = load(named, &environment)?.config;
     let table = Table::new(&config.models)?;
     runtime(1).context("the runtime could not be started")?.block_on(async {
-        let models = build(&config, &environment).await?;
+        let models = build(Sources {
+            config: &config,
+            environment: &environment,
+            table: &table,
+            // The daemon's file is the daemon's: it may be running.
+            remember: Arc::new(Forget),
+            clock: Arc::new(SystemClock),
+        })
+        .await?;
         match arguments.what {
             None => print(&list::gather(&config, &environment, &models, &table).await, arguments.json),
             Some(ModelsCommand::Test { model }) => {
-                let provider = chosen(&config, &models, model.as_deref())?;
+                let provider = chosen(&models, model.as_deref())?;
                 test(&*provider, &table, arguments.json).await
             }
         }
@@ -68,9 +77,8 @@ fn print<T: Serialize + std::fmt::Display>(what: &T, json: bool) -> anyhow::Resu
 }
 
 /// The model that a person's word stands for; without one, the primary.
-fn chosen(config: &Config, models: &Models, word: Option<&str>) -> anyhow::Result<Arc<dyn Provider>> {
-    let word = word.unwrap_or("primary");
-    let meant = config.aliases.get(word).map_or(word, String::as_str);
+fn chosen(models: &Models, word: Option<&str>) -> anyhow::Result<Arc<dyn Provider>> {
+    let meant = word.unwrap_or("primary");
     if let Some(provider) = models.catalog.resolve(meant).and_then(|label| models.catalog.get(label)) {
         return Ok(provider);
     }

@@ -7,6 +7,7 @@
 //! `config.example.toml` follow from it.
 
 pub mod agent;
+pub mod budget;
 mod check;
 pub mod command;
 pub mod daemon;
@@ -35,6 +36,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::agent::AgentConfig;
+use crate::config::budget::BudgetConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::models::ModelConfig;
@@ -60,6 +62,9 @@ pub struct Config {
     /// Short names of models, for `/model` and the command line: name = "provider/model". docs/models.md says more.
     #[schemars(example = &models::alias_example())]
     pub aliases: BTreeMap<String, String>,
+    /// How much money models may cost, in US dollars. What is left out is not limited. Models without a known price count
+    /// for nothing: `hob models` shows what is known.
+    pub budget: BudgetConfig,
     /// The Telegram bot. Without this section Hob is not on Telegram.
     pub telegram: Option<TelegramConfig>,
     /// How a conversation runs.
@@ -90,6 +95,7 @@ impl Config {
             take("models", model.validate().into_iter().map(|f| f.within(&place::key(label))).collect());
         }
         take("aliases", models::validate_aliases(&self.aliases));
+        take("budget", self.budget.validate());
         if let Some(telegram) = &self.telegram {
             take("telegram", telegram.validate());
         }

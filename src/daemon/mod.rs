@@ -35,7 +35,6 @@ use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
 use crate::model::table::{Table, TableError};
-use crate::policy::budget::Budget;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
@@ -186,7 +185,7 @@ impl Daemon {
             rest: Arc::clone(&rest),
         });
         let catalog = Arc::new(models.catalog);
-        let ports = ports(&blueprint, &store, (Arc::clone(&catalog), Arc::new(delivery.clone())), owner)?;
+        let ports = ports(&blueprint, &store, (Arc::clone(&catalog), table, Arc::new(delivery.clone())), owner)?;
         let lanes = Lanes::new(
             Arc::new(ports),
             LaneSettings {
@@ -344,7 +343,7 @@ fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<
 fn ports(
     blueprint: &Blueprint,
     store: &Store,
-    (models, watcher): (Arc<Catalog>, Arc<dyn Watcher>),
+    (models, table, watcher): (Arc<Catalog>, Arc<Table>, Arc<dyn Watcher>),
     owner: String,
 ) -> Result<Ports, StartError> {
     let agent = &blueprint.config.agent;
@@ -363,7 +362,9 @@ fn ports(
             hard: Duration::from_secs(agent.hard_limit_secs),
             tool_output_chars_max: agent.tool_output_chars_max,
         },
-        purse: Arc::new(Purse { budget: Budget::default(), zone: zone.clone() }),
+        table,
+        reply_tokens: parts::reply_tokens(&blueprint.config),
+        purse: Arc::new(Purse { budget: parts::budget(&blueprint.config.budget), zone: zone.clone() }),
         rng: Arc::clone(&blueprint.rng),
         watcher,
         owner,

@@ -81,7 +81,8 @@ impl Finder<'_> {
     /// The provider's own other models: for the tiers of routing, and to be chosen by `/model`.
     async fn siblings(&self, provider: &ProviderConfig) -> Result<Vec<Entry>, StartError> {
         let ModelsConfig { fast, smart, others, .. } = &provider.models;
-        let tiers = [("fast", fast), ("smart", smart)].into_iter().filter_map(|(role, model)| Some((role, model.as_ref()?)));
+        let tiers =
+            [("fast", fast), ("smart", smart)].into_iter().filter_map(|(role, model)| Some((role, model.as_ref()?)));
         let mut entries = Vec::new();
         for (role, model) in tiers.chain(others.iter().map(|model| ("other", model))) {
             let found = discover(Some(&configured(provider, Some(model.clone()))), self.lookup, &self.ollama).await?;
@@ -111,7 +112,8 @@ impl Finder<'_> {
     /// The usual models of the services whose keys the environment holds besides: nobody is sent there but by `/model`.
     fn spare(&self, primary: &str) -> Result<Vec<Entry>, StartError> {
         let service = primary.split('/').next();
-        let spare = discover::with_keys(self.lookup).into_iter().filter(|found| found.label.split('/').next() != service);
+        let spare =
+            discover::with_keys(self.lookup).into_iter().filter(|found| found.label.split('/').next() != service);
         spare.map(|found| self.entry("other", &found)).collect()
     }
 }

@@ -10,9 +10,12 @@ use jiff::tz::TimeZone;
 use crate::channel::telegram::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
+use crate::config::budget::BudgetConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::daemon::StartError;
+use crate::domain::money::Money;
 use crate::policy::access::AccessList;
+use crate::policy::budget::Budget;
 use crate::router::command::Mode;
 use crate::store::Store;
 use crate::tool::ask_human::AskHuman;
@@ -23,6 +26,9 @@ use crate::tool::recall::RecallTool;
 use crate::tool::registry::Registry;
 use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
+
+/// What a reply is taken to be at most where no limit is set: longer ones are rare, and counted when they are there.
+const REPLY_TOKENS: u64 = 4_096;
 
 /// Who is let in.
 pub(super) fn access(config: &Config) -> AccessList {
@@ -43,6 +49,25 @@ pub(super) fn mode(mode: QueueMode) -> Mode {
         QueueMode::Steer => Mode::Steer,
         QueueMode::Interrupt => Mode::Interrupt,
     }
+}
+
+/// How much money models may cost.
+pub(super) fn budget(config: &BudgetConfig) -> Budget {
+    let BudgetConfig { run_usd, hour_usd, day_usd, month_usd, person_month_usd } = config;
+    let money = |usd: &Option<f64>| usd.map(Money::from_usd);
+    Budget {
+        run: money(run_usd),
+        hour: money(hour_usd),
+        day: money(day_usd),
+        month: money(month_usd),
+        person_month: money(person_month_usd),
+    }
+}
+
+/// The tokens of a reply that are set aside for each call: the most it may have, as far as that is set.
+pub(super) fn reply_tokens(config: &Config) -> u64 {
+    let set = config.provider.as_ref().and_then(|provider| provider.max_output_tokens);
+    set.unwrap_or(REPLY_TOKENS)
 }
 
 /// Where the household lives; the machine's own zone unless the config names one.

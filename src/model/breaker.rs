@@ -3,7 +3,7 @@
 //! | class of the failure | opens | rests for |
 //! |---|---|---|
 //! | rate limit, overloaded, server, with a wait that the provider names | at once | that wait |
-//! | rate limit, overloaded, server, timeout, network, malformed | at the third in a row | 5 s, doubled by each failed probe |
+//! | rate limit, overloaded, server, timeout, network, malformed | at the fourth in a row | 5 s, doubled by each failed probe |
 //! | unknown model | at once | 5 s, doubled by each failed probe |
 //! | auth, billing | at once, for the whole credential (`board`) | 5 min |
 //! | context too long, refused, bad request | never: the model works, and what it answers closes the breaker | – |
@@ -29,8 +29,9 @@ pub mod board;
 #[cfg(test)]
 mod tests;
 
-/// How many failures in a row open the breaker.
-pub const FAILURES_MAX: u32 = 3;
+/// How many failures in a row open the breaker: a request and all of its repetitions (row E2), so that no run finds the
+/// model at rest in the middle of its own waits.
+pub const FAILURES_MAX: u32 = 4;
 /// The first rest.
 pub const REST_FIRST: Duration = Duration::from_secs(5);
 /// The longest rest, whatever the reason.

@@ -101,10 +101,10 @@ fn a_panic_ends_one_run_and_is_told() {
     sound(&ended, 2 * MINUTE);
     let all = ["1", "2", "3"].map(|chat| format!("{chat}: {}", seen(&ended, chat).join("\n   ")));
     insta::assert_snapshot!(all.join("\n"), @r"
-    1: Done 12.
+    1: Done 13.
     2: I could not get an answer from the model: simulated: the model panics. This looks like a fault of mine or of the provider; the log has the details.
-       Done 15.
-    3: Done 10.
+       Done 17.
+    3: Done 7.
        Done 16.
     ");
 }

@@ -1,6 +1,6 @@
 //! One process: the parts of a daemon put together, driven until it is killed, stopped or at rest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
 use hob::model::catalog::{Catalog, Entry};
+use hob::model::table::Table;
 use hob::policy::access::AccessList;
 use hob::policy::budget::Budget;
 use hob::router::command::Mode;
@@ -160,6 +161,8 @@ impl Process {
             tools: tools(world),
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
             limits: run_limits(),
+            table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
+            reply_tokens: 1_000,
             purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
             rng: Arc::clone(world) as _,
             watcher: Arc::new(delivery.clone()),

@@ -80,7 +80,8 @@ impl Work {
         let live =
             Live { watcher: Arc::clone(&stage.ports.watcher), destination: stage.destination.clone(), run: stage.run };
         live.tell(if call.failures > 0 { Progress::Restart } else { Progress::Working });
-        let provider = stage.ports.models.get(&call.label);
+        let models = &stage.ports.models;
+        let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
         let fraction = stage.ports.rng.fraction();
         let work = Box::pin(async move {
             if call.delay_ms > 0 {

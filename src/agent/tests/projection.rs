@@ -27,7 +27,7 @@ fn projected(state: &mut State, event: Event) -> Vec<String> {
 
 fn shown(row: &Row) -> String {
     match row {
-        Row::Message { message: message @ Message::User { .. }, author } => {
+        Row::Message { message: message @ Message::User { .. }, author, .. } => {
             format!("history user {}: {}", author.map_or(0, |user| user.0), message.text())
         }
         Row::Message { message: message @ Message::Assistant { .. }, .. } => {

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::agent::machine::effect::Purpose;
 use crate::agent::machine::tests::{ANNA, BEN, Script, done, principal, says, steers, wants};
-use crate::agent::prompt::{Material, PromptSettings};
+use crate::agent::prompt::{Material, Past, PromptSettings};
 use crate::model::message::Message;
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
 

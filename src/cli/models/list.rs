@@ -10,7 +10,6 @@ use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::daemon::models::{Models, OLLAMA};
 use crate::model::discover::ollama::{self, OllamaAddress};
-use crate::model::discover::preset::PRESETS;
 use crate::model::error::ModelError;
 use crate::model::offline;
 use crate::model::price::Rates;
@@ -154,18 +153,10 @@ fn reach(answer: &Result<Checked, ModelError>) -> Reach {
     }
 }
 
-/// Keys in the environment, and an Ollama, that no configured model uses.
+/// An Ollama that no configured model uses. Services whose keys are in the environment are among the models.
 async fn besides(environment: &Environment, rows: &[Row]) -> Vec<Besides> {
     let used = |provider: &str| rows.iter().any(|row| row.label.split('/').next() == Some(provider));
-    let set = |name: &str| environment.text(name).is_some_and(|value| !value.trim().is_empty());
-    let mut found: Vec<Besides> = PRESETS
-        .iter()
-        .filter(|preset| set(preset.key_variable) && !used(preset.name))
-        .map(|preset| Besides {
-            found: format!("{} is set", preset.key_variable),
-            label: format!("{}/{}", preset.name, preset.model),
-        })
-        .collect();
+    let mut found = Vec::new();
     let address =
         environment.text("OLLAMA_HOST").and_then(OllamaAddress::parse).or_else(|| OllamaAddress::parse(OLLAMA));
     if let Some(address) = address.filter(|_| !used("ollama"))

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::domain::ids::CallId;
+use crate::domain::money::Money;
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::message::{Completion, Message, ReplyPart, ToolCall, ToolResult};
 use crate::model::offline;
-use crate::model::price::{Money, Rates, cost};
+use crate::model::price::{Rates, cost};
 use crate::model::provider::{NoSink, Provider, Request, ToolChoice, ToolSchema};
 
 /// The tool.

@@ -86,6 +86,13 @@ fn settle(mut document: toml::Table) -> toml::Table {
                     .map(|(name, _)| (format!("x{name}"), "openai/${x}".into()))
                     .collect();
             }
+            "budget" => {
+                // Each of them at most as much as the next wider one.
+                section.insert("month_usd".to_owned(), 1_000_000.into());
+                for key in ["run_usd", "hour_usd", "day_usd"] {
+                    section.remove(key);
+                }
+            }
             "telegram" => {
                 replace(section, "bot_token", "1:a");
                 replace(section, "api_url", "http://localhost:80/a");

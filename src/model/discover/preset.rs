@@ -121,7 +121,7 @@ pub const PRESETS: &[Preset] = &[
         key_variable: Some("MISTRAL_API_KEY"),
         base_url: Some("https://api.mistral.ai/v1"),
         dialect: Dialect::OpenAi(&MISTRAL),
-        model: Some("mistral-medium-latest"),
+        model: Some("mistral-medium-3.5"),
     },
     // Its address may also be in $OLLAMA_HOST, and it tells which models it has.
     Preset {

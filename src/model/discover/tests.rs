@@ -1,5 +1,8 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::model::learned::Forget;
+use crate::model::table::Table;
 
 fn nowhere() -> OllamaAddress {
     OllamaAddress::parse("127.0.0.1:1").unwrap()
@@ -132,7 +135,10 @@ async fn without_anything_the_built_in_model_answers() {
     let found = discover(None, &environment(&[]), &nowhere()).await.unwrap();
     assert_eq!(found, Found::offline(Source::Fallback));
     let forget: Arc<dyn Remember> = Arc::new(Forget);
-    assert_eq!(found.provider(Deadlines::default(), &forget).unwrap().label(), "offline/built-in");
+    assert_eq!(
+        found.provider(Deadlines::default(), &forget, &Table::new(&BTreeMap::new()).unwrap()).unwrap().label(),
+        "offline/built-in"
+    );
     let ollama = configured(ProviderKind::Ollama);
     let error = discover(Some(&ollama), &environment(&[]), &nowhere()).await.unwrap_err();
     assert_eq!(error, DiscoverError::NoOllama);

@@ -123,8 +123,9 @@ fn the_shipped_data_is_sound() {
 #[test]
 fn the_usual_models_are_in_it() {
     let shipped = shipped();
-    for preset in crate::model::discover::preset::PRESETS.iter().filter(|preset| preset.name != RESELLER) {
-        let label = format!("{}/{}", preset.name, preset.model);
+    let presets = crate::model::discover::preset::PRESETS.iter().filter(|preset| preset.name != RESELLER);
+    for (name, model) in presets.filter_map(|preset| Some((preset.name, preset.model?))) {
+        let label = format!("{name}/{model}");
         assert_ne!(shipped.facts(&label).source, Source::Unknown, "{label}");
     }
 }

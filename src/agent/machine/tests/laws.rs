@@ -133,7 +133,7 @@ proptest! {
         if let Some(run) = driven.last().active() {
             assert_legal(run);
             let joined = driven.events().filter(|event| matches!(event, Event::Steered(_))).count();
-            let said = run.transcript.authors().iter().flatten().count();
+            let said = run.transcript.entries().filter(|entry| entry.author.is_some()).count();
             prop_assert_eq!(said, joined + 1);
             prop_assert!(run.steering.is_empty());
         }

@@ -36,8 +36,8 @@ pub(crate) const ANNA: UserId = UserId(1);
 /// Another one of the household.
 pub(crate) const BEN: UserId = UserId(2);
 
-/// What the first model call of a script is estimated to read: context and transcript, at four characters a token.
-pub(crate) const ESTIMATE: u64 = 107;
+/// What the first model call of a script is estimated to read: context and transcript, as counted here.
+pub(crate) const ESTIMATE: u64 = 105;
 
 /// A run under test: every step is replayed as well, and must replay to the same.
 pub(crate) struct Script {
