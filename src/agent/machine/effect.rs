@@ -50,9 +50,9 @@ pub struct ModelCall {
 pub struct Chain {
     /// Models given up for it.
     pub passed: usize,
-    /// Whether one of them was really asked: the others rest (row E2).
-    pub asked: bool,
-    /// All of them rest: on this second way through they are asked all the same.
+    /// Whether one of them was not really asked: it rests (row E2).
+    pub rested: bool,
+    /// None of them answered, and some rest: on this second way through they are asked all the same.
     pub forced: bool,
 }
 

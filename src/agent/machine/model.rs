@@ -8,8 +8,8 @@
 //! | auth, billing, unknown model, resting, bad request, too long | the next model | |
 //! | refused | told | |
 //!
-//! Each request goes through all models, beginning with the one that answered last. If every one of them rests, the
-//! first is asked all the same: nobody is told of an outage that nobody has looked at. The chat is told when another
+//! Each request goes through all models, beginning with the one that answered last. If none answers and some only rest,
+//! they are asked all the same: nobody is told of an outage that nobody has looked at. The chat is told when another
 //! model answers (`projection.rs`), and what went wrong if none does.
 
 use std::ops::RangeInclusive;
@@ -197,18 +197,18 @@ fn remedy(class: ErrorClass, failures: u32, retry_after_ms: Option<u64>) -> Reme
     }
 }
 
-/// The next of the run's models for this same request, round and round but each once; at last the first, if all rest.
+/// The next of the run's models for this same request, round and round but each once; then all again, if some rest.
 fn next_model(run: &mut Active, call: &ModelCall, class: ErrorClass) -> Option<ModelCall> {
     let chain = Chain {
         passed: call.chain.passed + 1,
-        asked: call.chain.asked || class != ErrorClass::Resting,
+        rested: call.chain.rested || class == ErrorClass::Resting,
         forced: call.chain.forced,
     };
     if chain.passed < run.models.len() {
         run.model = (call.model + 1) % run.models.len();
         return Some(ModelCall { chain, ..run.call_for(call.purpose) });
     }
-    if chain.asked || chain.forced || run.models.is_empty() {
+    if !chain.rested || chain.forced || run.models.is_empty() {
         return None;
     }
     run.model = 0;

@@ -23,22 +23,22 @@ fn failed(class: ErrorClass) -> Outcome {
 fn the_table_holds() {
     use ErrorClass as C;
     for (class, after) in [
-        (C::RateLimit, [None, None, Some(5_000)]),
-        (C::Overloaded, [None, None, Some(5_000)]),
-        (C::Server, [None, None, Some(5_000)]),
-        (C::Timeout, [None, None, Some(5_000)]),
-        (C::Network, [None, None, Some(5_000)]),
-        (C::Malformed, [None, None, Some(5_000)]),
-        (C::UnknownModel, [Some(5_000), None, None]),
-        (C::Auth, [Some(300_000), None, None]),
-        (C::Billing, [Some(300_000), None, None]),
-        (C::ContextTooLong, [None, None, None]),
-        (C::Refused, [None, None, None]),
-        (C::BadRequest, [None, None, None]),
-        (C::Resting, [None, None, None]),
+        (C::RateLimit, [None, None, None, Some(5_000)]),
+        (C::Overloaded, [None, None, None, Some(5_000)]),
+        (C::Server, [None, None, None, Some(5_000)]),
+        (C::Timeout, [None, None, None, Some(5_000)]),
+        (C::Network, [None, None, None, Some(5_000)]),
+        (C::Malformed, [None, None, None, Some(5_000)]),
+        (C::UnknownModel, [Some(5_000), None, None, None]),
+        (C::Auth, [Some(300_000), None, None, None]),
+        (C::Billing, [Some(300_000), None, None, None]),
+        (C::ContextTooLong, [None; 4]),
+        (C::Refused, [None; 4]),
+        (C::BadRequest, [None; 4]),
+        (C::Resting, [None; 4]),
     ] {
         let mut breaker = Breaker::default();
-        let mut got = [None; 3];
+        let mut got = [None; 4];
         for slot in &mut got {
             *slot = call(&mut breaker, 0, failed(class));
             if slot.is_some() {
@@ -85,7 +85,7 @@ fn each_failed_probe_doubles_the_rest_up_to_five_minutes() {
     }
     assert_eq!(rests, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
     assert_eq!(call(&mut breaker, now, Outcome::Answered), None);
-    for _ in 0..2 {
+    for _ in 1..FAILURES_MAX {
         assert_eq!(call(&mut breaker, now, failed(ErrorClass::Server)), None);
     }
     assert_eq!(call(&mut breaker, now, failed(ErrorClass::Server)), Some(5_000), "a success forgets the doubling");

@@ -78,17 +78,17 @@ fn states(catalog: &Catalog) -> Vec<String> {
 
 #[tokio::test]
 async fn a_failing_model_is_left_alone_and_asked_again() {
-    let model = scripted("openai/gpt-5", vec![Some(ErrorClass::Overloaded); 4]);
+    let model = scripted("openai/gpt-5", vec![Some(ErrorClass::Overloaded); 5]);
     let clock = Arc::new(Hand::default());
     let catalog = Catalog::new(Entry::new("primary", Arc::clone(&model) as _), Vec::new(), Arc::clone(&clock) as _);
-    for _ in 0..3 {
+    for _ in 0..4 {
         assert_eq!(ask(catalog.get("openai/gpt-5")).await, Some(ErrorClass::Overloaded));
     }
     let error = catalog.get("openai/gpt-5").unwrap().complete(&request(), &NoSink).await.unwrap_err();
     assert_eq!((error.class, error.retry_after), (ErrorClass::Resting, Some(Duration::from_secs(5))));
     insta::assert_snapshot!(error, @"openai/gpt-5 failed a moment ago (overloaded) and is left alone for 5 s.");
     assert_eq!(states(&catalog), ["openai/gpt-5 for 5 s (overloaded)"]);
-    assert_eq!(*model.asked.lock().unwrap(), 3, "a skipped call does not reach the model");
+    assert_eq!(*model.asked.lock().unwrap(), 4, "a skipped call does not reach the model");
     clock.pass(5);
     assert_eq!(ask(catalog.get("openai/gpt-5")).await, Some(ErrorClass::Overloaded), "the probe");
     assert_eq!(states(&catalog), ["openai/gpt-5 for 10 s (overloaded)"]);

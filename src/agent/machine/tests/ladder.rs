@@ -113,10 +113,21 @@ fn e2_if_all_rest_the_first_is_asked_all_the_same() {
 }
 
 #[test]
-fn e2_what_was_looked_at_is_not_forced() {
+fn e2_nobody_is_told_of_an_outage_that_nobody_has_looked_at() {
     let mut run = with_models(&["a", "b"]);
     run.on(fails(ErrorClass::Resting));
+    run.check(fails(ErrorClass::UnknownModel), &["ask a Work"]);
+    assert!(forced(run.run()));
+    run.check(fails(ErrorClass::Billing), &["ask b Work"]);
     run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "unknown_model" }"#]);
+}
+
+#[test]
+fn e2_who_finds_another_probing_after_its_own_wait_asks_all_the_same() {
+    let mut run = with_models(&["a"]);
+    run.check(waits(ErrorClass::RateLimit, 1_000), &["ask a Work in 1000 ms"]);
+    run.check(fails(ErrorClass::Resting), &["ask a Work"]);
+    assert!(forced(run.run()));
 }
 
 #[test]
