@@ -116,6 +116,7 @@ impl World {
             rest: Arc::clone(&rest),
         });
         let models = Arc::new(Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock)));
+        let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
         let ports = Arc::new(Ports {
             store: store.clone(),
             clock: Arc::clone(&clock),
@@ -132,7 +133,7 @@ impl World {
             },
             table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
             reply_tokens: 1_000,
-            purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
+            purse: Arc::clone(&purse),
             rng: Arc::new(SystemRng),
             watcher: Arc::new(delivery.clone()),
             owner: SystemRng.id(),
@@ -154,7 +155,7 @@ impl World {
             clock: Arc::clone(&clock),
             access: AccessList::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House { models, started: clock.now() }),
+            house: Arc::new(House { models, purse: Arc::clone(&purse), started: clock.now() }),
             lanes,
             delivery,
         };

@@ -46,6 +46,29 @@ impl Purse {
         Ok(None)
     }
 
+    /// The caps that hold now, with what is spent or set aside of each; a run's own has nothing before the run.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn standing(
+        &self,
+        tx: &mut Tx,
+        user: UserId,
+        now: Timestamp,
+    ) -> Result<Vec<(Window, Option<Money>)>, StoreError> {
+        let mut standing = Vec::new();
+        for window in self.budget.windows(now, &self.zone) {
+            let used = match window.scope {
+                Scope::Run => None,
+                Scope::Hour | Scope::Day | Scope::Month | Scope::PersonMonth => {
+                    Some(used(tx, &window, Spender { run: RunId(0), user }).await?)
+                }
+            };
+            standing.push((window, used));
+        }
+        Ok(standing)
+    }
+
     /// What is to be said about caps that are nearly used up; each once in its period.
     pub(super) async fn notes(&self, tx: &mut Tx, spender: Spender, now: Timestamp) -> Result<Vec<String>, StoreError> {
         let mut notes = Vec::new();

@@ -185,7 +185,13 @@ impl Daemon {
             rest: Arc::clone(&rest),
         });
         let catalog = Arc::new(models.catalog);
-        let ports = ports(&blueprint, &store, (Arc::clone(&catalog), table, Arc::new(delivery.clone())), owner)?;
+        let purse = Arc::new(Purse {
+            budget: parts::budget(&blueprint.config.budget),
+            zone: parts::zone(blueprint.config.agent.time_zone.as_deref())?,
+        });
+        let watcher = Arc::new(delivery.clone());
+        let shared = Shared { models: Arc::clone(&catalog), table, purse: Arc::clone(&purse), watcher };
+        let ports = ports(&blueprint, &store, shared, owner)?;
         let lanes = Lanes::new(
             Arc::new(ports),
             LaneSettings {
@@ -197,7 +203,7 @@ impl Daemon {
                 rest: Arc::clone(&rest),
             },
         );
-        let house = Arc::new(House { models: catalog, started: blueprint.clock.now() });
+        let house = Arc::new(House { models: catalog, purse, started: blueprint.clock.now() });
         let router = Arc::new(Router {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
@@ -340,12 +346,16 @@ fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<
     blueprint.own_channel.iter().cloned().chain(telegram).collect()
 }
 
-fn ports(
-    blueprint: &Blueprint,
-    store: &Store,
-    (models, table, watcher): (Arc<Catalog>, Arc<Table>, Arc<dyn Watcher>),
-    owner: String,
-) -> Result<Ports, StartError> {
+/// What runs share with the other parts.
+struct Shared {
+    models: Arc<Catalog>,
+    table: Arc<Table>,
+    purse: Arc<Purse>,
+    watcher: Arc<dyn Watcher>,
+}
+
+fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) -> Result<Ports, StartError> {
+    let Shared { models, table, purse, watcher } = shared;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {
@@ -364,7 +374,7 @@ fn ports(
         },
         table,
         reply_tokens: parts::reply_tokens(&blueprint.config),
-        purse: Arc::new(Purse { budget: parts::budget(&blueprint.config.budget), zone: zone.clone() }),
+        purse,
         rng: Arc::clone(&blueprint.rng),
         watcher,
         owner,

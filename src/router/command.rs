@@ -13,6 +13,10 @@ pub enum Command {
     New,
     /// Show or choose the model.
     Model(Option<String>),
+    /// Let the message's form choose the model again.
+    Auto,
+    /// Show what was spent.
+    Cost,
     /// Show what waits.
     Queue,
     /// Take the Nth back.
@@ -67,6 +71,8 @@ pub fn parse(text: &str) -> Option<Command> {
         ("stop", []) => Command::Stop,
         ("new", []) => Command::New,
         ("model", []) => Command::Model(None),
+        ("auto", []) | ("model", ["auto"]) => Command::Auto,
+        ("cost", []) => Command::Cost,
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
         ("queue", ["drop", number]) => {
@@ -92,6 +98,9 @@ mod tests {
             ("/new", Some(Command::New)),
             ("/model", Some(Command::Model(None))),
             ("/model smart", Some(Command::Model(Some("smart".into())))),
+            ("/model auto", Some(Command::Auto)),
+            ("/auto", Some(Command::Auto)),
+            ("/cost", Some(Command::Cost)),
             ("/queue", Some(Command::Queue)),
             ("/queue drop 2", Some(Command::Drop(2))),
             ("/queue drop two", Some(Command::Unknown("/queue drop two".into()))),

@@ -4,6 +4,7 @@
 //! Start at [`intake`]: one transaction per message.
 
 pub mod command;
+mod cost;
 pub mod delivery;
 pub mod intake;
 pub mod lanes;

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use std::sync::Arc;
 
+use crate::agent::budget::Purse;
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{QueueChange, RunKey};
 use crate::agent::machine::event::CancelReason;
@@ -13,9 +14,10 @@ use crate::domain::ids::{InboundId, SessionId};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::catalog::Catalog;
+use crate::policy::routing::Tiers;
 use crate::render::chunk;
 use crate::router::command::{Command, Mode};
-use crate::router::texts;
+use crate::router::{cost, texts};
 use crate::store::error::StoreError;
 use crate::store::sessions::Session;
 use crate::store::{Tx, millis, outbox, runs, sessions, signals, spend};
@@ -24,11 +26,19 @@ use crate::store::{Tx, millis, outbox, runs, sessions, signals, spend};
 pub struct House {
     /// The models.
     pub models: Arc<Catalog>,
+    /// The household's caps on money, and its calendar.
+    pub purse: Arc<Purse>,
     /// When this process started.
     pub started: Timestamp,
 }
 
 impl House {
+    /// Among which models the form of a message chooses (row A2).
+    fn tiers(&self) -> Tiers<'_> {
+        let primary = self.models.by_role("primary").unwrap_or_default();
+        Tiers { fast: self.models.by_role("fast"), primary, smart: self.models.by_role("smart") }
+    }
+
     /// The house at this moment.
     pub(super) fn desk(self: &Arc<Self>, now: Timestamp, channels: Vec<String>) -> Desk {
         Desk { house: Arc::clone(self), channels, now }
@@ -71,6 +81,11 @@ pub(super) async fn carry_out(
             Ok(texts::NEW.to_owned())
         }
         Command::Model(name) => model(tx, desk, caller, name).await,
+        Command::Auto => {
+            sessions::set_model(tx, caller.session.id, None).await?;
+            Ok(texts::auto(&desk.house.tiers()))
+        }
+        Command::Cost => cost::bill(tx, &desk.house.purse, caller.principal, desk.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, desk, caller, number).await,
         Command::Mode(mode) => {
@@ -96,15 +111,17 @@ async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, S
 async fn model(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, name: Option<String>) -> Result<String, StoreError> {
     let known: Vec<(&str, &str)> = desk.house.models.labels().collect();
     let Some(name) = name else {
-        let current = desk.house.models.chain(caller.session.model.as_deref());
-        return Ok(texts::models(current.first().map(String::as_str).unwrap_or_default(), &known));
+        let routed = caller.session.model.is_none().then(|| desk.house.tiers());
+        let chain = desk.house.models.chain(caller.session.model.as_deref());
+        let current = texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref());
+        return Ok(texts::models(&current, &known));
     };
     match desk.house.models.resolve(&name) {
         Some(label) => {
             sessions::set_model(tx, caller.session.id, Some(label)).await?;
             Ok(texts::model_set(label))
         }
-        None => Ok(texts::model_unknown(&name, &known)),
+        None => Ok(texts::model_unknown(&name, &desk.house.models.candidates(&name), &known)),
     }
 }
 
@@ -124,9 +141,12 @@ async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize)
 async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
     let day_ago = desk.now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, caller.session.id).await?;
-    let model = desk.house.models.chain(caller.session.model.as_deref());
+    let routed = caller.session.model.is_none().then(|| desk.house.tiers());
+    let chain = desk.house.models.chain(caller.session.model.as_deref());
+    let resting: Vec<String> = desk.house.models.states().iter().map(ToString::to_string).collect();
     Ok(texts::status(&texts::Status {
-        model: model.first().map(String::as_str).unwrap_or_default(),
+        model: &texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
+        resting: &resting,
         here: active.as_ref().map(|run| run.state.as_str()),
         waiting_here: runs::count_queued(tx, caller.session.id).await?,
         runs: &runs::count_open(tx).await?,

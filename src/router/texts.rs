@@ -2,6 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::money::Money;
+use crate::policy::routing::{Tier, Tiers};
 use crate::router::command::Mode;
 use crate::store::outbox;
 use crate::store::runs::{QueuedRun, StateCount};
@@ -12,7 +14,8 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /status – how I am and what I am doing\n\
     /stop – end what I am doing here\n\
     /new – begin a new conversation (what you told me stays remembered)\n\
-    /model [NAME] – show or choose the model\n\
+    /model [NAME] – show or choose the model; /auto – let each message choose\n\
+    /cost – what was spent, on which models, by whom\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /help – this";
 /// `/stop`, and something runs.
@@ -70,10 +73,32 @@ pub(super) fn unknown_command(text: &str) -> String {
     format!("I don't know {text}. /help lists what I do know.")
 }
 
+/// The model in use, or those among which each message chooses.
+pub(super) fn current(label: &str, routed: Option<&Tiers<'_>>) -> String {
+    match routed.filter(|tiers| tiers.differ()) {
+        Some(tiers) => format!(
+            "{} for short words, {} for hard ones, {} for the rest",
+            tiers.model(Tier::Fast),
+            tiers.model(Tier::Smart),
+            tiers.primary
+        ),
+        None => label.to_owned(),
+    }
+}
+
+/// `/auto`.
+pub(super) fn auto(tiers: &Tiers<'_>) -> String {
+    if tiers.differ() {
+        format!("From now on each message here chooses its model: {}.", current(tiers.primary, Some(tiers)))
+    } else {
+        format!("There is one model to choose from: {}. `fast` and `smart` can be named in config.toml.", tiers.primary)
+    }
+}
+
 /// `/model` without a name.
 pub(super) fn models(current: &str, known: &[(&str, &str)]) -> String {
     let lines = known.iter().map(|(role, label)| format!("  {role}: {label}"));
-    std::iter::once(format!("I use {current}. /model NAME chooses another:"))
+    std::iter::once(format!("I use {current}. /model NAME chooses another, /auto lets each message choose:"))
         .chain(lines)
         .collect::<Vec<_>>()
         .join("\n")
@@ -85,7 +110,10 @@ pub(super) fn model_set(label: &str) -> String {
 }
 
 /// `/model` with a name that is not known.
-pub(super) fn model_unknown(name: &str, known: &[(&str, &str)]) -> String {
+pub(super) fn model_unknown(name: &str, candidates: &[&str], known: &[(&str, &str)]) -> String {
+    if !candidates.is_empty() {
+        return format!("{name:?} may be any of these: {}. Please say more of its name.", candidates.join(", "));
+    }
     let labels: Vec<&str> = known.iter().map(|(_, label)| *label).collect();
     format!("I have no model {name:?}. There are: {}. More can be named in config.toml.", labels.join(", "))
 }
@@ -128,6 +156,7 @@ pub(super) fn mode_set(mode: Mode) -> String {
 #[derive(Debug, Clone)]
 pub(super) struct Status<'a> {
     pub(super) model: &'a str,
+    pub(super) resting: &'a [String],
     pub(super) here: Option<&'a str>,
     pub(super) waiting_here: i64,
     pub(super) runs: &'a [StateCount],
@@ -145,11 +174,10 @@ pub(super) fn status(status: &Status<'_>) -> String {
         Some(_) => "working",
         None => "idle",
     };
-    let mut lines = vec![
-        format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up)),
-        format!("model: {}", status.model),
-        format!("here: {here}, {} queued", status.waiting_here),
-    ];
+    let mut lines =
+        vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up)), format!("model: {}", status.model)];
+    lines.extend(status.resting.iter().map(|resting| format!("resting: {resting}")));
+    lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
     let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
     lines.push(format!("runs: {}", if everywhere.is_empty() { "none".to_owned() } else { everywhere.join(", ") }));
     let outbox: Vec<String> = status
@@ -163,8 +191,12 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.push(format!("outbox: {}", if outbox.is_empty() { "empty".to_owned() } else { outbox.join(", ") }));
     let spent = status.spent;
     lines.push(format!(
-        "last 24 h: {} model calls, {} tokens in, {} out",
-        spent.calls, spent.input_tokens, spent.output_tokens
+        "last 24 h: {} model calls, {} tokens in ({} from cache), {} out, {}",
+        spent.calls,
+        spent.input_tokens,
+        spent.cached_tokens,
+        spent.output_tokens,
+        Money::from_nanos(spent.cost)
     ));
     lines.extend(status.channels.iter().cloned());
     lines.join("\n")
@@ -197,6 +229,7 @@ mod tests {
         let channels = ["telegram: connected".to_owned()];
         let shown = status(&Status {
             model: "offline/hob",
+            resting: &["a/b for 42 s (overloaded)".to_owned()],
             here: None,
             waiting_here: 0,
             runs: &runs,
@@ -209,10 +242,11 @@ mod tests {
         insta::assert_snapshot!(shown, @r"
         Hob 0.1.0, up 1 h 6 min
         model: offline/hob
+        resting: a/b for 42 s (overloaded)
         here: idle, 0 queued
         runs: 2 running
         outbox: 1 pending (oldest 1 min)
-        last 24 h: 3 model calls, 1200 tokens in, 80 out
+        last 24 h: 3 model calls, 1200 tokens in (0 from cache), 80 out, $0.00
         telegram: connected
         ");
     }

@@ -143,6 +143,33 @@ pub async fn latest_counts(tx: &mut Tx, model: &str, limit: i64) -> Result<Vec<C
     Ok(counts)
 }
 
+/// How often a provider's cache could not go on, for one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrefixBreak {
+    /// Why.
+    pub reason: String,
+    /// How often.
+    pub count: i64,
+}
+
+/// Why providers' caches could not go on since a time, for one person's calls or for all; the most frequent first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn prefix_breaks(tx: &mut Tx, since: i64, user: Option<UserId>) -> Result<Vec<PrefixBreak>, StoreError> {
+    let breaks = sqlx::query_as!(
+        PrefixBreak,
+        r#"SELECT prefix_break AS "reason!", count(*) AS "count!: i64" FROM model_calls
+           WHERE asked_at >= $1 AND prefix_break IS NOT NULL AND ($2 IS NULL OR user_id = $2)
+           GROUP BY prefix_break ORDER BY count(*) DESC, prefix_break"#,
+        since,
+        user
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(breaks)
+}
+
 /// What the calls of a run cost, ended or open, in nano-dollars.
 ///
 /// # Errors

@@ -154,6 +154,7 @@ impl Process {
             rest: Arc::clone(&rest),
         });
         let models = models(world);
+        let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
         let ports = Ports {
             store: store.clone(),
             clock: Arc::clone(&clock),
@@ -163,7 +164,7 @@ impl Process {
             limits: run_limits(),
             table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
             reply_tokens: 1_000,
-            purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
+            purse: Arc::clone(&purse),
             rng: Arc::clone(world) as _,
             watcher: Arc::new(delivery.clone()),
             owner,
@@ -185,7 +186,7 @@ impl Process {
             clock: Arc::clone(&clock),
             access: access(),
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House { models, started: clock.now() }),
+            house: Arc::new(House { models, purse: Arc::clone(&purse), started: clock.now() }),
             lanes: lanes.clone(),
             delivery,
         });
