@@ -56,7 +56,7 @@ pub fn error_body(input: &[u8]) {
     let Some((status, body)) = input.split_first_chunk() else { return };
     let body = String::from_utf8_lossy(body);
     let line = body.lines().next();
-    let refusal = Refusal { status: u16::from_le_bytes(*status), retry_after: line, date: line, body: &body };
+    let refusal = Refusal::with_headers(u16::from_le_bytes(*status), |_name| line, &body);
     let error = classify(&refusal);
     assert!(!error.message.trim().is_empty() && error.retry_after.is_none_or(|wait| wait <= RETRY_AFTER_MAX));
 }
