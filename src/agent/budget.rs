@@ -73,10 +73,11 @@ impl Purse {
     pub(super) async fn notes(&self, tx: &mut Tx, spender: Spender, now: Timestamp) -> Result<Vec<String>, StoreError> {
         let mut notes = Vec::new();
         for window in self.budget.windows(now, &self.zone) {
-            let used = used(tx, &window, spender).await?;
-            if window.is_nearly_used(used) && spend::note_once(tx, &scope(&window, spender), period(&window)).await? {
+            // What is only set aside may yet be free again.
+            let spent = spent(tx, &window, spender).await?;
+            if window.is_nearly_used(spent) && spend::note_once(tx, &scope(&window, spender), period(&window)).await? {
                 notes.push(format!(
-                    "(The budget for {} is nearly used up: {used} of {} are spent or set aside.)",
+                    "(The budget for {} is nearly used up: {spent} of {} are spent.)",
                     window.scope.words(),
                     window.cap
                 ));
@@ -88,19 +89,24 @@ impl Purse {
 
 /// What is spent or set aside of a cap.
 async fn used(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, StoreError> {
-    let since = millis(window.since);
-    let nano = match window.scope {
-        Scope::Run => model_calls::cost_of_run(tx, spender.run).await?,
-        Scope::Hour => model_calls::cost_since(tx, since).await? + model_calls::reserved(tx, None).await?,
-        Scope::Day | Scope::Month => {
-            spend::since(tx, since, None).await?.cost + model_calls::reserved(tx, None).await?
-        }
-        Scope::PersonMonth => {
-            let user = Some(spender.user);
-            spend::since(tx, since, user).await?.cost + model_calls::reserved(tx, user).await?
-        }
+    let aside = match window.scope {
+        Scope::Run => model_calls::reserved_by_run(tx, spender.run).await?,
+        Scope::Hour | Scope::Day | Scope::Month => model_calls::reserved(tx, None).await?,
+        Scope::PersonMonth => model_calls::reserved(tx, Some(spender.user)).await?,
     };
-    Ok(Money::from_nanos(nano))
+    Ok(spent(tx, window, spender).await?.plus(Money::from_nanos(aside)))
+}
+
+/// What is spent of a cap.
+async fn spent(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, StoreError> {
+    let since = millis(window.since);
+    let nanos = match window.scope {
+        Scope::Run => model_calls::cost_of_run(tx, spender.run).await?,
+        Scope::Hour => model_calls::cost_since(tx, since).await?,
+        Scope::Day | Scope::Month => spend::since(tx, since, None).await?.cost,
+        Scope::PersonMonth => spend::since(tx, since, Some(spender.user)).await?.cost,
+    };
+    Ok(Money::from_nanos(nanos))
 }
 
 /// Whose period it is.

@@ -170,19 +170,31 @@ pub async fn prefix_breaks(tx: &mut Tx, since: i64, user: Option<UserId>) -> Res
     Ok(breaks)
 }
 
-/// What the calls of a run cost, ended or open, in nano-dollars.
+/// What the calls of a run cost, without what is only set aside, in nano-dollars.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn cost_of_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
-    let cost = sqlx::query_scalar!(
-        r#"SELECT coalesce(sum(CASE state WHEN 'asked' THEN reserved ELSE coalesce(cost, 0) END), 0) AS "cost!: i64"
-           FROM model_calls WHERE run_id = $1"#,
+    let cost =
+        sqlx::query_scalar!(r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64" FROM model_calls WHERE run_id = $1"#, run)
+            .fetch_one(&mut *tx)
+            .await?;
+    Ok(cost)
+}
+
+/// What is set aside for a run's open call, in nano-dollars.
+///
+/// # Errors
+/// When the database fails.
+pub async fn reserved_by_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
+    let reserved = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(reserved), 0) AS "reserved!: i64" FROM model_calls
+           WHERE run_id = $1 AND state = 'asked'"#,
         run
     )
     .fetch_one(&mut *tx)
     .await?;
-    Ok(cost)
+    Ok(reserved)
 }
 
 /// What the calls that were begun since a time cost, without what is only set aside, in nano-dollars.

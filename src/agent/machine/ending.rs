@@ -64,7 +64,11 @@ pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
     if let Event::Replied(reply) = event {
         let text = match reply {
             // What was continued is in the history already.
-            Reply::Answer { text } => text.strip_prefix(run.unfinished.text.trim()).unwrap_or(text).to_owned(),
+            Reply::Answer { text } => {
+                let known = run.unfinished.text.trim_start();
+                let rest = text.strip_prefix(known).or_else(|| text.strip_prefix(known.trim_end()));
+                rest.unwrap_or(text).to_owned()
+            }
             Reply::Notice { text } => text.clone(),
             Reply::Silence => texts::SILENCE.to_owned(),
         };

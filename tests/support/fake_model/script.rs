@@ -89,6 +89,7 @@ impl From<Script> for Reply {
 pub struct Script {
     steps: Vec<Planned>,
     piece_len: Option<usize>,
+    read: Option<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -161,6 +162,12 @@ impl Script {
         self
     }
 
+    /// Says that it has read so many tokens, none of them from a cache.
+    pub fn reads(mut self, tokens: u64) -> Self {
+        self.read = Some(tokens);
+        self
+    }
+
     /// Cuts everything that is sent into pieces of so many bytes, also within a character.
     pub fn in_pieces(mut self, len: usize) -> Self {
         self.piece_len = Some(len);
@@ -179,9 +186,10 @@ impl Script {
     }
 
     fn end(self, reason: &str, tells_usage: bool) -> Self {
+        let (read, cached) = self.read.map_or((11, 3), |read| (read, 0));
         let usage = json!({
-            "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18,
-            "prompt_tokens_details": {"cached_tokens": 3, "audio_tokens": 0},
+            "prompt_tokens": read, "completion_tokens": 7, "total_tokens": read + 7,
+            "prompt_tokens_details": {"cached_tokens": cached, "audio_tokens": 0},
         });
         let ended = self.event(&json!([{"index": 0, "delta": {}, "finish_reason": reason}]), None);
         let ended = if tells_usage { ended.event(&json!([]), Some(&usage)) } else { ended };
@@ -194,7 +202,7 @@ impl Script {
         self.steps.into_iter().fold(plan, |plan, planned| match planned {
             Planned::Step(step) => plan.step(step),
             Planned::Finish(reason) => {
-                let end = Self::default().end(&reason, tells_usage).steps.into_iter();
+                let end = Self { read: self.read, ..Self::default() }.end(&reason, tells_usage).steps.into_iter();
                 end.fold(plan, |plan, planned| match planned {
                     Planned::Step(step) => plan.step(step),
                     Planned::Finish(_) => unreachable!("an end has none"),
