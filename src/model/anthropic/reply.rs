@@ -105,9 +105,9 @@ impl Reply {
             return Err(malformed("The model's reply goes on where it did not begin."));
         };
         match (&mut block.content, delta) {
-            (Content::Text(text), Delta::Text { text: more }) => {
+            (Content::Text(_), Delta::Text { text: more }) => {
                 let shown = self.think.push(&more);
-                text.push_str(&shown);
+                self.say(&shown);
                 return Ok(shown);
             }
             (Content::Call { json, .. }, Delta::Json { partial_json }) => json.push_str(&partial_json),
@@ -122,13 +122,23 @@ impl Reply {
     fn stop(&mut self, index: u64) -> String {
         let Some(block) = self.blocks.iter_mut().rfind(|block| block.index == index) else { return String::new() };
         block.done = true;
-        match &mut block.content {
-            Content::Text(text) => {
-                let shown = self.think.finish();
-                text.push_str(&shown);
-                shown
-            }
-            Content::Call { .. } | Content::Sealed(_) | Content::Ignored => String::new(),
+        if !matches!(block.content, Content::Text(_)) {
+            return String::new();
+        }
+        let shown = self.think.finish();
+        self.say(&shown);
+        shown
+    }
+
+    /// Words stand where they came: in the newest block of words, whichever they are said to belong to. Else what was
+    /// shown would not be what was said.
+    fn say(&mut self, words: &str) {
+        let texts = self.blocks.iter_mut().rev().find_map(|block| match &mut block.content {
+            Content::Text(text) => Some(text),
+            Content::Call { .. } | Content::Sealed(_) | Content::Ignored => None,
+        });
+        if let Some(text) = texts {
+            text.push_str(words);
         }
     }
 

@@ -85,6 +85,14 @@ fn blocks_may_be_interleaved() {
 }
 
 #[test]
+fn words_for_a_block_that_is_not_the_newest_stand_where_they_came() {
+    let words = |index, words| delta(index, "text_delta", "text", words);
+    let (shown, outcome) =
+        fed(&[start(0, TEXT), words(0, "a"), start(1, TEXT), words(1, "b"), words(0, "c"), end("end_turn")]);
+    assert_eq!((shown.as_str(), &*outcome.unwrap().text()), ("abc", "abc"));
+}
+
+#[test]
 fn thinking_is_kept_in_place_and_never_shown() {
     let (shown, outcome) = fed(&[
         start(0, r#"{"type":"thinking","thinking":"","signature":""}"#),
@@ -176,16 +184,18 @@ proptest! {
             0 => start(index, TEXT),
             1 => start(index, CALL),
             2 => start(index, r#"{"type":"thinking"}"#),
-            3 => delta(index, "text_delta", "text", "a<think>b"),
+            3 if index == 2 => delta(index, "text_delta", "text", "a<think>b"),
+            3 => delta(index, "text_delta", "text", "c<th"),
             4 => delta(index, "input_json_delta", "partial_json", "{"),
             5 => delta(index, "signature_delta", "signature", "s"),
             6 => stop(index),
             7 => start(index, "{}"),
             _ => end("max_tokens"),
         }).collect();
-        let (_, outcome) = fed(&events);
+        let (shown, outcome) = fed(&events);
         if let Ok(completion) = outcome {
             prop_assert!(!completion.text().contains('b'));
+            prop_assert_eq!(shown, completion.text());
         }
     }
 }
