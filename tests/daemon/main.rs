@@ -18,5 +18,6 @@ mod models;
 mod queue;
 mod starting;
 mod stopping;
+mod switching;
 mod tools;
 mod typed;
