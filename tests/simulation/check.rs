@@ -5,10 +5,12 @@ use std::path::Path;
 
 use hob::agent::machine::event::Reply;
 use hob::domain::inbound::Happening;
+use hob::domain::money::Money;
 use hob::model::message::Message;
 use hob::store::{Store, Tx};
 
 use crate::journals::{self, Told};
+use crate::life::{HOUR_USD, RUN_USD};
 use crate::plan::{MEMBERS, OWNER};
 use crate::world::{Taken, World};
 
@@ -40,6 +42,7 @@ pub(crate) fn at_rest(world: &World, path: &Path) -> Vec<String> {
         wrong.extend(outbox(world, tx).await);
         wrong.extend(effects(world, &told));
         wrong.extend(history(tx, &told).await);
+        wrong.extend(overspent(tx).await);
         wrong.extend(leftovers(tx).await);
         wrong
     })
@@ -75,7 +78,8 @@ fn run(told: &Told) -> Vec<String> {
     let noticed = matches!(told.replies.first(), Some((_, Reply::Notice { .. })));
     match state {
         "completed" => must(replies == 1 && answered, format!("{replies} replies")),
-        "failed" => must(replies == 1 && noticed, format!("{replies} notices")),
+        // A run that fails in the middle of its answer gives what there is of it.
+        "failed" => must(replies == 1 && (noticed || told.is_unfinished()), format!("{replies} notices")),
         "cancelled" => must(replies == 0 || (replies == 1 && noticed), format!("{:?}", told.replies)),
         "withdrawn" | "joined" => must(replies == 0, format!("{replies} replies")),
         other => must(false, format!("it is still {other}")),
@@ -102,7 +106,7 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
     let said: Vec<(String, Option<i64>)> =
         sqlx::query_as("SELECT key, run_id FROM outbox ORDER BY id").fetch_all(&mut *tx).await.unwrap();
     let notes: Vec<(i64, String)> =
-        sqlx::query_as("SELECT session_id, text FROM outbox WHERE key LIKE 'note:%' ORDER BY session_id, id")
+        sqlx::query_as("SELECT session_id, text FROM outbox WHERE key LIKE 'note:%' AND key NOT LIKE '%budget%' ORDER BY session_id, id")
             .fetch_all(&mut *tx)
             .await
             .unwrap();
@@ -274,6 +278,36 @@ async fn history(tx: &mut Tx, told: &[Told]) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// No run, and no hour, cost more than it may: however many ran at once, and wherever the process died.
+async fn overspent(tx: &mut Tx) -> Vec<String> {
+    let nanos = |usd| Money::from_usd(usd).nanos();
+    let runs: Vec<(i64, i64)> =
+        sqlx::query_as("SELECT run_id, sum(cost) FROM model_calls GROUP BY run_id HAVING sum(cost) > $1")
+            .bind(nanos(RUN_USD))
+            .fetch_all(&mut *tx)
+            .await
+            .unwrap();
+    let hours: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT c.asked_at, (SELECT sum(b.cost) FROM model_calls b
+                             WHERE b.asked_at > c.asked_at - 3600000 AND b.asked_at <= c.asked_at) AS spent
+         FROM model_calls c WHERE spent > $1",
+    )
+    .bind(nanos(HOUR_USD))
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
+    let sums: (i64, i64) = sqlx::query_as(
+        "SELECT coalesce((SELECT sum(cost) FROM model_calls), 0), coalesce((SELECT sum(cost) FROM spend), 0)",
+    )
+    .fetch_one(&mut *tx)
+    .await
+    .unwrap();
+    let unequal = (sums.0 != sums.1).then(|| format!("the calls cost {}, the sums say {}", sums.0, sums.1));
+    let runs = runs.into_iter().map(|(run, cost)| format!("run {run} cost {cost}"));
+    let hours = hours.into_iter().map(|(at, cost)| format!("the hour to {at} cost {cost}"));
+    runs.chain(hours).chain(unequal).collect()
 }
 
 /// Nothing is left lying about.

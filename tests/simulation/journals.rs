@@ -90,6 +90,11 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
 }
 
 impl Told {
+    /// Whether its answer was cut off and could not be made whole.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.state.active().is_some_and(|run| run.unfinished.times > 0)
+    }
+
     fn hear(&mut self, seq: i64, event: &Event, cancelled: bool) {
         self.kinds.push(event.kind());
         let before = self.state.clone();

@@ -1,6 +1,6 @@
 //! One process: the parts of a daemon put together, driven until it is killed, stopped or at rest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,12 @@ use async_trait::async_trait;
 use hob::agent::budget::Purse;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::PromptSettings;
+use hob::config::Config;
 use hob::config::delivery::DeliveryConfig;
 use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
+use hob::domain::money::Money;
 use hob::model::catalog::{Catalog, Entry};
 use hob::model::table::Table;
 use hob::policy::access::AccessList;
@@ -43,6 +45,13 @@ use crate::world::World;
 
 const HEARTBEAT: Duration = Duration::from_secs(60);
 const RECONCILE: Duration = Duration::from_secs(300);
+/// The tokens of every answer.
+pub(crate) const TOKENS_WRITTEN: u64 = 10;
+/// What one run may cost: six answers.
+pub(crate) const RUN_USD: f64 = 6.0;
+/// What any hour may cost.
+pub(crate) const HOUR_USD: f64 = 60.0;
+
 /// A world that is not at rest after so long never will be.
 const STUCK: Duration = Duration::from_secs(48 * 3_600);
 
@@ -154,7 +163,7 @@ impl Process {
             rest: Arc::clone(&rest),
         });
         let models = models(world);
-        let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
+        let purse = Arc::new(Purse { budget: budget(), zone: TimeZone::UTC });
         let ports = Ports {
             store: store.clone(),
             clock: Arc::clone(&clock),
@@ -162,8 +171,8 @@ impl Process {
             tools: tools(world),
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
             limits: run_limits(),
-            table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
-            reply_tokens: 1_000,
+            table: Arc::new(prices()),
+            reply_tokens: TOKENS_WRITTEN,
             purse: Arc::clone(&purse),
             rng: Arc::clone(world) as _,
             watcher: Arc::new(delivery.clone()),
@@ -239,6 +248,17 @@ fn models(world: &Arc<World>) -> Arc<Catalog> {
     let model = |label| Arc::new(Model { world: Arc::clone(world), label });
     let fallback = Entry::new("fallback", model("sim/second"));
     Arc::new(Catalog::new(Entry::new("primary", model("sim/first")), vec![fallback], Arc::clone(world) as _))
+}
+
+/// Each answer costs a dollar: ten tokens written.
+fn prices() -> Table {
+    let price = "[models.'sim/first']\ninput_usd = 0\noutput_usd = 100_000\n[models.'sim/second']\ninput_usd = 0\noutput_usd = 100_000";
+    let config: Config = toml::from_str(price).unwrap();
+    Table::new(&config.models).unwrap()
+}
+
+fn budget() -> Budget {
+    Budget { run: Some(Money::from_usd(RUN_USD)), hour: Some(Money::from_usd(HOUR_USD)), ..Budget::default() }
 }
 
 fn tools(world: &Arc<World>) -> Registry {

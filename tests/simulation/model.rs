@@ -6,10 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hob::domain::ids::CallId;
 use hob::model::error::{ErrorClass, ModelError};
-use hob::model::message::{Completion, Message, ToolCall, Usage};
+use hob::model::message::{Completion, Message, StopReason, ToolCall, Usage};
 use hob::model::provider::{Provider, Request, Sink, ToolChoice};
 use tokio::time::sleep;
 
+use crate::life::TOKENS_WRITTEN;
 use crate::world::World;
 
 /// One of the models.
@@ -90,6 +91,10 @@ impl Model {
                 completion("", calls)
             }
             _ if odd && world.chance(30) => completion(&"A long story. ".repeat(400), Vec::new()),
+            _ if odd && world.chance(60) => {
+                let part = format!("Part {} of it, and ", world.serial());
+                Completion { stop: StopReason::MaxTokens, ..completion(&part, Vec::new()) }
+            }
             _ => completion(&format!("Done {}.", world.serial()), Vec::new()),
         }
     }
@@ -117,6 +122,6 @@ fn script(message: &Message) -> Option<Vec<String>> {
 }
 
 fn completion(text: &str, calls: Vec<ToolCall>) -> Completion {
-    let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
+    let usage = Usage { input_tokens: 100, output_tokens: TOKENS_WRITTEN, ..Usage::default() };
     Completion { usage, ..Completion::said(text, calls) }
 }
