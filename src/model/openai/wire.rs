@@ -20,6 +20,9 @@ mod tests;
 /// Stands for thinking that is not at hand, such as another model's: servers that want it back refuse its absence.
 const NO_REASONING: &str = " ";
 
+/// What the model is taken to have said of results where the user speaks next.
+const SEEN: &str = "[seen]";
+
 /// The whole body.
 #[derive(Debug, Serialize)]
 pub(super) struct ChatRequest<'a> {
@@ -157,8 +160,7 @@ impl<'a> ChatRequest<'a> {
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
         let history = legal(&request.messages, request.stable, &target).messages;
-        let said = history.into_iter().map(|message| chat_message(message, asked.quirks));
-        let messages = system.into_iter().chain(said).collect();
+        let messages = system.into_iter().chain(said(history, asked.quirks)).collect();
         let tools = request.tools.iter().map(Tool::new).collect();
         Self { model: asked.model, messages, tools, stream: true, options: Options::new(request, &asked) }
     }
@@ -225,6 +227,19 @@ impl<'a> Tool<'a> {
         let ToolSchema { name, description, parameters } = schema;
         Self { kind: Kind::Function, function: OfferedFunction { name, description, parameters } }
     }
+}
+
+/// The history; between results and the user stands a word of the model's where the server insists on one.
+fn said(history: Vec<Message>, quirks: &Quirks) -> Vec<ChatMessage> {
+    let mut said = Vec::with_capacity(history.len());
+    for message in history {
+        let is_after_results = matches!(said.last(), Some(ChatMessage::Tool { .. }));
+        if quirks.speaks_after_results && is_after_results && matches!(message, Message::User { .. }) {
+            said.push(ChatMessage::Assistant(Reply { content: Some(SEEN.to_owned()), ..Reply::default() }));
+        }
+        said.push(chat_message(message, quirks));
+    }
+    said
 }
 
 fn chat_message(message: Message, quirks: &Quirks) -> ChatMessage {

@@ -129,3 +129,21 @@ fn calls_keep_their_signature_and_the_first_has_one() {
     assert_eq!(extra(false, &signs), (unsigned(), Value::Null));
     assert_eq!(extra(true, &PLAIN), (Value::Null, Value::Null));
 }
+
+#[test]
+fn between_results_and_the_user_the_model_speaks_where_the_server_wants_it() {
+    let history = || {
+        let called = Message::Assistant { parts: vec![call("a")] };
+        vec![Message::user("a"), called, result("a"), Message::user("b")]
+    };
+    let roles = |quirks: &Quirks| {
+        let body =
+            serde_json::to_value(ChatRequest::new(&request(history()), asked(quirks, &Learned::default()))).unwrap();
+        let messages = body["messages"].as_array().unwrap();
+        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&PLAIN), ["user", "assistant", "tool", "user"]);
+    let strict = Quirks { speaks_after_results: true, ..PLAIN };
+    assert_eq!(roles(&strict), ["user", "assistant", "tool", "assistant", "user"]);
+    assert_eq!(replies(&strict, history())[1], json!({"role": "assistant", "content": SEEN}));
+}
