@@ -135,8 +135,7 @@ pub(super) fn on_failed(
     } else {
         first_remedy(class, call.failures, retry_after_ms)
     };
-    // That a model rests says less than why it does.
-    if class != ErrorClass::Resting || run.failure.is_none() {
+    if run.failure.is_none() || says_more(run, &call, class) {
         run.failure = Some(Failure { class, message: message.to_owned() });
     }
     let next = match remedy {
@@ -149,6 +148,13 @@ pub(super) fn on_failed(
         Some(call) => ending::ask(run, call),
         None => give_up(run),
     }
+}
+
+/// Whether this failure is what a person should hear of, rather than the one before: of the model that was to answer, not
+/// of those that stood in for it, and of why it rests, not that it does. What is refused is told whoever refuses it.
+fn says_more(run: &Active, call: &ModelCall, class: ErrorClass) -> bool {
+    let decides = call.model == 0 || class == ErrorClass::Refused || run.rules < Rules::SECOND;
+    decides && class != ErrorClass::Resting
 }
 
 /// No model answers: the person gets what there is, or what went wrong.
