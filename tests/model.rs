@@ -21,7 +21,7 @@ use hob::model::provider::{Checked, NoSink, Provider, Request, Sink, ToolChoice,
 use hob::model::settings::{Deadlines, Effort, Settings, Tuning};
 use hob::model::table::Table;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use support::fake_model::{FakeModel, Gate, Reply, Script};
 use tokio::sync::Notify;
 
@@ -189,6 +189,25 @@ async fn what_a_server_refuses_is_left_out_at_once_and_from_then_on() {
     assert_eq!(fake.requests().len(), 4, "the refused ones are not counted");
     assert_eq!(fake.turned_away(), 4, "each is refused once");
     assert_eq!(fake.requests()[3].body["max_completion_tokens"], 99);
+}
+
+#[tokio::test]
+async fn a_model_that_takes_no_tools_while_it_thinks_is_told_not_to() {
+    let fake = FakeModel::start().await;
+    fake.otherwise(|_| Reply::text("ok"));
+    let without_tools = Request { tools: Vec::new(), ..asking("Hi") };
+    for effort in [None, Some(Effort::High)] {
+        let tuning = Tuning { effort, ..Tuning::default() };
+        let settings = Settings { model: "gpt-6-luna".to_owned(), tuning, ..settings(&fake.base_url()) };
+        let provider = OpenAi::new(settings, &PLAIN, Arc::new(Forget)).unwrap();
+        for asked in [&asking("Hi"), &asking("Hi"), &without_tools] {
+            provider.complete(asked, &NoSink).await.unwrap();
+        }
+        let sent: Vec<Value> = fake.requests().iter().map(|asked| asked.body["reasoning_effort"].clone()).collect();
+        let alone = effort.map_or(Value::Null, |_| json!("high"));
+        assert_eq!(sent[sent.len() - 3..], [json!("none"), json!("none"), alone]);
+    }
+    assert_eq!(fake.refused().len(), 2, "each provider is refused once");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{Event, Question, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
+use crate::agent::machine::texts::StandIn;
 use crate::agent::machine::{Step, texts};
 use crate::agent::prefix::Prefix;
 use crate::domain::ids::{CallId, UserId};
@@ -159,8 +160,8 @@ impl Cause<'_> {
         let Some((run, call)) = self.open_call() else {
             return Vec::new();
         };
-        let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } =
-            completion.usage;
+        let billed = run.billed(call, completion);
+        let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } = billed;
         let ended = Row::ModelEnded(CallEnd {
             state: "answered",
             input_tokens: count(input_tokens),
@@ -168,7 +169,7 @@ impl Cause<'_> {
             cached_tokens: count(cached_tokens),
             cache_write_tokens: count(cache_write_tokens),
             reasoning_tokens: count(reasoning_tokens),
-            cost: run.price(call.model, &completion.usage).map(Money::nanos),
+            cost: run.price(call.model, &billed).map(Money::nanos),
             latency_ms: Some(count(completion.latency_ms)),
             error: None,
         });
@@ -334,11 +335,14 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
         Row::Answered { seq, first, by, failure } => {
             let told = sessions::stand_in(tx, target.key.session).await?;
-            let Some(text) = texts::stand_in(first, by, failure.as_ref(), told.as_deref()) else {
+            let told = told.and_then(|told| serde_json::from_str::<StandIn>(&told).ok());
+            let Some(text) = texts::stand_in(first, by, failure.as_ref(), told.as_ref()) else {
                 return Ok(());
             };
-            let stand_in = (first != by).then_some(by.as_str());
-            sessions::set_stand_in(tx, target.key.session, stand_in).await?;
+            let stand_in = StandIn { first: first.clone(), by: by.clone() };
+            let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
+            let stored = (first != by).then_some(stored.as_str());
+            sessions::set_stand_in(tx, target.key.session, stored).await?;
             say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
         }
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,

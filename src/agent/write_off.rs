@@ -17,7 +17,8 @@ use crate::agent::projection::{self, Row, Target};
 use crate::domain::ids::RunId;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, inbound, millis, runs};
+use crate::store::model_calls::CallEnd;
+use crate::store::{Statement, Tx, inbound, millis, model_calls, runs};
 
 /// Ends a run whose record is damaged, and tells its sender.
 ///
@@ -26,6 +27,9 @@ use crate::store::{Statement, Tx, inbound, millis, runs};
 pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
     tracing::error!(run = %key.run, "agent_run.written_off");
     runs::set_state(tx, key.run, Status::Failed.as_str(), Some(millis(now))).await?;
+    // What was set aside for a call that nobody awaits any more would count against the budgets for ever.
+    let lost = CallEnd { state: "lost", ..CallEnd::default() };
+    model_calls::end(tx, key.run, &lost, millis(now)).await?;
     let destination = match journal::first(tx, key.run).await? {
         Some(accepted) => Some(accepted.destination),
         None => place_of(tx, key.run).await?,

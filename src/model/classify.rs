@@ -78,13 +78,6 @@ pub fn classify(refusal: &Refusal<'_>) -> ModelError {
     }
 }
 
-/// Whether the server refuses only the wish to be told the usage.
-#[must_use]
-pub fn refuses_usage(refusal: &Refusal<'_>) -> bool {
-    matches!(refusal.status, 400 | 422)
-        && (refusal.body.contains("stream_options") || refusal.body.contains("include_usage"))
-}
-
 /// Words for a person: what happened, what to do, and what the provider said where that helps and is no secret.
 fn message(class: ErrorClass, status: u16, body: &ErrorBody) -> String {
     let quote = quote(&body.words());

@@ -18,6 +18,12 @@ mod tests;
 /// How often one call is changed and made again.
 pub const ADAPTATIONS_MAX: usize = 4;
 
+/// What is learned where a model thinks unless it is told not to, and takes no tools while it thinks (OpenAI's, from
+/// GPT-5.6 on): no name on the wire, for what it refuses may not have been sent.
+pub const THINKING_BESIDE_TOOLS: &str = "thinking beside tools";
+/// How such a model says so.
+const NOT_BESIDE_TOOLS: &str = "set reasoning_effort to 'none'";
+
 /// The parameters that one model at one server refuses, by their names on the wire.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -47,6 +53,11 @@ impl Learned {
 fn refused(failure: &Failure, sent: &[&'static str]) -> Option<&'static str> {
     if failure.error.class != ErrorClass::BadRequest || !matches!(failure.status, 400 | 422) {
         return None;
+    }
+    if let Some(name) = sent.iter().copied().find(|name| *name == THINKING_BESIDE_TOOLS)
+        && failure.body.contains(NOT_BESIDE_TOOLS)
+    {
+        return Some(name);
     }
     if let Some(told) = &failure.error.parameter {
         // `stream_options.include_usage`, `messages[0].content[1].image_url`

@@ -8,13 +8,17 @@ const CLOSE: &str = "</think>";
 
 /// Passes on the text outside of `<think>…</think>`.
 ///
-/// A block that is never closed hides the rest; a closing tag without a block is dropped alone. White space before the
-/// first visible character is dropped as well.
+/// A block that is never closed hides the rest; a closing tag without a block is dropped alone. White space between a tag
+/// and the first visible character is dropped as well; where there is no tag, it may be what separates this text from
+/// another that it goes on with.
 #[derive(Debug, Default)]
 pub struct ThinkFilter {
     /// The end of what was pushed, as long as it may be the start of a tag.
     held: String,
     hidden: bool,
+    /// White space is dropped: a tag was seen, and no visible character yet.
+    trims: bool,
+    /// Something visible was shown.
     begun: bool,
 }
 
@@ -28,6 +32,7 @@ impl ThinkFilter {
             self.held.truncate(at);
             self.release(&mut shown);
             self.held = rest;
+            self.trims = !self.begun;
             self.hidden = tag == OPEN;
         }
         let kept = self.held.split_off(self.held.len() - self.undecided());
@@ -63,8 +68,9 @@ impl ThinkFilter {
         if self.hidden {
             return;
         }
-        let visible = if self.begun { &text } else { text.trim_start() };
-        self.begun |= !visible.is_empty();
+        let visible = if self.trims { text.trim_start() } else { &text };
+        self.begun |= !visible.trim().is_empty();
+        self.trims &= !self.begun;
         shown.push_str(visible);
     }
 }
@@ -106,7 +112,8 @@ mod tests {
             ("a</think>b", "ab"),
             ("1 < 2 and <thin", "1 < 2 and <thin"),
             ("<thinking>x", "<thinking>x"),
-            ("  \n a", "a"),
+            ("  \n a", "  \n a"),
+            (" <think>a</think> b", " b"),
             ("<think></think>", ""),
             ("ä<think>ö</think>ü", "äü"),
         ];

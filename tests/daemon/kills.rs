@@ -1,5 +1,8 @@
 //! `kill -9` at named moments: what the person sees is one answer, and the effect happens at most once.
 
+use hob::store::Store;
+use sqlx::Connection;
+
 use crate::support::fake_model::{Gate, Reply, Script};
 use crate::support::fake_telegram::Fault;
 use crate::support::fifo::Fifo;
@@ -175,4 +178,24 @@ async fn three_times_in_a_row_and_the_run_is_parked() {
     house.press(ADA, "carry on");
     assert_eq!(house.told(ADA, 2).await[1], "At last.");
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn what_a_damaged_run_had_set_aside_is_free_again() {
+    // A call sets aside some 41 cents; two do not fit.
+    let prices = "[budget]\nday_usd = 0.6\n[models.'openai-compatible/fake']\ninput_usd = 0.01\noutput_usd = 100.0\n";
+    let mut house = House::with(prices).await;
+    house.start().await;
+    house.model.reply(gated(&Gate::default(), "Never."));
+    house.say(ADA, "Go");
+    house.asked(1).await;
+    house.crash().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let damage = "UPDATE run_events SET version = 999 WHERE kind = 'model.asked'";
+    sqlx::query(damage).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    house.start().await;
+    let told = house.told(ADA, 1).await;
+    assert!(told[0].contains("record of this message is damaged"), "{told:?}");
+    assert_eq!(house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
 }

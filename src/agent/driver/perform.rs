@@ -10,7 +10,7 @@ use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 use serde_json::Value;
 
-use crate::agent::machine::effect::ModelCall;
+use crate::agent::machine::effect::{Chain, ModelCall};
 use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::agent::ports::{Ports, Watcher};
 use crate::domain::channel::Progress;
@@ -79,7 +79,7 @@ impl Work {
     pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request) {
         let live =
             Live { watcher: Arc::clone(&stage.ports.watcher), destination: stage.destination.clone(), run: stage.run };
-        live.tell(if call.failures > 0 { Progress::Restart } else { Progress::Working });
+        live.tell(start_of(&call));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
         let fraction = stage.ports.rng.fraction();
@@ -123,6 +123,12 @@ impl Work {
             }
         }
     }
+}
+
+/// What is told when a model is asked: after a failure, whoever it was, what was streamed is void.
+fn start_of(call: &ModelCall) -> Progress {
+    let again = call.failures > 0 || call.chain != Chain::default();
+    if again { Progress::Restart } else { Progress::Working }
 }
 
 /// Up to a quarter more, so that those who failed together do not come back together (row E2); never less than asked.
@@ -243,6 +249,8 @@ pub(super) fn encode_tools(tools: &[ToolSchema]) -> Result<String, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::machine::digest::Digest;
+    use crate::agent::machine::effect::Purpose;
 
     /// Under way for ever; tells when it is dropped.
     fn held(call: &str) -> (Running, Arc<()>) {
@@ -253,6 +261,26 @@ mod tests {
             future::pending().await
         });
         (Running { call: Some(CallId(call.to_owned())), work }, outside)
+    }
+
+    #[test]
+    fn what_a_failed_model_streamed_is_void_for_the_next_one() {
+        let first = ModelCall {
+            purpose: Purpose::Work,
+            model: 0,
+            label: String::new(),
+            delay_ms: 0,
+            failures: 0,
+            chain: Chain::default(),
+            digest: Digest::of("request1", &[]),
+            counted: 0,
+            input_estimate: 0,
+            reserve: None,
+        };
+        assert_eq!(start_of(&first), Progress::Working);
+        assert_eq!(start_of(&ModelCall { failures: 1, ..first.clone() }), Progress::Restart);
+        let passed = Chain { passed: 1, ..Chain::default() };
+        assert_eq!(start_of(&ModelCall { chain: passed, ..first }), Progress::Restart);
     }
 
     #[test]

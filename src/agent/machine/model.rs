@@ -42,8 +42,9 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
         return vec![Effect::Ignored { why: "no model was asked" }];
     };
     let purpose = call.purpose;
-    run.usage.add(completion.usage);
-    run.cost = run.cost.plus(run.price(call.model, &completion.usage).unwrap_or_default());
+    let billed = run.billed(call, completion);
+    run.cost = run.cost.plus(run.price(call.model, &billed).unwrap_or_default());
+    run.usage.add(billed);
     let wants_tools = purpose == Purpose::Work && completion.calls().next().is_some();
     let text = completion.text();
     if text.trim().is_empty() && !wants_tools {
@@ -135,8 +136,7 @@ pub(super) fn on_failed(
     } else {
         first_remedy(class, call.failures, retry_after_ms)
     };
-    // That a model rests says less than why it does.
-    if class != ErrorClass::Resting || run.failure.is_none() {
+    if run.failure.is_none() || says_more(run, &call, class) {
         run.failure = Some(Failure { class, message: message.to_owned() });
     }
     let next = match remedy {
@@ -149,6 +149,13 @@ pub(super) fn on_failed(
         Some(call) => ending::ask(run, call),
         None => give_up(run),
     }
+}
+
+/// Whether this failure is what a person should hear of, rather than the one before: of the model that was to answer, not
+/// of those that stood in for it, and of why it rests, not that it does. What is refused is told whoever refuses it.
+fn says_more(run: &Active, call: &ModelCall, class: ErrorClass) -> bool {
+    let decides = call.model == 0 || class == ErrorClass::Refused || run.rules < Rules::SECOND;
+    decides && class != ErrorClass::Resting
 }
 
 /// No model answers: the person gets what there is, or what went wrong.

@@ -163,15 +163,6 @@ fn people_are_told_what_to_do() {
 }
 
 #[test]
-fn only_the_refusal_of_usage_counts_as_such() {
-    let refuses = |status, body| refuses_usage(&Refusal { status, body, ..Refusal::default() });
-    assert!(refuses(400, r#"{"error":{"message":"Unknown parameter: 'stream_options'."}}"#));
-    assert!(refuses(422, r#"{"detail":[{"loc":["body","stream_options","include_usage"]}]}"#));
-    assert!(!refuses(500, "stream_options"));
-    assert!(!refuses(400, "{}"));
-}
-
-#[test]
 fn keys_are_never_quoted() {
     assert_eq!(quote("bad\n key  'sk-123abc' here"), "bad key [secret] here");
     assert_eq!(quote(&"ä".repeat(300)).chars().count(), QUOTE_CHARS_MAX + 1);

@@ -43,8 +43,8 @@ const GROQ: Quirks = Quirks { output_limit: OutputLimit::MaxCompletionTokens, ..
 const XAI: Quirks = Quirks { output_limit: OutputLimit::MaxCompletionTokens, ..PLAIN };
 const MOONSHOT: Quirks =
     Quirks { output_limit: OutputLimit::MaxCompletionTokens, reasoning: ReasoningBack::Content, ..PLAIN };
-/// It refuses fields that it does not know (422), and always reports the usage.
-const MISTRAL: Quirks = Quirks { usage_option: false, ..PLAIN };
+/// It refuses fields that it does not know (422), always reports the usage, and wants a word of its own after results.
+const MISTRAL: Quirks = Quirks { usage_option: false, speaks_after_results: true, ..PLAIN };
 
 /// In the order in which their keys are looked for.
 ///

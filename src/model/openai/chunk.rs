@@ -6,6 +6,8 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::model::lenient::or_empty;
+
 /// One event. Unknown fields are ignored, missing and `null` ones are empty.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Chunk {
@@ -114,9 +116,4 @@ pub(super) struct PromptDetails {
 pub(super) struct CompletionDetails {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) reasoning_tokens: u64,
-}
-
-/// Reads `null` as the empty value.
-fn or_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

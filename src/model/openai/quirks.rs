@@ -56,6 +56,9 @@ pub struct Quirks {
     pub usage_option: bool,
     /// Whether calls carry an `extra_content` that it wants back (Gemini 3 refuses a reply whose first call has none).
     pub signs_calls: bool,
+    /// Whether it refuses a user who speaks right after the results of tools (Mistral: "Unexpected role 'user' after role
+    /// 'tool'").
+    pub speaks_after_results: bool,
 }
 
 /// A server of which nothing is known: what most of them take.
@@ -65,4 +68,5 @@ pub const PLAIN: Quirks = Quirks {
     reasoning: ReasoningBack::Never,
     usage_option: true,
     signs_calls: false,
+    speaks_after_results: false,
 };

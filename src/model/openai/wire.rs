@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::model::learned::Learned;
+use crate::model::learned::{Learned, THINKING_BESIDE_TOOLS};
 use crate::model::legal::{OPENAI, Target, legal};
 use crate::model::message::{Image, Message, ReplyPart, Sealed, ToolCall, UserPart};
 use crate::model::openai::quirks::{EffortAs, Quirks, ReasoningBack};
@@ -19,6 +19,12 @@ mod tests;
 
 /// Stands for thinking that is not at hand, such as another model's: servers that want it back refuse its absence.
 const NO_REASONING: &str = " ";
+
+/// Tells a model not to think.
+const NO_EFFORT: &str = "none";
+
+/// What the model is taken to have said of results where the user speaks next.
+const SEEN: &str = "[seen]";
 
 /// The whole body.
 #[derive(Debug, Serialize)]
@@ -157,8 +163,7 @@ impl<'a> ChatRequest<'a> {
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
         let history = legal(&request.messages, request.stable, &target).messages;
-        let said = history.into_iter().map(|message| chat_message(message, asked.quirks));
-        let messages = system.into_iter().chain(said).collect();
+        let messages = system.into_iter().chain(said(history, asked.quirks)).collect();
         let tools = request.tools.iter().map(Tool::new).collect();
         Self { model: asked.model, messages, tools, stream: true, options: Options::new(request, &asked) }
     }
@@ -178,6 +183,7 @@ impl<'a> ChatRequest<'a> {
             ("max_completion_tokens", options.max_completion_tokens.is_some()),
             ("reasoning_effort", options.reasoning_effort.is_some()),
             ("reasoning", options.reasoning.is_some()),
+            (THINKING_BESIDE_TOOLS, !self.tools.is_empty() && options.reasoning_effort != Some(NO_EFFORT)),
             ("image_url", pictures),
         ];
         has.into_iter().filter_map(|(name, has)| has.then_some(name)).collect()
@@ -196,6 +202,8 @@ impl Options {
             Effort::High => "high",
         });
         let as_word = quirks.effort == EffortAs::Word;
+        let must_not_think = !request.tools.is_empty() && learned.refuses(THINKING_BESIDE_TOOLS);
+        let word = effort.filter(|_| as_word && takes("reasoning_effort"));
         Self {
             tool_choice: choice(request).filter(|_| takes("tool_choice")),
             stream_options: (quirks.usage_option && takes("stream_options"))
@@ -203,7 +211,7 @@ impl Options {
             temperature: tuning.temperature.filter(|_| takes("temperature")),
             max_tokens: limit("max_tokens"),
             max_completion_tokens: limit("max_completion_tokens"),
-            reasoning_effort: effort.filter(|_| as_word && takes("reasoning_effort")),
+            reasoning_effort: if must_not_think { Some(NO_EFFORT) } else { word },
             reasoning: effort.filter(|_| !as_word && takes("reasoning")).map(|effort| ReasoningWish { effort }),
         }
     }
@@ -225,6 +233,19 @@ impl<'a> Tool<'a> {
         let ToolSchema { name, description, parameters } = schema;
         Self { kind: Kind::Function, function: OfferedFunction { name, description, parameters } }
     }
+}
+
+/// The history; between results and the user stands a word of the model's where the server insists on one.
+fn said(history: Vec<Message>, quirks: &Quirks) -> Vec<ChatMessage> {
+    let mut said = Vec::with_capacity(history.len());
+    for message in history {
+        let is_after_results = matches!(said.last(), Some(ChatMessage::Tool { .. }));
+        if quirks.speaks_after_results && is_after_results && matches!(message, Message::User { .. }) {
+            said.push(ChatMessage::Assistant(Reply { content: Some(SEEN.to_owned()), ..Reply::default() }));
+        }
+        said.push(chat_message(message, quirks));
+    }
+    said
 }
 
 fn chat_message(message: Message, quirks: &Quirks) -> ChatMessage {

@@ -30,7 +30,10 @@ const FIELDS: &[&str] = &[
 const NAME_LEN_MAX: usize = 64;
 
 /// Models that think before they speak, by how their names begin: they take neither `max_tokens` nor a temperature.
-const REASONING: &[&str] = &["o1", "o3", "o4", "gpt-5"];
+const REASONING: &[&str] = &["o1", "o3", "o4", "gpt-5", "gpt-6"];
+
+/// Of these, those that take tools only if they are told not to think.
+const NO_TOOLS_WHILE_THINKING: &[&str] = &["gpt-5.6", "gpt-6"];
 
 /// What is wrong with the body, in OpenAI's words where they are known.
 pub fn request(body: &Value) -> Result<(), String> {
@@ -61,6 +64,13 @@ fn limits(body: &Map<String, Value>, model: &str) -> Result<(), String> {
     ensure(!has("max_tokens"), || {
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
             .into()
+    })?;
+    let thinks = body.get("reasoning_effort").and_then(Value::as_str) != Some("none");
+    ensure(!(thinks && has("tools") && NO_TOOLS_WHILE_THINKING.iter().any(|name| model.starts_with(name))), || {
+        format!(
+            "Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. To use function \
+             tools, use /v1/responses or set reasoning_effort to 'none'."
+        )
     })?;
     let temperature = body.get("temperature").and_then(Value::as_f64).unwrap_or(1.0);
     ensure((temperature - 1.0).abs() < f64::EPSILON, || {

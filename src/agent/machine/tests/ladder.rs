@@ -89,6 +89,19 @@ fn a_refusal_of_the_content_is_told_and_not_taken_elsewhere() {
 }
 
 #[test]
+fn what_is_told_is_why_the_first_model_did_not_answer() {
+    let why = |run: &Script| run.run().failure.as_ref().map(|failure| failure.class);
+    let mut run = with_models(&["a", "b", "c"]);
+    run.on(fails(ErrorClass::Billing));
+    run.on(fails(ErrorClass::Auth));
+    assert_eq!(why(&run), Some(ErrorClass::Billing), "the key of another model is not at fault");
+    run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "billing" }"#]);
+    let mut run = with_models(&["a", "b"]);
+    run.on(fails(ErrorClass::Billing));
+    run.check(fails(ErrorClass::Refused), &[TOLD, r#"end Failed { why: "refused" }"#]);
+}
+
+#[test]
 fn e2_each_request_goes_round_all_models_from_the_one_that_answered() {
     let mut run = with_models(&["a", "b", "c"]);
     run.on(fails(ErrorClass::UnknownModel));
@@ -119,7 +132,7 @@ fn e2_nobody_is_told_of_an_outage_that_nobody_has_looked_at() {
     run.check(fails(ErrorClass::UnknownModel), &["ask a Work"]);
     assert!(forced(run.run()));
     run.check(fails(ErrorClass::Billing), &["ask b Work"]);
-    run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "unknown_model" }"#]);
+    run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "billing" }"#]);
 }
 
 #[test]

@@ -41,7 +41,9 @@ fn options(quirks: &Quirks, tuning: Tuning, refused: &[&str]) -> String {
     let body = ChatRequest::new(&request, Asked { tuning, ..asked(quirks, &learned) });
     let told = serde_json::to_string(&body.options).unwrap();
     let names: Value = serde_json::to_value(body.refusable()).unwrap();
-    assert!(names.as_array().unwrap().iter().all(|name| told.contains(name.as_str().unwrap())), "{names} {told}");
+    let on_the_wire = |name: &&Value| **name != THINKING_BESIDE_TOOLS;
+    let mut named = names.as_array().unwrap().iter().filter(on_the_wire);
+    assert!(named.all(|name| told.contains(name.as_str().unwrap())), "{names} {told}");
     told
 }
 
@@ -128,4 +130,22 @@ fn calls_keep_their_signature_and_the_first_has_one() {
     assert_eq!(extra(true, &signs), (serde_json::from_str(signature).unwrap(), Value::Null));
     assert_eq!(extra(false, &signs), (unsigned(), Value::Null));
     assert_eq!(extra(true, &PLAIN), (Value::Null, Value::Null));
+}
+
+#[test]
+fn between_results_and_the_user_the_model_speaks_where_the_server_wants_it() {
+    let history = || {
+        let called = Message::Assistant { parts: vec![call("a")] };
+        vec![Message::user("a"), called, result("a"), Message::user("b")]
+    };
+    let roles = |quirks: &Quirks| {
+        let body =
+            serde_json::to_value(ChatRequest::new(&request(history()), asked(quirks, &Learned::default()))).unwrap();
+        let messages = body["messages"].as_array().unwrap();
+        messages.iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&PLAIN), ["user", "assistant", "tool", "user"]);
+    let strict = Quirks { speaks_after_results: true, ..PLAIN };
+    assert_eq!(roles(&strict), ["user", "assistant", "tool", "assistant", "user"]);
+    assert_eq!(replies(&strict, history())[1], json!({"role": "assistant", "content": SEEN}));
 }
