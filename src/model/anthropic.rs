@@ -12,7 +12,7 @@ use crate::model::anthropic::family::Family;
 use crate::model::anthropic::reply::Reply;
 use crate::model::anthropic::wire::MessagesRequest;
 use crate::model::error::{ErrorClass, ModelError};
-use crate::model::exchange::endpoint::Endpoint;
+use crate::model::exchange::endpoint::{Endpoint, written};
 use crate::model::exchange::frame::Framing;
 use crate::model::exchange::{Call, exchange, look_up};
 use crate::model::message::Completion;
@@ -57,6 +57,11 @@ impl Anthropic {
         let family = Family::of(&model);
         Ok(Self { endpoint, speaker: Speaker { model, label, family, tuning, sees_images } })
     }
+
+    /// The body of a call, as it is sent.
+    pub fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
+        written(&MessagesRequest::new(&self.speaker, request))
+    }
 }
 
 #[async_trait]
@@ -66,8 +71,8 @@ impl Provider for Anthropic {
     }
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let body = MessagesRequest::new(&self.speaker, request);
-        let call = Call { request: self.endpoint.post("/v1/messages").json(&body), framing: Framing::ServerSentEvents };
+        let request = self.endpoint.post_json("/v1/messages", self.body(request)?);
+        let call = Call { request, framing: Framing::ServerSentEvents };
         let fold = Reply::new(&self.speaker.label);
         exchange(&self.endpoint.deadlines, call, fold, sink).await.map_err(|failure| failure.error)
     }

@@ -8,7 +8,7 @@ use reqwest::header::HeaderName;
 use serde::Deserialize;
 
 use crate::model::error::{ErrorClass, ModelError};
-use crate::model::exchange::endpoint::Endpoint;
+use crate::model::exchange::endpoint::{Endpoint, written};
 use crate::model::exchange::frame::Framing;
 use crate::model::exchange::{Call, exchange, look_up};
 use crate::model::gemini::family::Family;
@@ -59,6 +59,11 @@ impl Gemini {
         let name: String = url::form_urlencoded::byte_serialize(model.as_bytes()).collect();
         Ok(Self { endpoint, family, path: format!("/v1beta/models/{name}"), settings })
     }
+
+    /// The body of a call, as it is sent.
+    pub fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
+        written(&GenerateRequest::new(&self.settings, self.family, request))
+    }
 }
 
 #[async_trait]
@@ -68,8 +73,8 @@ impl Provider for Gemini {
     }
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let body = GenerateRequest::new(&self.settings, self.family, request);
-        let request = self.endpoint.post(&format!("{}:streamGenerateContent?alt=sse", self.path)).json(&body);
+        let path = format!("{}:streamGenerateContent?alt=sse", self.path);
+        let request = self.endpoint.post_json(&path, self.body(request)?);
         let call = Call { request, framing: Framing::ServerSentEvents };
         let reply = Reply::new(&self.settings.label);
         exchange(&self.endpoint.deadlines, call, reply, sink).await.map_err(|failure| failure.error)

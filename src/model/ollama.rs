@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use reqwest::header::AUTHORIZATION;
 use serde::Serialize;
 use tokio::sync::OnceCell;
 
@@ -53,6 +53,13 @@ impl Ollama {
         Ok(Self { endpoint, settings, traits: OnceCell::new(), told_of_tools: AtomicBool::new(false) })
     }
 
+    /// The body of a call, as it is sent. The first one asks the server what the model can do.
+    pub async fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
+        let traits = *self.traits.get_or_try_init(|| self.show()).await.map_err(|failure| failure.error)?;
+        self.tell_of_tools(traits, request);
+        ChatRequest::new(&self.settings, traits, request).into_body()
+    }
+
     async fn show(&self) -> Result<Traits, Failure> {
         let request = self.endpoint.post("/api/show").json(&Show { model: &self.settings.model });
         Ok(Traits::of(&look_up::<Shown>(request).await?))
@@ -74,10 +81,7 @@ impl Provider for Ollama {
     }
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let traits = *self.traits.get_or_try_init(|| self.show()).await.map_err(|failure| failure.error)?;
-        self.tell_of_tools(traits, request);
-        let body = ChatRequest::new(&self.settings, traits, request).into_body()?;
-        let request = self.endpoint.post("/api/chat").header(CONTENT_TYPE, "application/json").body(body);
+        let request = self.endpoint.post_json("/api/chat", self.body(request).await?);
         let call = Call { request, framing: Framing::JsonLines };
         let reply = Reply::new(&self.settings.label);
         exchange(&self.endpoint.deadlines, call, reply, sink).await.map_err(|failure| failure.error)

@@ -10,10 +10,10 @@ use reqwest::header::AUTHORIZATION;
 
 use crate::model::error::ModelError;
 use crate::model::exchange::answer::Failure;
-use crate::model::exchange::endpoint::Endpoint;
+use crate::model::exchange::endpoint::{Endpoint, written};
 use crate::model::exchange::frame::Framing;
 use crate::model::exchange::{Call, exchange, look_up};
-use crate::model::learned::{ADAPTATIONS_MAX, Memory, Remember};
+use crate::model::learned::{ADAPTATIONS_MAX, Learned, Memory, Remember};
 use crate::model::message::Completion;
 use crate::model::openai::listing::{Listed, Listing};
 use crate::model::openai::quirks::Quirks;
@@ -47,8 +47,18 @@ impl OpenAi {
         Ok(Self { endpoint, settings, quirks, memory })
     }
 
+    /// The body of a call, as it is sent by what is known of the server.
+    pub fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
+        written(&ChatRequest::new(request, self.asked(&self.memory.now())))
+    }
+
+    fn asked<'a>(&'a self, learned: &'a Learned) -> Asked<'a> {
+        let Settings { model, label, tuning, sees_images, .. } = &self.settings;
+        Asked { model, label, quirks: self.quirks, tuning: *tuning, sees_images: *sees_images, learned }
+    }
+
     async fn ask(&self, body: &ChatRequest<'_>, sink: &dyn Sink) -> Result<Completion, Failure> {
-        let request = self.endpoint.post("/chat/completions").json(body);
+        let request = self.endpoint.post_json("/chat/completions", written(body)?);
         let call = Call { request, framing: Framing::ServerSentEvents };
         let reply = Reply::new(&self.settings.label, self.quirks.reasoning);
         exchange(&self.endpoint.deadlines, call, reply, sink).await
@@ -62,13 +72,10 @@ impl Provider for OpenAi {
     }
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let Settings { model, label, tuning, sees_images, .. } = &self.settings;
         let mut adaptations = 0;
         loop {
             let learned = self.memory.now();
-            let (tuning, sees_images) = (*tuning, *sees_images);
-            let asked = Asked { model, label, quirks: self.quirks, tuning, sees_images, learned: &learned };
-            let body = ChatRequest::new(request, asked);
+            let body = ChatRequest::new(request, self.asked(&learned));
             let failure = match self.ask(&body, sink).await {
                 Ok(completion) => return Ok(completion),
                 Err(failure) => failure,

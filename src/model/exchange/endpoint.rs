@@ -5,8 +5,9 @@
 
 use std::net::IpAddr;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{RequestBuilder, Url};
+use serde::Serialize;
 
 use crate::domain::secret::Secret;
 use crate::model::error::{ErrorClass, ModelError};
@@ -58,10 +59,23 @@ impl Endpoint {
         self.client.post(format!("{}{path}", self.base)).headers(self.headers.clone())
     }
 
+    /// A request that brings a body as [`written`] makes it.
+    pub fn post_json(&self, path: &str, body: Vec<u8>) -> RequestBuilder {
+        self.post(path).header(CONTENT_TYPE, "application/json").body(body)
+    }
+
     /// A request that fetches something; `path` starts with a slash.
     pub fn get(&self, path: &str) -> RequestBuilder {
         self.client.get(format!("{}{path}", self.base)).headers(self.headers.clone())
     }
+}
+
+/// A request's body, as JSON.
+pub fn written(body: &impl Serialize) -> Result<Vec<u8>, ModelError> {
+    serde_json::to_vec(body).map_err(|error| {
+        tracing::debug!(%error, "a request cannot be written");
+        ModelError::new(ErrorClass::BadRequest, "The request for the model cannot be written.")
+    })
 }
 
 /// The address, if it is one.

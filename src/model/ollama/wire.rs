@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::error::{ErrorClass, ModelError};
+use crate::model::exchange::endpoint::written;
 use crate::model::legal::{OLLAMA, Target, legal};
 use crate::model::message::{Message, ReplyPart, ToolCall, UserPart};
 use crate::model::ollama::traits::{Think, Traits};
@@ -135,10 +136,7 @@ impl<'a> ChatRequest<'a> {
     /// The body's bytes, if they fit into what the model holds: an old Ollama drops the beginning of what does not and
     /// says nothing. The estimate errs on the side of too long, which leaves room for the reply.
     pub(super) fn into_body(self) -> Result<Vec<u8>, ModelError> {
-        let body = serde_json::to_vec(&self).map_err(|error| {
-            tracing::debug!(%error, "a request cannot be written");
-            ModelError::new(ErrorClass::BadRequest, "The request for the model cannot be written.")
-        })?;
+        let body = written(&self)?;
         let images = self.messages.iter().flat_map(ChatMessage::images);
         let (count, bytes) = images.fold((0_u64, 0_u64), |(count, bytes), image| (count + 1, bytes + len(image)));
         let text = u64::try_from(body.len()).unwrap_or(u64::MAX).saturating_sub(bytes);
