@@ -126,8 +126,10 @@ pub struct StandIn {
     pub by: String,
 }
 
-/// What the chat is told when another model answers than the one that should, and when that is over; `told` is the
-/// stand-in that it knows of. Once for each change, not with each answer, and not where another model is wanted first.
+/// What the chat is told when another model answers than the one that should, and when that is over.
+///
+/// `told` is the stand-in that it knows of. Once for each change, not with each answer, and not where another model is
+/// wanted first.
 #[must_use]
 pub fn stand_in(first: &str, by: &str, failure: Option<&Failure>, told: Option<&StandIn>) -> Option<String> {
     match told {
