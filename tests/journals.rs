@@ -11,16 +11,20 @@ use std::path::{Path, PathBuf};
 use hob::agent::journal::{VERSION, decode, encode};
 use hob::agent::machine::digest::Digest;
 use hob::agent::machine::event::{
-    Accepted, Answer, Begun, Billing, CancelReason, Context, End, Event, Limits, Reply, Rules, Steered, ToolOutcome,
+    Accepted, Answer, Begun, Billing, BudgetStop, CancelReason, Context, End, Event, Limits, ModelBill, Reply, Rules,
+    Steered, ToolOutcome,
 };
 use hob::agent::machine::state::State;
 use hob::agent::machine::{Replay, step};
 use hob::domain::ids::{CallId, InboundId, RunId, UserId};
 use hob::domain::inbound::{ChannelKind, Conversation};
+use hob::domain::money::Money;
 use hob::domain::outgoing::Destination;
 use hob::domain::principal::{Principal, Role, Trust};
 use hob::model::error::ErrorClass;
-use hob::model::message::{Completion, ToolCall, Usage};
+use hob::model::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage};
+use hob::model::price::{Rate, Rates};
+use hob::policy::budget::Scope;
 use hob::store::journal::EventRow;
 use jiff::Timestamp;
 
@@ -45,7 +49,53 @@ fn runs() -> Vec<Run> {
         run("withdrawn", vec![Event::Withdrawn], End::Withdrawn),
         run("joined", vec![Event::Joined { run: RunId(5) }], End::Joined),
         run("panicked", panicked(), End::Failed { why: "panic".to_owned() }),
+        run("priced_sealed_continued", priced_sealed_continued(), End::Completed),
+        run("all_rest_then_budget", all_rest_then_budget(), End::Failed { why: "budget".to_owned() }),
     ]
+}
+
+/// The second edition of the rules: prices, thinking that goes back, a reply that was cut off.
+fn priced_sealed_continued() -> Vec<Event> {
+    let sealed = Sealed { model: "home/small".to_owned(), kind: "thinking".to_owned(), data: "{\"a\":1}".to_owned() };
+    let half = Completion {
+        parts: vec![ReplyPart::Sealed(sealed), ReplyPart::text("One, two, ")],
+        usage: Usage {
+            input_tokens: 500,
+            output_tokens: 9,
+            cache_write_tokens: 400,
+            reasoning_tokens: 4,
+            cached_tokens: 0,
+        },
+        stop: StopReason::MaxTokens,
+        latency_ms: 420,
+    };
+    vec![priced(), Event::ModelAnswered(half), says("three.")]
+}
+
+fn all_rest_then_budget() -> Vec<Event> {
+    let stop = BudgetStop {
+        scope: Scope::Day,
+        cap: Money::from_nanos(5_000_000_000),
+        used: Money::from_nanos(4_990_000_000),
+        resets: Some("Saturday, 1 January, 00:00".to_owned()),
+    };
+    vec![
+        priced(),
+        fails(ErrorClass::Resting, Some(42_000)),
+        fails(ErrorClass::Resting, None),
+        fails(ErrorClass::RateLimit, None),
+        wants("", &["recall"]),
+        Event::BudgetReached(stop),
+        text("1.0", "red", false),
+    ]
+}
+
+fn priced() -> Event {
+    let Event::Begun(begun) = begun() else { unreachable!("it begins") };
+    let rates = Rates { input: Rate::from_micro_usd(250_000), output: Rate::from_micro_usd(2_000_000), ..Rates::FREE };
+    let bill = |rates| ModelBill { rates, per_mille: 1_250 };
+    let billing = Billing { models: vec![bill(Some(rates)), bill(None)], context_tokens: 900, reply_tokens: 4_096 };
+    Event::Begun(Box::new(Begun { rules: Rules::SECOND, billing, ..*begun }))
 }
 
 fn tools() -> Vec<Event> {

@@ -1,10 +1,7 @@
 //! Counts against tiktoken's own, hard input, and a provider that counts otherwise.
 
-use std::time::Duration;
-
 use proptest::prelude::*;
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::*;
 use crate::domain::ids::CallId;
