@@ -9,6 +9,7 @@ use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{Event, Question, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
+use crate::agent::machine::texts::StandIn;
 use crate::agent::machine::{Step, texts};
 use crate::agent::prefix::Prefix;
 use crate::domain::ids::{CallId, UserId};
@@ -334,11 +335,14 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
         Row::Answered { seq, first, by, failure } => {
             let told = sessions::stand_in(tx, target.key.session).await?;
-            let Some(text) = texts::stand_in(first, by, failure.as_ref(), told.as_deref()) else {
+            let told = told.and_then(|told| serde_json::from_str::<StandIn>(&told).ok());
+            let Some(text) = texts::stand_in(first, by, failure.as_ref(), told.as_ref()) else {
                 return Ok(());
             };
-            let stand_in = (first != by).then_some(by.as_str());
-            sessions::set_stand_in(tx, target.key.session, stand_in).await?;
+            let stand_in = StandIn { first: first.clone(), by: by.clone() };
+            let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
+            let stored = (first != by).then_some(stored.as_str());
+            sessions::set_stand_in(tx, target.key.session, stored).await?;
             say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
         }
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,

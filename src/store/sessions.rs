@@ -107,7 +107,7 @@ pub async fn start_afresh(tx: &mut Tx, id: SessionId) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Which model stands in for the one that should answer, as the chat was told; none: the right one answers.
+/// Which model stands in for which, as the chat was told, as JSON; none: the right one answers.
 ///
 /// # Errors
 /// When the database fails.

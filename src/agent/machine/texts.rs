@@ -1,5 +1,7 @@
 //! Every sentence that a run itself says, to people and to the model, in one place.
 
+use serde::{Deserialize, Serialize};
+
 use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Limits, Question, Steered};
 use crate::agent::machine::state::Failure;
 use crate::domain::ids::UserId;
@@ -115,13 +117,24 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
     format!("I could not get an answer from the model: {message}. {advice}")
 }
 
-/// What the chat is told when another model answers than the one that should, and when that is over; `told` is the
-/// stand-in that it knows of. Once for each change, not with each answer.
+/// A model that answers for another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StandIn {
+    /// The one that should.
+    pub first: String,
+    /// The one that does.
+    pub by: String,
+}
+
+/// What the chat is told when another model answers than the one that should, and when that is over.
+///
+/// `told` is the stand-in that it knows of. Once for each change, not with each answer, and not where another model is
+/// wanted first.
 #[must_use]
-pub fn stand_in(first: &str, by: &str, failure: Option<&Failure>, told: Option<&str>) -> Option<String> {
+pub fn stand_in(first: &str, by: &str, failure: Option<&Failure>, told: Option<&StandIn>) -> Option<String> {
     match told {
-        Some(told) if told == by => None,
-        Some(_) if first == by => Some(format!("({first} answers again.)")),
+        Some(told) if told.by == by => None,
+        Some(told) if first == by => (told.first == first).then(|| format!("({first} answers again.)")),
         None if first == by => None,
         Some(_) | None => {
             let why = failure.map(|failure| format!(": {}", failure.message.trim().trim_end_matches('.')));

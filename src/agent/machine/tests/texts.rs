@@ -2,7 +2,7 @@
 
 use super::{Script, fails, hard_limit, panic, stop};
 use crate::agent::machine::event::{Event, JournalMismatch, Limits, Question, Reply};
-use crate::agent::machine::texts;
+use crate::agent::machine::texts::{self, StandIn};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
 
@@ -101,6 +101,28 @@ fn words_for_the_model() {
     Granted: up to 20 steps in all.
     Not granted: 25 steps are the most. Finish with what you have.
     ");
+}
+
+#[test]
+fn a_stand_in_is_told_once_and_over_once() {
+    let told = |first: &str, by: &str| Some(StandIn { first: first.to_owned(), by: by.to_owned() });
+    let failed = "(a does not answer. Until it does, c stands in.)";
+    let table = [
+        ("a", "a", None, None),
+        ("a", "c", None, Some(failed)),
+        ("a", "c", told("a", "c"), None),
+        ("a", "a", told("a", "c"), Some("(a answers again.)")),
+        // The message wanted another model, which answers as it always did.
+        ("b", "b", told("a", "c"), None),
+        // A person chose the one that stood in.
+        ("c", "c", told("a", "c"), None),
+        // The whole provider is out: one word is enough.
+        ("b", "c", told("a", "c"), None),
+        ("a", "c", told("a", "b"), Some(failed)),
+    ];
+    for (first, by, known, expected) in table {
+        assert_eq!(texts::stand_in(first, by, None, known.as_ref()).as_deref(), expected, "{first} {by} {known:?}");
+    }
 }
 
 #[test]
