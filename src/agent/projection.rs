@@ -160,8 +160,8 @@ impl Cause<'_> {
         let Some((run, call)) = self.open_call() else {
             return Vec::new();
         };
-        let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } =
-            completion.usage;
+        let billed = run.billed(call, completion);
+        let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } = billed;
         let ended = Row::ModelEnded(CallEnd {
             state: "answered",
             input_tokens: count(input_tokens),
@@ -169,7 +169,7 @@ impl Cause<'_> {
             cached_tokens: count(cached_tokens),
             cache_write_tokens: count(cache_write_tokens),
             reasoning_tokens: count(reasoning_tokens),
-            cost: run.price(call.model, &completion.usage).map(Money::nanos),
+            cost: run.price(call.model, &billed).map(Money::nanos),
             latency_ms: Some(count(completion.latency_ms)),
             error: None,
         });

@@ -100,6 +100,14 @@ pub fn cost(usage: &Usage, rates: &Rates) -> Money {
     Money::from_nanos(i64::try_from((picos + 500) / 1000).unwrap_or(i64::MAX))
 }
 
+/// The most that one call may cost which reads and writes so much: nobody knows beforehand what a cache takes or gives.
+#[must_use]
+pub fn most(input_tokens: u64, output_tokens: u64, rates: &Rates) -> Money {
+    let plain = Usage { input_tokens, output_tokens, ..Usage::default() };
+    let written = Usage { cache_write_tokens: input_tokens, ..plain };
+    cost(&plain, rates).max(cost(&written, rates))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +149,13 @@ mod tests {
             assert_eq!(cost(&usage, &rates()).nanos(), nanos, "{usage:?}");
             assert_eq!(cost(&usage, &Rates::FREE), Money::ZERO);
         }
+    }
+
+    #[test]
+    fn what_is_set_aside_is_enough_if_all_of_it_goes_into_the_cache() {
+        assert_eq!(most(1_000, 10, &rates()).nanos(), 1_250_000 + 50_000);
+        let free_writes = Rates { cache_write: Rate::from_micro_usd(0), ..rates() };
+        assert_eq!(most(1_000, 10, &free_writes).nanos(), 1_000_000 + 50_000);
     }
 
     #[test]

@@ -42,8 +42,9 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
         return vec![Effect::Ignored { why: "no model was asked" }];
     };
     let purpose = call.purpose;
-    run.usage.add(completion.usage);
-    run.cost = run.cost.plus(run.price(call.model, &completion.usage).unwrap_or_default());
+    let billed = run.billed(call, completion);
+    run.cost = run.cost.plus(run.price(call.model, &billed).unwrap_or_default());
+    run.usage.add(billed);
     let wants_tools = purpose == Purpose::Work && completion.calls().next().is_some();
     let text = completion.text();
     if text.trim().is_empty() && !wants_tools {

@@ -12,8 +12,9 @@ use crate::agent::machine::event::{
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
 use crate::model::error::ErrorClass;
-use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, Usage, reply_calls};
-use crate::model::{price, tokens};
+use crate::model::message::{Completion, Message, ReplyPart, ToolCall, ToolResult, Usage, reply_calls};
+use crate::model::price::{self, Rates};
+use crate::model::tokens;
 
 /// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
 pub const REQUEST_SCHEME: &str = "request1";
@@ -383,10 +384,7 @@ impl Active {
             digest,
             counted,
             input_estimate,
-            reserve: self.price(
-                self.model,
-                &Usage { input_tokens: input_estimate, output_tokens: self.billing.reply_tokens, ..Usage::default() },
-            ),
+            reserve: self.rates(self.model).map(|rates| price::most(input_estimate, self.billing.reply_tokens, &rates)),
         }
     }
 
@@ -406,7 +404,23 @@ impl Active {
     /// What `usage` costs with the run's `model`th model; none: nobody knows.
     #[must_use]
     pub fn price(&self, model: usize, usage: &Usage) -> Option<Money> {
-        self.billing.models.get(model)?.rates.map(|rates| price::cost(usage, &rates))
+        self.rates(model).map(|rates| price::cost(usage, &rates))
+    }
+
+    fn rates(&self, model: usize) -> Option<Rates> {
+        self.billing.models.get(model)?.rates
+    }
+
+    /// What a reply is billed for: what its provider reports. Where it reports nothing, what the call was estimated to
+    /// read, and what came: such a reply is not free.
+    #[must_use]
+    pub fn billed(&self, call: &ModelCall, completion: &Completion) -> Usage {
+        let usage = completion.usage;
+        if usage.input_tokens > 0 {
+            return usage;
+        }
+        let written = tokens::message(&Message::Assistant { parts: completion.parts.clone() });
+        Usage { input_tokens: call.input_estimate, output_tokens: usage.output_tokens.max(written), ..usage }
     }
 
     /// Nobody will learn what the model call in flight cost: its estimate stands in.

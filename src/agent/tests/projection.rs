@@ -11,7 +11,7 @@ use crate::agent::projection::{Press, Row, rows};
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::money::Money;
 use crate::model::error::ErrorClass;
-use crate::model::message::Message;
+use crate::model::message::{Completion, Message, Usage};
 use crate::model::price::{Rate, Rates};
 
 fn key() -> RunKey {
@@ -135,6 +135,15 @@ fn c8_each_call_is_billed_at_the_price_it_was_begun_with() {
     run.on(fails(ErrorClass::UnknownModel));
     let Phase::Calling(call) = &run.run().phase else { panic!("no call") };
     assert_eq!((call.label.as_str(), call.reserve), ("b/two", None), "nobody knows its price");
+}
+
+#[test]
+fn c8_a_reply_without_a_report_of_its_tokens_is_billed_by_estimate() {
+    let mut run = Script::begun();
+    let silent = Completion { usage: Usage::default(), ..completion("hi", &[]) };
+    let rows = projected(&mut run.state, Event::ModelAnswered(silent));
+    assert_eq!(rows[0], format!("model answered {ESTIMATE}/5/0"));
+    assert_eq!(run.run().usage.input_tokens, ESTIMATE, "the run's own sum agrees with the bill");
 }
 
 #[test]
