@@ -108,7 +108,7 @@ impl Catalog {
         self.find(label).map(|known| Arc::new(known.guarded.clone()) as Arc<dyn Provider>)
     }
 
-    /// The model with this label, to be asked truly even while it rests: for the first of a chain that rests whole.
+    /// The model with this label, to be asked truly even while it rests: for a chain of which nobody else answers.
     #[must_use]
     pub fn get_forced(&self, label: &str) -> Option<Arc<dyn Provider>> {
         self.find(label).map(|known| Arc::new(known.guarded.forced()) as Arc<dyn Provider>)

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Limits, Question, Steered};
 use crate::agent::machine::state::Failure;
 use crate::domain::ids::UserId;
+use crate::domain::money::Money;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Message, ToolResult};
 
@@ -173,11 +174,23 @@ pub(super) fn budget_reached(stop: &BudgetStop, unfinished: &str, transcript: &[
 
 fn used_up(stop: &BudgetStop) -> String {
     let BudgetStop { scope, cap, used, .. } = stop;
-    format!("The budget for {} is used up: {used} of {cap} are spent or set aside.", scope.words())
+    let scope = scope.words();
+    if used < cap {
+        return format!(
+            "The budget for {scope} does not allow the next step: {used} of {cap} are spent or set aside, and it may cost \
+             more than what is left."
+        );
+    }
+    format!("The budget for {scope} is used up: {used} of {cap} are spent or set aside.")
 }
 
 fn how_to_go_on(stop: &BudgetStop) -> String {
     let key = stop.scope.key();
+    if stop.used == Money::ZERO {
+        return format!(
+            "Waiting does not help here: whoever runs me has to raise {key} under [budget] in config.toml."
+        );
+    }
     match &stop.resets {
         Some(when) => format!(
             "To go on, write to me again after {when}; or whoever runs me raises {key} under [budget] in config.toml."

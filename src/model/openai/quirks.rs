@@ -37,7 +37,7 @@ pub enum EffortAs {
 pub enum ReasoningBack {
     /// None: it is dropped as it comes.
     Never,
-    /// `reasoning_content`; a message with calls is refused without it.
+    /// `reasoning_content`; a history is refused in which a reply has none (DeepSeek V4, where tools are on offer).
     Content,
     /// OpenRouter's `reasoning_details`, whole and in order.
     Details,

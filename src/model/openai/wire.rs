@@ -295,13 +295,11 @@ impl Reply {
             }
         }
         reply.content = (!text.is_empty()).then_some(text);
-        if let Some(first) = reply.tool_calls.first_mut() {
-            if quirks.signs_calls && first.extra_content.is_none() {
-                first.extra_content = Some(unsigned());
-            }
-            if quirks.reasoning == ReasoningBack::Content && reply.reasoning_content.is_none() {
-                reply.reasoning_content = Some(json!(NO_REASONING));
-            }
+        if let Some(first) = reply.tool_calls.first_mut().filter(|_| quirks.signs_calls) {
+            first.extra_content.get_or_insert_with(unsigned);
+        }
+        if quirks.reasoning == ReasoningBack::Content && reply.reasoning_content.is_none() {
+            reply.reasoning_content = Some(json!(NO_REASONING));
         }
         reply
     }

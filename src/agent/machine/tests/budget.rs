@@ -23,7 +23,20 @@ fn n10_before_it_begins_nothing_is_begun() {
     let mut run = Script::queued();
     let effects = run.on(stop(Scope::Day, Some("Sunday, 22 November, 00:00")));
     assert_eq!(effects[1], r#"end Failed { why: "budget" }"#);
-    insta::assert_snapshot!(told(&run), @"The budget for a day is used up: $0.99 of $1.00 are spent or set aside. So I have not begun with this. To go on, write to me again after Sunday, 22 November, 00:00; or whoever runs me raises day_usd under [budget] in config.toml.");
+    insta::assert_snapshot!(told(&run), @"The budget for a day does not allow the next step: $0.99 of $1.00 are spent or set aside, and it may cost more than what is left. So I have not begun with this. To go on, write to me again after Sunday, 22 November, 00:00; or whoever runs me raises day_usd under [budget] in config.toml.");
+}
+
+#[test]
+fn n10_a_cap_that_no_call_fits_does_not_send_people_to_wait() {
+    let told_of = |used: f64| {
+        let mut run = Script::queued();
+        let (cap, used) = (Money::from_usd(1.0), Money::from_usd(used));
+        let resets = Some("Sunday".to_owned());
+        run.on(Event::BudgetReached(BudgetStop { scope: Scope::Day, cap, used, resets }));
+        told(&run)
+    };
+    insta::assert_snapshot!(told_of(0.0), @"The budget for a day does not allow the next step: $0.00 of $1.00 are spent or set aside, and it may cost more than what is left. So I have not begun with this. Waiting does not help here: whoever runs me has to raise day_usd under [budget] in config.toml.");
+    assert!(told_of(1.0).starts_with("The budget for a day is used up: $1.00 of $1.00 are spent or set aside."));
 }
 
 #[test]
@@ -34,7 +47,7 @@ fn n10_at_the_cap_the_run_is_handed_back_with_what_was_done() {
     let effects = run.on(finished("1.1", ToolOutcome::Text { text: "no".to_owned(), is_error: true }));
     assert_eq!(effects[1], r#"end Failed { why: "budget" }"#);
     insta::assert_snapshot!(told(&run), @r"
-    The budget for one task is used up: $0.99 of $1.00 are spent or set aside. So I have stopped here.
+    The budget for one task does not allow the next step: $0.99 of $1.00 are spent or set aside, and it may cost more than what is left. So I have stopped here.
     Done so far:
     - look
     - send: failed

@@ -101,7 +101,7 @@ fn thinking_goes_back_to_its_maker_where_it_is_wanted() {
         (
             &content,
             vec![Message::user("a"), Message::assistant("b", vec![]), Message::user("c")],
-            json!(null),
+            json!(" "),
             json!(null),
         ),
         (&all, thought(REASONING_DETAILS, details), json!(null), serde_json::from_str(details).unwrap()),
