@@ -363,6 +363,7 @@ fn ports(
             tool_output_chars_max: agent.tool_output_chars_max,
         },
         table,
+        counts: Arc::default(),
         reply_tokens: parts::reply_tokens(&blueprint.config),
         purse: Arc::new(Purse { budget: parts::budget(&blueprint.config.budget), zone: zone.clone() }),
         rng: Arc::clone(&blueprint.rng),

@@ -162,6 +162,7 @@ impl Process {
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
             limits: run_limits(),
             table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
+            counts: Arc::default(),
             reply_tokens: 1_000,
             purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
             rng: Arc::clone(world) as _,
