@@ -132,6 +132,7 @@ impl World {
                 tool_output_chars_max: 8_000,
             },
             table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
+            counts: Arc::default(),
             reply_tokens: 1_000,
             purse: Arc::clone(&purse),
             rng: Arc::new(SystemRng),

@@ -4,6 +4,7 @@
 //! Start at [`machine`].
 
 pub mod budget;
+pub mod counts;
 pub mod driver;
 pub mod journal;
 pub mod machine;

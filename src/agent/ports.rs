@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::budget::Purse;
+use crate::agent::counts::Counts;
 use crate::agent::prompt::PromptSettings;
 use crate::domain::channel::Progress;
 use crate::domain::clock::Clock;
@@ -57,6 +58,8 @@ pub struct Ports {
     pub limits: RunLimits,
     /// What models can do and cost.
     pub table: Arc<Table>,
+    /// How the models' providers count.
+    pub counts: Arc<Counts>,
     /// The tokens of a reply that are set aside for each call.
     pub reply_tokens: u64,
     /// The household's caps on money.

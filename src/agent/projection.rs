@@ -15,6 +15,7 @@ use crate::agent::prefix::Prefix;
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
 use crate::domain::outgoing::{Choice, Destination};
+use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ToolCall, Usage};
 use crate::render::chunk;
 use crate::store::error::StoreError;
@@ -125,8 +126,10 @@ impl Cause<'_> {
         match event {
             Event::ModelAsked { .. } => self.asked(seq).into_iter().collect(),
             Event::ModelAnswered(completion) => self.answered(completion, seq),
-            Event::ModelFailed { message, .. } => {
-                vec![Row::ModelEnded(CallEnd { state: "failed", error: Some(message.clone()), ..CallEnd::default() })]
+            Event::ModelFailed { class, message, .. } => {
+                let skipped = *class == ErrorClass::Resting;
+                let error = Some(message.clone());
+                vec![Row::ModelEnded(CallEnd { state: "failed", skipped, error, ..CallEnd::default() })]
             }
             Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
             Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
@@ -164,6 +167,7 @@ impl Cause<'_> {
         let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } = billed;
         let ended = Row::ModelEnded(CallEnd {
             state: "answered",
+            skipped: false,
             input_tokens: count(input_tokens),
             output_tokens: count(output_tokens),
             cached_tokens: count(cached_tokens),

@@ -193,6 +193,17 @@ impl ProviderConfig {
         for (index, fallback) in self.fallbacks.iter().enumerate() {
             let here = endpoint(fallback.kind, fallback.base_url.as_deref(), fallback.api_key.as_ref());
             found.extend(here.into_iter().map(|finding| finding.within(&place::item("fallbacks", index))));
+            let own = [&self.models.primary, &self.models.fast, &self.models.smart];
+            let is_own = self.kind == fallback.kind && own.contains(&&Some(fallback.model.clone()));
+            let mut before = self.fallbacks.iter().take(index);
+            if is_own || before.any(|other| other.kind == fallback.kind && other.model == fallback.model) {
+                let why =
+                    "is there already with this kind, expected another model: two of one name cannot be told apart";
+                found.push(
+                    Finding::new("model", why, "name another model, or leave this fallback out")
+                        .within(&place::item("fallbacks", index)),
+                );
+            }
         }
         found
     }

@@ -373,6 +373,7 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
             tool_output_chars_max: agent.tool_output_chars_max,
         },
         table,
+        counts: Arc::default(),
         reply_tokens: parts::reply_tokens(&blueprint.config),
         purse,
         rng: Arc::clone(&blueprint.rng),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::config::provider::{EffortConfig, ModelsConfig, ProviderConfig, ProviderKind};
-use crate::daemon::StartError;
+use crate::daemon::{StartError, parts};
 use crate::domain::clock::Clock;
 use crate::model::catalog::{Catalog, Entry};
 use crate::model::discover::ollama::OllamaAddress;
@@ -50,7 +50,8 @@ pub async fn build(sources: Sources<'_>) -> Result<Models, StartError> {
     let ollama = OllamaAddress::parse(OLLAMA)
         .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
     let deadlines = config.provider.as_ref().map(deadlines).unwrap_or_default();
-    let finder = Finder { lookup: &lookup, ollama, deadlines, remember, table };
+    let reply_tokens = (!parts::budget(&config.budget).is_unlimited()).then_some(parts::REPLY_TOKENS);
+    let finder = Finder { lookup: &lookup, ollama, deadlines, remember, table, reply_tokens };
     let wanted = config.provider.as_ref().map(|provider| configured(provider, provider.models.primary.clone()));
     let primary = discover(wanted.as_ref(), &lookup, &finder.ollama).await?;
     let told = primary.to_string();
@@ -70,11 +71,13 @@ struct Finder<'a> {
     deadlines: Deadlines,
     remember: Arc<dyn Remember>,
     table: &'a Table,
+    /// The most tokens of a reply where the owner sets none: what a budget sets aside for it must be enough.
+    reply_tokens: Option<u64>,
 }
 
 impl Finder<'_> {
     fn entry(&self, role: &'static str, found: &Found) -> Result<Entry, StartError> {
-        let provider = found.provider(self.deadlines, &self.remember, self.table)?;
+        let provider = found.limited(self.reply_tokens).provider(self.deadlines, &self.remember, self.table)?;
         Ok(Entry::new(role, provider).on(found.credential()))
     }
 

@@ -27,8 +27,8 @@ use crate::tool::registry::Registry;
 use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 
-/// What a reply is taken to be at most where no limit is set: longer ones are rare, and counted when they are there.
-const REPLY_TOKENS: u64 = 4_096;
+/// The most tokens of a reply under a budget, where the owner sets no other limit.
+pub(super) const REPLY_TOKENS: u64 = 4_096;
 
 /// Who is let in.
 pub(super) fn access(config: &Config) -> AccessList {
@@ -66,8 +66,10 @@ pub(super) fn budget(config: &BudgetConfig) -> Budget {
 
 /// The tokens of a reply that are set aside for each call: the most it may have, as far as that is set.
 pub(super) fn reply_tokens(config: &Config) -> u64 {
-    let set = config.provider.as_ref().and_then(|provider| provider.max_output_tokens);
-    set.unwrap_or(REPLY_TOKENS)
+    let Some(provider) = &config.provider else { return REPLY_TOKENS };
+    let fallbacks = provider.fallbacks.iter().map(|fallback| fallback.max_output_tokens);
+    let limits = fallbacks.chain([provider.max_output_tokens]).map(|limit| limit.unwrap_or(REPLY_TOKENS));
+    limits.max().unwrap_or(REPLY_TOKENS)
 }
 
 /// Where the household lives; the machine's own zone unless the config names one.

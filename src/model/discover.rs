@@ -289,6 +289,16 @@ impl Found {
         }
     }
 
+    /// The same, with this limit on its replies where it has none.
+    #[must_use]
+    pub fn limited(&self, reply_tokens: Option<u64>) -> Self {
+        let mut limited = self.clone();
+        if let Backend::Server(server) = &mut limited.backend {
+            server.tuning.max_output_tokens = server.tuning.max_output_tokens.or(reply_tokens);
+        }
+        limited
+    }
+
     /// The model, ready to be asked; `remember` keeps what it refuses, `table` knows what it can do.
     pub fn provider(
         &self,

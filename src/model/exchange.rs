@@ -35,6 +35,11 @@ pub trait ReplyFold: Send {
     /// Whether the reply is whole; at most its price may follow.
     fn finished(&self) -> bool;
 
+    /// Whether the server has said that nothing follows: some keep the connection open.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// The reply, now that the stream is over.
     fn complete(self) -> Result<Completion, ModelError>;
 }
@@ -120,6 +125,9 @@ async fn read<F: ReplyFold>(
         };
         if !shown.is_empty() {
             sink.delta(&shown);
+        }
+        if fold.is_over() {
+            break;
         }
         if !whole && fold.finished() {
             limits.over = limits.over.min(Instant::now() + REST_WAIT_MAX);

@@ -117,10 +117,11 @@ impl Budget {
 }
 
 impl Window {
-    /// Whether something that may cost `wanted` fits, after `used` (what is set aside included).
+    /// Whether something that may cost `wanted` fits, after `used` (what is set aside included). What costs nothing
+    /// always does: a model on one's own machine goes on when the money is spent.
     #[must_use]
     pub fn fits(&self, used: Money, wanted: Money) -> bool {
-        used.plus(wanted) <= self.cap && used < self.cap
+        wanted <= Money::ZERO || used.plus(wanted) <= self.cap
     }
 
     /// Whether it is time for a word about it.
@@ -172,7 +173,8 @@ mod tests {
             (0.0, 1.1, false, false),
             (0.8, 0.2, true, true),
             (0.8, 0.21, false, true),
-            (1.0, 0.0, false, true),
+            (1.0, 0.0, true, true),
+            (1.2, 0.1, false, true),
         ];
         for (used, wanted, fits, told) in table {
             let (used, wanted) = (Money::from_usd(used), Money::from_usd(wanted));

@@ -57,6 +57,8 @@ pub async fn ask(tx: &mut Tx, call: &NewCall<'_>) -> Result<(), StoreError> {
 pub struct CallEnd {
     /// `answered`, `failed`, `lost` or `dropped`.
     pub state: &'static str,
+    /// Nobody was asked: the model rests.
+    pub skipped: bool,
     /// Tokens read; an estimate for a lost or dropped call.
     pub input_tokens: i64,
     /// Tokens written.
@@ -103,7 +105,7 @@ pub async fn end(tx: &mut Tx, run: RunId, end: &CallEnd, at: i64) -> Result<(), 
         return Ok(());
     };
     let spent = Spent {
-        calls: 1,
+        calls: i64::from(!end.skipped),
         unpriced: i64::from(end.cost.is_none() && end.state != "failed"),
         input_tokens: end.input_tokens,
         output_tokens: end.output_tokens,

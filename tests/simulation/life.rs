@@ -172,6 +172,7 @@ impl Process {
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
             limits: run_limits(),
             table: Arc::new(prices()),
+            counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
             purse: Arc::clone(&purse),
             rng: Arc::clone(world) as _,

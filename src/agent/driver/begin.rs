@@ -1,7 +1,9 @@
 //! How a run begins: what its requests are made of, whom it asks, what that costs. All of it is recorded in `run.begun`.
 
+use crate::agent::driver::advance::Cause;
 use crate::agent::driver::{Driver, claim, perform};
-use crate::agent::machine::event::{Accepted, Begun, Billing, Context, Limits, ModelBill, Rules};
+use crate::agent::machine::event::{Accepted, Begun, Billing, Context, Event, Limits, ModelBill, Rules};
+use crate::agent::machine::state::Phase;
 use crate::agent::prompt::{Material, Past, text_digest};
 use crate::model::tokens::{Calibration, Sample};
 use crate::policy::routing::{Around, Features, Tiers, route};
@@ -91,15 +93,30 @@ impl Driver {
     async fn bills(&mut self, models: &[String]) -> Result<Vec<ModelBill>, StoreError> {
         let mut bills = Vec::with_capacity(models.len());
         for model in models {
-            let limit = i64::try_from(Calibration::SAMPLES_MAX).unwrap_or(i64::MAX);
-            let counts = self.read(claim::Counts { model: model.clone(), limit }).await?;
-            let samples = counts.iter().map(|count| Sample {
-                estimated: count.estimate.unsigned_abs(),
-                reported: count.reported.unsigned_abs(),
-            });
-            let calibration = Calibration::from_samples(&samples.collect::<Vec<_>>());
+            let calibration = match self.ports.counts.calibration(model) {
+                Some(calibration) => calibration,
+                None => self.load_counts(model).await?,
+            };
             bills.push(ModelBill { rates: self.ports.table.facts(model).rates, per_mille: calibration.apply(1_000) });
         }
         Ok(bills)
+    }
+
+    /// How a model counts that no run of this process began with.
+    async fn load_counts(&mut self, model: &str) -> Result<Calibration, StoreError> {
+        let limit = i64::try_from(Calibration::SAMPLES_MAX).unwrap_or(i64::MAX);
+        let counts = self.read(claim::Counts { model: model.to_owned(), limit }).await?;
+        let samples = counts
+            .iter()
+            .map(|count| Sample { estimated: count.estimate.unsigned_abs(), reported: count.reported.unsigned_abs() });
+        Ok(self.ports.counts.load(model, samples.collect()))
+    }
+
+    /// Remembers what a provider counted, now that its answer is stored.
+    pub(super) fn remember_count(&self, cause: &Cause) {
+        let Cause::Event(Event::ModelAnswered(completion)) = cause else { return };
+        let Some(Phase::Calling(call)) = self.state.active().map(|active| &active.phase) else { return };
+        let sample = Sample { estimated: call.counted, reported: completion.usage.input_tokens };
+        self.ports.counts.add(&call.label, sample);
     }
 }

@@ -175,6 +175,7 @@ impl Driver {
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
                 Ok(Advanced { state, seq, effects, more }) => {
+                    self.remember_count(&cause);
                     self.more = more;
                     self.state = Arc::new(state);
                     self.seq = seq;

@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::agent::machine::ending;
 use crate::agent::machine::event::{End, Reply, Rules};
-use crate::agent::machine::state::{Active, Batch, Failure, Phase, Unfinished};
+use crate::agent::machine::state::{Active, Batch, Failure, Phase};
 use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
@@ -47,17 +47,18 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
     run.usage.add(billed);
     let wants_tools = purpose == Purpose::Work && completion.calls().next().is_some();
     let text = completion.text();
-    if text.trim().is_empty() && !wants_tools {
+    // A model that has nothing to add to what was cut off has said it all.
+    let nothing = text.trim().is_empty() && run.unfinished.text.trim().is_empty();
+    if nothing && !wants_tools {
         return on_failed(run, ErrorClass::Malformed, texts::EMPTY_REPLY, None);
     }
     run.crashes = 0;
     run.cycles += 1;
+    // What was cut off before goes on after the tools, or after what joins: nothing of it is left untold.
     if wants_tools {
-        run.unfinished = Unfinished::default();
         return act(run, completion);
     }
     if !run.steering.is_empty() {
-        run.unfinished = Unfinished::default();
         run.transcript.push(Message::Assistant { parts: spoken(completion) });
         return ending::go_on(run);
     }

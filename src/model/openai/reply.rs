@@ -35,6 +35,7 @@ pub(super) struct Reply {
     calls: Vec<Call>,
     usage: Usage,
     finish: Option<String>,
+    done: bool,
     bytes: usize,
 }
 
@@ -51,6 +52,7 @@ struct Call {
 impl ReplyFold for Reply {
     fn take(&mut self, event: &str) -> Result<String, ModelError> {
         if event.trim() == DONE {
+            self.done = true;
             return Ok(String::new());
         }
         let chunk: Chunk = serde_json::from_str(event).map_err(|error| {
@@ -63,6 +65,10 @@ impl ReplyFold for Reply {
 
     fn finished(&self) -> bool {
         self.finish.is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        self.done && self.finished()
     }
 
     fn complete(self) -> Result<Completion, ModelError> {
@@ -104,6 +110,7 @@ impl Reply {
             calls: Vec::new(),
             usage: Usage::default(),
             finish: None,
+            done: false,
             bytes: 0,
         }
     }

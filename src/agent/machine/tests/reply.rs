@@ -1,6 +1,6 @@
 //! The plain way (rows A5, E13), and replies that are none.
 
-use super::{Script, begun, completion, cut_off, done, fails, says, wants};
+use super::{BEN, Script, begun, completion, cut_off, done, fails, says, steers, wants};
 use crate::agent::machine::event::{Begun, Event, Reply, Rules};
 use crate::agent::machine::model::joined;
 use crate::agent::machine::state::Status;
@@ -70,6 +70,24 @@ fn e4_five_continuations_at_most_then_what_there_is() {
     let last = run.on(cut_off("and more"));
     assert!(last[0].starts_with("answer more more more more more and more\n\n(The model's output limit"), "{last:?}");
     assert_eq!(last[1], "end Completed");
+}
+
+#[test]
+fn e4_what_was_said_before_tools_or_a_message_that_joined_is_told_in_the_end() {
+    let mut run = Script::begun();
+    run.on(cut_off("One, "));
+    run.check(wants(&["look"]), &["run 2.0 look #1"]);
+    run.check(done("2.0"), &["ask a/one Work"]);
+    run.on(steers(BEN, "me too"));
+    run.check(says("two, "), &["ask a/one Work"]);
+    run.check(says("three."), &["answer One, three.", "end Completed"]);
+}
+
+#[test]
+fn e4_a_model_with_nothing_to_add_has_said_it_all() {
+    let mut run = Script::begun();
+    run.on(cut_off("One, two."));
+    run.check(says(" "), &["answer One, two.", "end Completed"]);
 }
 
 #[test]
