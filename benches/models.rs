@@ -1,7 +1,6 @@
 //! What a call of a model costs on this side: its reply read, its history made legal, its request built, tokens counted.
 //!
-//! `cargo bench --bench models [-- stream|legal|request|tokens]`; the numbers and what they mean are in
-//! docs/performance.md.
+//! `cargo bench --bench models [-- stream|legal|request|tokens]`; the numbers are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 use std::hint::black_box;
@@ -18,7 +17,7 @@ use hob::model::anthropic::Anthropic;
 use hob::model::gemini::Gemini;
 use hob::model::http;
 use hob::model::learned::Forget;
-use hob::model::legal::{self, Rules, Target, legal};
+use hob::model::legal::{self, Target, legal};
 use hob::model::message::{Message, ToolCall, ToolResult};
 use hob::model::ollama::Ollama;
 use hob::model::openai::{OpenAi, quirks};
@@ -298,7 +297,6 @@ fn legality() {
         ("ollama", &legal::OLLAMA),
     ];
     for (name, rules) in all {
-        let rules: &Rules = rules;
         let target = Target { rules, model: "bench/bench", sees_images: true };
         let took = timed(100, || legal(&history, history.len(), &target));
         let copy = timed(100, || history.clone());
@@ -335,7 +333,6 @@ fn requests(runtime: &Runtime) {
         description: "Looks.".to_owned(),
         parameters: parameters.clone(),
     };
-    let said = [Message::user("And the beans?")];
     for dialect in &DIALECTS {
         let model = dialect.model(&serve(dialect.kind, Vec::new()));
         for count in [10, 100, 1_000, 10_000] {
@@ -344,7 +341,7 @@ fn requests(runtime: &Runtime) {
             let tools = vec![tool("recall"), tool("remember_fact")];
             let material = Material { system: BASE.to_owned(), tools, tail: "time: Friday".to_owned(), past };
             let times = (200_000 / count).clamp(60, 2_000);
-            let build = || runtime.block_on(model.body(&material.request(&said, Purpose::Work)));
+            let build = || runtime.block_on(model.body(&material.request(&[Message::user("And?")], Purpose::Work)));
             build();
             let built = timed(times, build);
             let copied = timed(times, || serde_json::to_vec(&plain.clone()).unwrap());
@@ -357,7 +354,7 @@ fn requests(runtime: &Runtime) {
     }
 }
 
-/// Tokens counted a second, and what a turn counts after histories of several lengths.
+/// Tokens counted a second, and by a turn after histories of several lengths.
 fn counting() {
     let prose = include_str!("../docs/architecture.md").repeat(20);
     let code = include_str!("../src/model/legal/turns.rs").repeat(30);
@@ -373,8 +370,8 @@ fn counting() {
     for count in [10, 10_000] {
         let messages = history(count);
         let tokens = messages.iter().map(tokens::message).sum();
-        let (system, tail) = (BASE.to_owned(), "time: Friday".to_owned());
-        let material = Material { system, tools: Vec::new(), tail, past: Past { messages, tokens } };
+        let past = Past { messages, tokens };
+        let material = Material { system: BASE.to_owned(), tools: Vec::new(), tail: "time: Friday".to_owned(), past };
         let took = timed(200, || material.tokens());
         println!("tokens  of a turn after {count:>6} archived messages: {took:.2?}");
     }
