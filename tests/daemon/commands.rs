@@ -28,7 +28,7 @@ async fn commands_do_not_wait_behind_a_run() {
     assert!(told[1].contains("here: working, 0 queued") && told[1].contains("telegram: "), "{}", told[1]);
     insta::assert_snapshot!(told[2..].join("\n"), @"
     Nothing is waiting. (Mode: queue.)
-    I use openai-compatible/fake. /model NAME chooses another:
+    I use openai-compatible/fake. /model NAME chooses another, /auto lets each message choose:
       primary: openai-compatible/fake
     I don't know /frobnicate. /help lists what I do know.
     A new conversation. What you told me stays remembered.

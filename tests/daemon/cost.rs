@@ -54,7 +54,7 @@ async fn n10_runs_at_once_cannot_overshoot_a_budget_together() {
     gate.reached().await;
     house.say(BOB, "Hello");
     let told = house.told(BOB, 1).await.pop().unwrap();
-    assert!(told.starts_with("The budget for a day is used up: $40.9"), "{told}");
+    assert!(told.starts_with("The budget for a day does not allow the next step: $40.96 of $50.00"), "{told}");
     assert!(told.contains("I have not begun with this. To go on, write to me again after "), "{told}");
     gate.open();
     assert_eq!(house.told(ADA, 1).await, ["Hi, Ada."]);
@@ -71,7 +71,7 @@ async fn n10_at_the_cap_the_task_is_handed_back_with_what_was_done() {
     house.model.reply(Reply::call("remember_fact", r#"{"category":"home","key":"colour","value":"red"}"#));
     house.say(ADA, "Remember that the door is red");
     let told = house.told(ADA, 1).await.pop().unwrap();
-    assert!(told.starts_with("The budget for one task is used up: "), "{told}");
+    assert!(told.starts_with("The budget for one task does not allow the next step: $0.07 of $41.00"), "{told}");
     assert!(told.contains("Done so far:\n- remember_fact\n"), "{told}");
     assert!(told.ends_with("Whoever runs me can raise run_usd under [budget] in config.toml."), "{told}");
     assert_eq!(house.model.requests().len(), 1);

@@ -127,6 +127,7 @@ fn impossible_values() {
     config.toml:3: provider.temperature: is 2.5, expected a number from 0 to 2; for example `temperature = 0.7`
     config.toml:4: provider.effort: is not a known word, expected one of: low, medium, high; did you mean `high`?
     config.toml:8: provider.fallbacks[1].temperature: is -1, expected a number from 0 to 2; for example `temperature = 0.7`
+    config.toml:11: provider.fallbacks[2].model: is there already with this kind, expected another model: two of one name cannot be told apart; name another model, or leave this fallback out
     config.toml:12: provider.fallbacks[2].temperature: is NaN, expected a number from 0 to 2; for example `temperature = 0.7`
     ");
     insta::assert_snapshot!(told("[agent]\nqueue_mode = 'hunter2'\niterations_cap = 5\nhard_limit_secs = 60"), @r#"

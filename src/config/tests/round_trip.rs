@@ -71,7 +71,11 @@ fn settle(mut document: toml::Table) -> toml::Table {
         match name.as_str() {
             "provider" => {
                 if let Some(Toml::Array(fallbacks)) = section.get_mut("fallbacks") {
-                    fallbacks.iter_mut().filter_map(Toml::as_table_mut).for_each(endpoint);
+                    for (index, fallback) in fallbacks.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
+                        endpoint(fallback);
+                        // Two of one name cannot be told apart.
+                        fallback.insert("model".to_owned(), format!("fallback {index}").into());
+                    }
                 }
                 endpoint(section);
             }
