@@ -102,9 +102,11 @@ fn period(spent: &Spent) -> String {
         return "nothing".to_owned();
     }
     let calls = if spent.calls == 1 { "call" } else { "calls" };
-    let cached = match percent(spent.cached_tokens, spent.input_tokens) {
-        0 => String::new(),
-        share => format!(" ({share} % from cache)"),
+    let share = |tokens| percent(tokens, spent.input_tokens);
+    let cached = match (share(spent.cached_tokens), share(spent.cache_write_tokens)) {
+        (0, 0) => String::new(),
+        (read, 0) => format!(" ({read} % from cache)"),
+        (read, written) => format!(" ({read} % from cache, {written} % written to it)"),
     };
     let thinking = match percent(spent.reasoning_tokens, spent.output_tokens) {
         0 => String::new(),
@@ -163,6 +165,7 @@ mod tests {
             unpriced: 2,
             input_tokens: 1_234_567,
             cached_tokens: 1_000_000,
+            cache_write_tokens: 200_000,
             output_tokens: 12_000,
             reasoning_tokens: 6_000,
             cost: 1_420_000_000,
@@ -183,7 +186,7 @@ mod tests {
         insta::assert_snapshot!(show(&bill), @r"
         Last 24 hours: $0.00042 in 1 call, 1,200 tokens read, 80 written
         Last 7 days: nothing
-        November: $1.42 in 31 calls, 1,234,567 tokens read (81 % from cache), 12,000 written (50 % thinking)
+        November: $1.42 in 31 calls, 1,234,567 tokens read (81 % from cache, 16 % written to it), 12,000 written (50 % thinking)
         By model in November:
         - openai/gpt-6: $1.42, 30 calls, 1,246,000 tokens
         - offline/built-in: $0.00, 1 call, 567 tokens
