@@ -1,8 +1,9 @@
 //! Waiting for a person, and what their answer does (rows B10, B11, B15).
 
+use crate::agent::machine::batch::Progress;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
-use crate::agent::machine::state::{Active, Paused, Phase, Progress};
+use crate::agent::machine::state::{Active, Paused, Phase};
 use crate::agent::machine::{ending, resume, texts, tools};
 use crate::domain::ids::CallId;
 

@@ -5,10 +5,12 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod batch;
 pub mod digest;
 pub mod effect;
 pub mod event;
 pub mod state;
+pub mod transcript;
 
 mod control;
 mod ending;

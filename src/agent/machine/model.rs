@@ -14,10 +14,11 @@
 
 use std::ops::RangeInclusive;
 
+use crate::agent::machine::batch::Batch;
 use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::agent::machine::ending;
 use crate::agent::machine::event::{End, Reply, Rules};
-use crate::agent::machine::state::{Active, Batch, Failure, Phase};
+use crate::agent::machine::state::{Active, Failure, Phase};
 use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;

@@ -21,10 +21,11 @@
 //! A stop in good order (`run.suspended`) is followed by the same rule and counts as no crash. The soft and the hard limit
 //! count from when a process took the run up. What the outbox was sending has an unknown outcome (`docs/delivery.md`).
 
+use crate::agent::machine::batch::Progress;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{JournalMismatch, Question};
-use crate::agent::machine::state::{Active, Phase, Progress};
+use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::{ending, tools};
 
 /// So many crashes at one step, and the run is parked (issue: crash loops brake).

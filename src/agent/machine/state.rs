@@ -2,22 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
+use crate::agent::machine::batch::Batch;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
 use crate::agent::machine::event::{
     Accepted, Begun, Billing, BudgetStop, CancelReason, Context, End, Limits, Question, Rules, Steered,
 };
-use crate::domain::ids::{CallId, UserId};
+use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::domain::money::Money;
 use crate::model::error::ErrorClass;
-use crate::model::message::{Completion, Message, ReplyPart, ToolCall, ToolResult, Usage, reply_calls};
+use crate::model::message::{Completion, Message, ReplyPart, Usage};
 use crate::model::price::{self, Rates};
 use crate::model::tokens;
-
-/// The scheme of request digests: a changed recipe takes a new name and is not compared with the old one.
-pub const REQUEST_SCHEME: &str = "request1";
 
 /// A rough rule for English text, used only where no provider has counted.
 const CHARS_PER_TOKEN: u64 = 4;
@@ -139,179 +135,6 @@ pub enum Paused {
     Nothing,
 }
 
-/// The tool calls of one reply (row D4: the model sees the results when all are settled).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Batch {
-    /// The reply, whole; its calls carry the run's ids.
-    pub reply: Vec<ReplyPart>,
-    /// The calls, in its order; never empty.
-    pub calls: Vec<OpenCall>,
-}
-
-/// One call of a batch.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OpenCall {
-    /// What was asked for.
-    pub call: ToolCall,
-    /// How far it is.
-    pub progress: Progress,
-}
-
-/// How far a call is.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Progress {
-    /// Started for the `attempt`th time.
-    Started {
-        /// 1 for the first time.
-        attempt: u32,
-    },
-    /// Under way when the process died, and not safe to run twice: a person must say.
-    Doubtful {
-        /// The attempt that was under way.
-        attempt: u32,
-    },
-    /// It asks a person.
-    Asks {
-        /// What.
-        question: String,
-    },
-    /// Settled.
-    Finished(ToolResult),
-}
-
-impl Batch {
-    /// The batch of a fresh reply: everything started.
-    #[must_use]
-    pub fn new(reply: Vec<ReplyPart>) -> Self {
-        let open = |call: &ToolCall| OpenCall { call: call.clone(), progress: Progress::Started { attempt: 1 } };
-        let calls = reply_calls(&reply).map(open).collect();
-        Self { reply, calls }
-    }
-
-    /// The calls that run.
-    pub fn started(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
-        self.calls.iter().filter_map(|open| match &open.progress {
-            Progress::Started { attempt } => Some((&open.call, *attempt)),
-            Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Finished(_) => None,
-        })
-    }
-
-    /// The first call of which nobody knows whether it took effect.
-    #[must_use]
-    pub fn doubtful(&self) -> Option<&ToolCall> {
-        self.calls.iter().find(|open| matches!(open.progress, Progress::Doubtful { .. })).map(|open| &open.call)
-    }
-
-    /// The first call that asks a person.
-    #[must_use]
-    pub fn asking(&self) -> Option<(&ToolCall, &str)> {
-        self.calls.iter().find_map(|open| match &open.progress {
-            Progress::Asks { question } => Some((&open.call, question.as_str())),
-            Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Finished(_) => None,
-        })
-    }
-
-    /// The call with this id.
-    pub fn find(&mut self, id: &CallId) -> Option<&mut OpenCall> {
-        self.calls.iter_mut().find(|open| open.call.id == *id)
-    }
-
-    /// Settles a call.
-    pub fn finish(&mut self, id: &CallId, text: String, is_error: bool) {
-        if let Some(open) = self.find(id) {
-            let (call, name) = (open.call.id.clone(), open.call.name.clone());
-            open.progress = Progress::Finished(ToolResult { call, name, text, is_error });
-        }
-    }
-
-    /// The messages it becomes; what is not settled gets `unsettled` as its result, so that pairs are never halved.
-    #[must_use]
-    pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
-        let mut messages = vec![Message::Assistant { parts: self.reply }];
-        messages.extend(self.calls.into_iter().map(|open| match open.progress {
-            Progress::Finished(result) => Message::Tool(result),
-            Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => Message::Tool(ToolResult {
-                call: open.call.id,
-                name: open.call.name,
-                text: unsettled.to_owned(),
-                is_error: true,
-            }),
-        }));
-        messages
-    }
-}
-
-/// A message of the transcript.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
-    /// It.
-    pub message: &'a Message,
-    /// Who said it, where a person did.
-    pub author: Option<UserId>,
-    /// How many tokens it is, as counted here.
-    pub tokens: u64,
-}
-
-/// The run's own messages, with a hash that grows along.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Transcript {
-    messages: Vec<Message>,
-    marks: Vec<(Option<UserId>, u64)>,
-    digest: Digest,
-    bytes: u64,
-    tokens: u64,
-}
-
-impl Default for Transcript {
-    fn default() -> Self {
-        Self { messages: Vec::new(), marks: Vec::new(), digest: Digest::of(REQUEST_SCHEME, &[]), bytes: 0, tokens: 0 }
-    }
-}
-
-impl Transcript {
-    /// The messages, oldest first.
-    #[must_use]
-    pub fn messages(&self) -> &[Message] {
-        &self.messages
-    }
-
-    /// The messages with who said them, where a person did, and how many tokens each is.
-    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
-        let entry = |(message, (author, tokens)): (_, &(Option<UserId>, u64))| Entry {
-            message,
-            author: *author,
-            tokens: *tokens,
-        };
-        self.messages.iter().zip(&self.marks).map(entry)
-    }
-
-    /// Adds one that no person said.
-    pub fn push(&mut self, message: Message) {
-        self.add(message, None);
-    }
-
-    /// Adds a person's words.
-    pub fn push_from(&mut self, user: UserId, text: String) {
-        self.add(Message::user(text), Some(user));
-    }
-
-    fn add(&mut self, message: Message, author: Option<UserId>) {
-        let body = canonical(&message);
-        self.digest = Digest::of(REQUEST_SCHEME, &[self.digest.0.as_bytes(), &body]);
-        self.bytes += body.len() as u64;
-        let tokens = tokens::message(&message);
-        self.tokens += tokens;
-        self.messages.push(message);
-        self.marks.push((author, tokens));
-    }
-}
-
-/// The bytes that stand for a value in a digest.
-#[expect(clippy::expect_used, reason = "maps have string keys and nothing else in these types can fail to encode")]
-fn canonical<T: Serialize>(value: &T) -> Vec<u8> {
-    serde_json::to_vec(value).expect("plain data encodes")
-}
-
 impl Active {
     /// A run that just got the lane, with its first message said.
     #[must_use]
@@ -370,7 +193,7 @@ impl Active {
         let context = canonical(&self.context);
         let digest = Digest::of(
             REQUEST_SCHEME,
-            &[&context, self.transcript.digest.0.as_bytes(), purpose_name.as_bytes(), label.as_bytes()],
+            &[&context, self.transcript.digest().0.as_bytes(), purpose_name.as_bytes(), label.as_bytes()],
         );
         let counted = self.counted();
         let input_estimate = self.calibrated(counted);
@@ -391,9 +214,9 @@ impl Active {
     /// The tokens that the next request has, as counted here.
     fn counted(&self) -> u64 {
         if self.rules < Rules::SECOND {
-            return (self.context.chars + self.transcript.bytes) / CHARS_PER_TOKEN;
+            return (self.context.chars + self.transcript.bytes()) / CHARS_PER_TOKEN;
         }
-        self.billing.context_tokens + self.transcript.tokens
+        self.billing.context_tokens + self.transcript.tokens()
     }
 
     /// The same, as the model asked now counts (row B14).

@@ -1,9 +1,10 @@
 //! Tool results (rows A5, A6, D4, D5).
 
+use crate::agent::machine::batch::{Batch, Progress};
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::ending;
 use crate::agent::machine::event::{Question, ToolOutcome};
-use crate::agent::machine::state::{Active, Batch, Paused, Phase, Progress};
+use crate::agent::machine::state::{Active, Paused, Phase};
 use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
 
