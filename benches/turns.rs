@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hob::agent::budget::Purse;
+use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::{BASE, PromptSettings};
 use hob::domain::channel::{Channel, Intake, Progress};
@@ -130,6 +131,7 @@ impl World {
                 soft: Duration::from_secs(900),
                 hard: Duration::from_secs(1_200),
                 tool_output_chars_max: 8_000,
+                policy: Policy::default(),
             },
             table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
             counts: Arc::default(),

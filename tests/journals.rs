@@ -9,10 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hob::agent::journal::{VERSION, decode, encode};
+use std::collections::BTreeMap;
+
+use hob::agent::machine::begun::{Begun, Billing, Context, Limits, ModelBill, Rules};
 use hob::agent::machine::digest::Digest;
 use hob::agent::machine::event::{
-    Accepted, Answer, Begun, Billing, BudgetStop, CancelReason, Context, End, Event, Limits, ModelBill, Reply, Rules,
-    Steered, ToolOutcome,
+    Accepted, Answer, BudgetStop, CancelReason, End, Event, Order, Reply, Steered, ToolOutcome,
 };
 use hob::agent::machine::state::State;
 use hob::agent::machine::{Replay, step};
@@ -93,7 +95,7 @@ fn all_rest_then_budget() -> Vec<Event> {
 fn priced() -> Event {
     let Event::Begun(begun) = begun() else { unreachable!("it begins") };
     let rates = Rates { input: Rate::from_micro_usd(250_000), output: Rate::from_micro_usd(2_000_000), ..Rates::FREE };
-    let bill = |rates| ModelBill { rates, per_mille: 1_250 };
+    let bill = |rates| ModelBill { rates, per_mille: 1_250, window: None };
     let billing = Billing { models: vec![bill(Some(rates)), bill(None)], context_tokens: 900, reply_tokens: 4_096 };
     Event::Begun(Box::new(Begun { rules: Rules::SECOND, billing, ..*begun }))
 }
@@ -184,6 +186,7 @@ fn accepted() -> Event {
         principal: anna(),
         destination: Destination { conversation, reply_to: Some("12".to_owned()) },
         text: "hello".to_owned(),
+        order: Order::Answer,
     })
 }
 
@@ -210,6 +213,10 @@ fn begun() -> Event {
         idempotent_tools: vec!["recall".to_owned()],
         rules: Rules::default(),
         billing: Billing::default(),
+        policy: None,
+        tools: BTreeMap::new(),
+        granted: Vec::new(),
+        past: Vec::new(),
         at: Timestamp::UNIX_EPOCH,
     }))
 }

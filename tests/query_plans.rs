@@ -21,6 +21,8 @@ const GROWING: &[&str] = &[
     "blobs",
     "facts",
     "spend",
+    "summaries",
+    "grants",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::agent::budget::Purse;
 use crate::agent::counts::Counts;
+use crate::agent::machine::policy::Policy;
 use crate::agent::prompt::PromptSettings;
 use crate::domain::channel::Progress;
 use crate::domain::clock::Clock;
@@ -26,7 +27,7 @@ pub trait Watcher: Send + Sync {
 }
 
 /// The numbers of a run, as configured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunLimits {
     /// Model calls that may ask for tools.
     pub iterations: u32,
@@ -40,6 +41,8 @@ pub struct RunLimits {
     pub hard: Duration,
     /// The most characters of a tool's result.
     pub tool_output_chars_max: usize,
+    /// How runs are decided.
+    pub policy: Policy,
 }
 
 /// Everything a driver needs.

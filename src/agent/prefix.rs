@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::machine::event::Begun;
+use crate::agent::machine::begun::Begun;
 use crate::domain::ids::UserId;
 
 /// What the requests of a run begin with.

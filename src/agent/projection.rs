@@ -94,12 +94,14 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
         rows.extend(cause.rows_of_event(event, seq));
     }
     rows.extend(step.effects.iter().filter_map(|effect| match effect {
-        Effect::RunTool { call, attempt } => Some(Row::ToolStarted { call: call.clone(), attempt: *attempt }),
+        Effect::RunTool { call, attempt, .. } => Some(Row::ToolStarted { call: call.clone(), attempt: *attempt }),
         Effect::CallModel(_)
         | Effect::AbortTools(_)
         | Effect::AskHuman(_)
         | Effect::Reply(_)
         | Effect::End(_)
+        | Effect::Summarise(_)
+        | Effect::Note(_)
         | Effect::Ignored { .. } => None,
     }));
     if let Some(active) = after.active() {
@@ -217,6 +219,22 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::ToolStarted { .. }
         | Event::HumanAnswered(_)
         | Event::BudgetReached(_)
+        | Event::QuotaReached(_)
+        | Event::Expired { .. }
+        | Event::PauseRequested { .. }
+        | Event::PauseLifted { .. }
+        | Event::CompactRequested { .. }
+        | Event::SummaryAsked { .. }
+        | Event::SummaryMade { .. }
+        | Event::SummaryFailed { .. }
+        | Event::ToolRetried(_)
+        | Event::LoopDetected(_)
+        | Event::Escalated(_)
+        | Event::PhantomCaught(_)
+        | Event::Compacted(_)
+        | Event::RecoveryFired(_)
+        | Event::SoftExhausted
+        | Event::Terminated(_)
         | Event::SoftLimit
         | Event::Suspended
         | Event::ModelAsked { .. }
@@ -368,6 +386,8 @@ async fn swap_prefix(tx: &mut Tx, key: &RunKey, prefix: &Prefix) -> Result<Optio
 fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
     match outcome {
         ToolOutcome::Text { text, is_error } => (text, *is_error),
+        ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
+        ToolOutcome::Notebook { .. } => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),
         ToolOutcome::Ask { question } => (question, false),
         ToolOutcome::Interrupted => (texts::INTERRUPTED, true),

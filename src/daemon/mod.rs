@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::budget::Purse;
+use crate::agent::machine::policy::Policy;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
@@ -371,6 +372,7 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
             soft: Duration::from_secs(agent.soft_limit_secs),
             hard: Duration::from_secs(agent.hard_limit_secs),
             tool_output_chars_max: agent.tool_output_chars_max,
+            policy: Policy::default(),
         },
         table,
         counts: Arc::default(),

@@ -8,7 +8,7 @@ use tracing::Instrument;
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{self, QueueChange, RunKey};
-use crate::agent::machine::event::{Accepted as AcceptedEvent, Answer, CancelReason, Question};
+use crate::agent::machine::event::{Accepted as AcceptedEvent, Answer, CancelReason, Order, Question};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::projection::Press;
@@ -243,6 +243,7 @@ impl Take {
             principal: arriving.principal.clone(),
             destination: arriving.destination.clone(),
             text: text.to_owned(),
+            order: Order::Answer,
         };
         journal::open(tx, run, accepted, self.now).await?;
         let mut taken = Taken { accepted: Accepted::Committed, lane: Some(session.id), said: None };

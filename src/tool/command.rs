@@ -12,6 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
 use crate::config::tools::placeholder;
+use crate::domain::principal::Role;
+use crate::domain::tools::ToolFacts;
 use crate::model::provider::ToolSchema;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
@@ -69,7 +71,14 @@ impl CommandTool {
         ]));
         let schema =
             ToolSchema { name: declaration.name.clone(), description: declaration.description.clone(), parameters };
-        let spec = ToolSpec { schema, idempotent: declaration.idempotent, timeout: declaration.timeout };
+        let spec = ToolSpec {
+            schema,
+            idempotent: declaration.idempotent,
+            timeout: declaration.timeout,
+            facts: ToolFacts { changes: !declaration.idempotent, ..ToolFacts::default() },
+            module: "commands".to_owned(),
+            role: Role::User,
+        };
         Self { declaration, spec }
     }
 

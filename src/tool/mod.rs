@@ -19,7 +19,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::domain::ids::{CallId, RunId, SessionKey};
-use crate::domain::principal::Principal;
+use crate::domain::notebook::NotebookChange;
+use crate::domain::principal::{Principal, Role};
+use crate::domain::tools::ToolFacts;
 use crate::model::provider::ToolSchema;
 
 /// How long a tool may take unless it says otherwise (row E3).
@@ -34,6 +36,12 @@ pub struct ToolSpec {
     pub idempotent: bool,
     /// How long it may take.
     pub timeout: Duration,
+    /// What a run has to know of it.
+    pub facts: ToolFacts,
+    /// The group that personas choose tools by (row C3).
+    pub module: String,
+    /// Who may have it called (row C5).
+    pub role: Role,
 }
 
 /// One call, with what every tool is told about it (row A10).
@@ -60,6 +68,8 @@ pub enum Outcome {
     Text(String),
     /// It failed; words for the model (row D5).
     Error(String),
+    /// It failed in a way that may pass by itself: a timeout, a refused connection, 429, 5xx (row B1).
+    Transient(String),
     /// Something that only the machine can do.
     Request(Request),
 }
@@ -67,6 +77,8 @@ pub enum Outcome {
 /// What a tool asks of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
+    /// To read or change the run's journal (row B12).
+    Notebook(NotebookChange),
     /// A larger budget of iterations (row A6).
     MoreIterations {
         /// Why.

@@ -8,6 +8,8 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::domain::principal::Role;
+use crate::domain::tools::ToolFacts;
 use crate::model::provider::ToolSchema;
 use crate::tool::{Outcome, TIMEOUT, Tool, ToolSpec};
 
@@ -43,6 +45,12 @@ impl Registry {
         self.tools.iter().filter(|(_, tool)| tool.spec().idempotent).map(|(name, _)| name.clone()).collect()
     }
 
+    /// What runs have to know of each.
+    #[must_use]
+    pub fn facts(&self) -> BTreeMap<String, ToolFacts> {
+        self.tools.iter().map(|(name, tool)| (name.clone(), tool.spec().facts)).collect()
+    }
+
     /// The names of all, for people and for a model that asked for one that is not there.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
@@ -63,7 +71,8 @@ pub fn spec_of<A: JsonSchema>(name: &str, description: &str, idempotent: bool) -
         object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     }
     let schema = ToolSchema { name: name.to_owned(), description: description.to_owned(), parameters };
-    ToolSpec { schema, idempotent, timeout: TIMEOUT }
+    let facts = ToolFacts::default();
+    ToolSpec { schema, idempotent, timeout: TIMEOUT, facts, module: "core".to_owned(), role: Role::Guest }
 }
 
 /// The arguments as their type, or what is wrong with them, in words for the model.

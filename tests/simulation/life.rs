@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hob::agent::budget::Purse;
+use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::PromptSettings;
 use hob::config::Config;
@@ -281,6 +282,7 @@ fn run_limits() -> RunLimits {
         soft: Duration::from_secs(15 * 60),
         hard: Duration::from_secs(20 * 60),
         tool_output_chars_max: 2_000,
+        policy: Policy::default(),
     }
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hob::domain::principal::Role;
+use hob::domain::tools::ToolFacts;
 use hob::model::provider::ToolSchema;
 use hob::tool::{Invocation, Outcome, Tool, ToolSpec};
 use tokio::time::sleep;
@@ -25,7 +27,9 @@ impl Hand {
             description: "A tool of the simulation.".to_owned(),
             parameters: serde_json::json!({ "type": "object", "properties": {} }),
         };
-        let spec = ToolSpec { schema, idempotent, timeout: Duration::from_secs(120) };
+        let facts = ToolFacts { changes: !idempotent, ..ToolFacts::default() };
+        let timeout = Duration::from_secs(120);
+        let spec = ToolSpec { schema, idempotent, timeout, facts, module: "core".to_owned(), role: Role::Guest };
         Arc::new(Self { world: Arc::clone(world), spec, slow_ms })
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::agent::driver::advance::Cause;
 use crate::agent::driver::{Driver, claim, perform};
-use crate::agent::machine::event::{Accepted, Begun, Billing, Context, Event, Limits, ModelBill, Rules};
+use crate::agent::machine::begun::{Begun, Billing, Context, Limits, ModelBill, Rules};
+use crate::agent::machine::event::{Accepted, Event};
 use crate::agent::machine::state::Phase;
 use crate::agent::prompt::{Material, Past, text_digest};
 use crate::model::tokens::{Calibration, Sample};
@@ -41,6 +42,10 @@ impl Driver {
             idempotent_tools: self.ports.tools.idempotent(),
             rules: Rules::CURRENT,
             billing,
+            policy: Some(Box::new(self.ports.limits.policy.clone())),
+            tools: self.ports.tools.facts(),
+            granted: Vec::new(),
+            past: Vec::new(),
             at: self.ports.clock.now(),
         })
     }
@@ -97,7 +102,9 @@ impl Driver {
                 Some(calibration) => calibration,
                 None => self.load_counts(model).await?,
             };
-            bills.push(ModelBill { rates: self.ports.table.facts(model).rates, per_mille: calibration.apply(1_000) });
+            let facts = self.ports.table.facts(model);
+            let (rates, window) = (facts.rates, facts.context_tokens);
+            bills.push(ModelBill { rates, per_mille: calibration.apply(1_000), window });
         }
         Ok(bills)
     }

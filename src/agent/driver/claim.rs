@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::agent::journal::{self, Folded, RunKey};
-use crate::agent::machine::event::Context;
+use crate::agent::machine::begun::Context;
 use crate::agent::machine::state::State;
 use crate::agent::prompt::{FACTS_MAX, Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;

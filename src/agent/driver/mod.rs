@@ -220,6 +220,8 @@ impl Driver {
         match effect.into_inner() {
             Effect::CallModel(call) => self.call_model(call).await?,
             Effect::RunTool { call, .. } => self.run_tool(call),
+            Effect::Summarise(_) => {}
+            Effect::Note(event) => tracing::info!(run = %self.key.run, event = event.kind(), "{}", event.kind()),
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),

@@ -213,6 +213,8 @@ fn outcome_of(outcome: Outcome, chars_max: usize) -> ToolOutcome {
     match outcome {
         Outcome::Text(text) => ToolOutcome::Text { text: head_and_tail(&text, chars_max), is_error: false },
         Outcome::Error(text) => ToolOutcome::Text { text: head_and_tail(&text, chars_max), is_error: true },
+        Outcome::Transient(text) => ToolOutcome::Transient { text: head_and_tail(&text, chars_max) },
+        Outcome::Request(ToolRequest::Notebook(change)) => ToolOutcome::Notebook { change },
         Outcome::Request(ToolRequest::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
         Outcome::Request(ToolRequest::Ask { question }) => ToolOutcome::Ask { question },
     }

@@ -1,5 +1,6 @@
 //! The tool calls of one reply, from their start to the messages that they become.
 
+use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
 use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, reply_calls};
 
@@ -24,6 +25,10 @@ pub struct OpenCall {
 /// How far a call is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
+    /// Not started: it waits for its turn.
+    Queued,
+    /// Not started: a person has to approve it (row D6).
+    Held,
     /// Started for the `attempt`th time.
     Started {
         /// 1 for the first time.
@@ -44,19 +49,38 @@ pub enum Progress {
 }
 
 impl Batch {
-    /// The batch of a fresh reply: everything started.
+    /// The batch of a fresh reply: nothing started yet.
     #[must_use]
     pub fn new(reply: Vec<ReplyPart>) -> Self {
-        let open = |call: &ToolCall| OpenCall { call: call.clone(), progress: Progress::Started { attempt: 1 } };
+        let open = |call: &ToolCall| OpenCall { call: call.clone(), progress: Progress::Queued };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
+    }
+
+    /// Starts what may start now: all that wait together, or, where one of the batch's tools runs alone, one after another.
+    pub fn start_next(&mut self, is_exclusive: impl Fn(&str) -> bool) -> Vec<ToolCall> {
+        let one_by_one = self.calls.iter().any(|open| is_exclusive(&open.call.name));
+        if one_by_one && self.started().next().is_some() {
+            return Vec::new();
+        }
+        let queued = self.calls.iter_mut().filter(|open| open.progress == Progress::Queued);
+        let starting = queued.take(if one_by_one { 1 } else { usize::MAX });
+        let start = |open: &mut OpenCall| {
+            open.progress = Progress::Started { attempt: 1 };
+            open.call.clone()
+        };
+        starting.map(start).collect()
     }
 
     /// The calls that run.
     pub fn started(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
         self.calls.iter().filter_map(|open| match &open.progress {
             Progress::Started { attempt } => Some((&open.call, *attempt)),
-            Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Finished(_) => None,
+            Progress::Queued
+            | Progress::Held
+            | Progress::Doubtful { .. }
+            | Progress::Asks { .. }
+            | Progress::Finished(_) => None,
         })
     }
 
@@ -71,7 +95,11 @@ impl Batch {
     pub fn asking(&self) -> Option<(&ToolCall, &str)> {
         self.calls.iter().find_map(|open| match &open.progress {
             Progress::Asks { question } => Some((&open.call, question.as_str())),
-            Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Finished(_) => None,
+            Progress::Queued
+            | Progress::Held
+            | Progress::Started { .. }
+            | Progress::Doubtful { .. }
+            | Progress::Finished(_) => None,
         })
     }
 
@@ -94,6 +122,12 @@ impl Batch {
         let mut messages = vec![Message::Assistant { parts: self.reply }];
         messages.extend(self.calls.into_iter().map(|open| match open.progress {
             Progress::Finished(result) => Message::Tool(result),
+            Progress::Queued | Progress::Held => Message::Tool(ToolResult {
+                call: open.call.id,
+                name: open.call.name,
+                text: texts::NOT_STARTED.to_owned(),
+                is_error: true,
+            }),
             Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => Message::Tool(ToolResult {
                 call: open.call.id,
                 name: open.call.name,

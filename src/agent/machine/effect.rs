@@ -45,6 +45,21 @@ pub struct ModelCall {
     pub reserve: Option<Money>,
 }
 
+/// A request for a summary of the older part of the context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryCall {
+    /// Whom: a label.
+    pub label: String,
+    /// Everything that determines the request, by hash.
+    pub digest: Digest,
+    /// How many messages of the context, from its beginning, it is about.
+    pub messages: usize,
+    /// The tokens it will read, estimated.
+    pub input_estimate: u64,
+    /// What is set aside for it; none: its price is not known.
+    pub reserve: Option<Money>,
+}
+
 /// How far one request has come on its way through the run's models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Chain {
@@ -57,7 +72,7 @@ pub struct Chain {
 }
 
 /// Something to be done by the driver.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Ask the model.
     CallModel(ModelCall),
@@ -67,7 +82,11 @@ pub enum Effect {
         call: ToolCall,
         /// 1 for the first time.
         attempt: u32,
+        /// How long to wait before (row B1).
+        delay_ms: u64,
     },
+    /// Ask a cheap model to sum up the older part of the context (row B4).
+    Summarise(SummaryCall),
     /// Stop the running tools: their end is awaited.
     AbortTools(Vec<CallId>),
     /// Wait for a person.
@@ -76,6 +95,8 @@ pub enum Effect {
     Reply(Reply),
     /// Be over.
     End(End),
+    /// Nothing to be done: what the machine saw or decided goes on record (row B13).
+    Note(Box<Event>),
     /// The event came when it could mean nothing; it changed nothing.
     Ignored {
         /// Why.
@@ -93,9 +114,15 @@ impl Effect {
                 model: call.label.clone(),
                 input_estimate: call.input_estimate,
             }),
-            Self::RunTool { call, attempt } => {
+            Self::RunTool { call, attempt, .. } => {
                 Some(Event::ToolStarted { call: call.id.clone(), name: call.name.clone(), attempt: *attempt })
             }
+            Self::Summarise(call) => Some(Event::SummaryAsked {
+                digest: call.digest.clone(),
+                model: call.label.clone(),
+                input_estimate: call.input_estimate,
+            }),
+            Self::Note(event) => Some(Event::clone(event)),
             Self::AskHuman(question) => Some(Event::HumanAsked(question.clone())),
             Self::Reply(reply) => Some(Event::Replied(reply.clone())),
             Self::End(end) => Some(Event::Ended(end.clone())),

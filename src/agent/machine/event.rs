@@ -1,16 +1,17 @@
 //! What can happen to a run. This encoding is stored for years: change it only by adding, and see `agent::journal`.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::machine::begun::Begun;
 use crate::agent::machine::digest::Digest;
+use crate::agent::machine::note::{Compaction, Detection, Escalation, Phantom, Recovery, Terminated, ToolRetry};
 use crate::domain::ids::{CallId, InboundId, RunId, UserId};
 use crate::domain::money::Money;
+use crate::domain::notebook::NotebookChange;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::error::ErrorClass;
-use crate::model::message::Completion;
-use crate::model::price::Rates;
+use crate::model::message::{Completion, Usage};
 use crate::policy::budget::Scope;
 
 /// One step of a run.
@@ -88,9 +89,84 @@ pub enum Event {
     /// A person answered.
     #[serde(rename = "human.answered")]
     HumanAnswered(Answer),
+    /// Nobody answered in time.
+    #[serde(rename = "human.expired")]
+    Expired {
+        /// Which of the run's questions.
+        question: u32,
+    },
     /// Somebody, or a limit, wants the run to end.
     #[serde(rename = "cancel.requested")]
     CancelRequested(CancelReason),
+    /// Somebody wants the run to stand still.
+    #[serde(rename = "pause.requested")]
+    PauseRequested {
+        /// Who.
+        by: UserId,
+    },
+    /// Somebody wants it to go on.
+    #[serde(rename = "pause.lifted")]
+    PauseLifted {
+        /// Who.
+        by: UserId,
+    },
+    /// Somebody wants the older part of the context summed up (`/compact`).
+    #[serde(rename = "compaction.requested")]
+    CompactRequested {
+        /// Who.
+        by: UserId,
+    },
+    /// A summary of the older part is about to be asked for.
+    #[serde(rename = "summary.asked")]
+    SummaryAsked {
+        /// What is asked, by hash.
+        digest: Digest,
+        /// Whom.
+        model: String,
+        /// The tokens it will read, estimated.
+        input_estimate: u64,
+    },
+    /// The summary came.
+    #[serde(rename = "summary.made")]
+    SummaryMade {
+        /// Its words, without secrets.
+        text: String,
+        /// What it took.
+        usage: Usage,
+    },
+    /// No summary came, or came in time.
+    #[serde(rename = "summary.failed")]
+    SummaryFailed {
+        /// Why.
+        why: String,
+    },
+    /// A quota that the next model call would overrun (row E15).
+    #[serde(rename = "limit.quota")]
+    QuotaReached(QuotaStop),
+    /// A tool that failed in passing is run again.
+    #[serde(rename = "agent.tool.retry")]
+    ToolRetried(ToolRetry),
+    /// A guard saw a circle.
+    #[serde(rename = "agent.loop.detected")]
+    LoopDetected(Detection),
+    /// A guard went a step further.
+    #[serde(rename = "agent.guardrail.escalated")]
+    Escalated(Escalation),
+    /// A deed was claimed that no tool did.
+    #[serde(rename = "agent.phantom.caught")]
+    PhantomCaught(Phantom),
+    /// The older part of the context was put away.
+    #[serde(rename = "agent.compaction.run")]
+    Compacted(Compaction),
+    /// A full window was recovered from.
+    #[serde(rename = "agent.recovery.fired")]
+    RecoveryFired(Recovery),
+    /// The soft limit brought the last turn.
+    #[serde(rename = "agent.exhaustion.soft")]
+    SoftExhausted,
+    /// A declared loop came to its declared end.
+    #[serde(rename = "agent.loop.terminated")]
+    Terminated(Terminated),
     /// The next model call does not fit a budget (row N10).
     #[serde(rename = "limit.budget")]
     BudgetReached(BudgetStop),
@@ -141,7 +217,23 @@ impl Event {
             Self::ToolFinished { .. } => "tool.finished",
             Self::HumanAsked(_) => "human.asked",
             Self::HumanAnswered(_) => "human.answered",
+            Self::Expired { .. } => "human.expired",
             Self::CancelRequested(_) => "cancel.requested",
+            Self::PauseRequested { .. } => "pause.requested",
+            Self::PauseLifted { .. } => "pause.lifted",
+            Self::CompactRequested { .. } => "compaction.requested",
+            Self::SummaryAsked { .. } => "summary.asked",
+            Self::SummaryMade { .. } => "summary.made",
+            Self::SummaryFailed { .. } => "summary.failed",
+            Self::QuotaReached(_) => "limit.quota",
+            Self::ToolRetried(_) => "agent.tool.retry",
+            Self::LoopDetected(_) => "agent.loop.detected",
+            Self::Escalated(_) => "agent.guardrail.escalated",
+            Self::PhantomCaught(_) => "agent.phantom.caught",
+            Self::Compacted(_) => "agent.compaction.run",
+            Self::RecoveryFired(_) => "agent.recovery.fired",
+            Self::SoftExhausted => "agent.exhaustion.soft",
+            Self::Terminated(_) => "agent.loop.terminated",
             Self::BudgetReached(_) => "limit.budget",
             Self::SoftLimit => "limit.soft",
             Self::Suspended => "run.suspended",
@@ -161,8 +253,25 @@ impl Event {
             Self::ModelAsked { .. }
                 | Self::ToolStarted { .. }
                 | Self::HumanAsked(_)
+                | Self::SummaryAsked { .. }
                 | Self::Replied(_)
                 | Self::Ended(_)
+        ) || self.is_note()
+    }
+
+    /// Does it record what the machine saw or decided, with nothing to be performed for it (row B13)?
+    #[must_use]
+    pub fn is_note(&self) -> bool {
+        matches!(
+            self,
+            Self::ToolRetried(_)
+                | Self::LoopDetected(_)
+                | Self::Escalated(_)
+                | Self::PhantomCaught(_)
+                | Self::Compacted(_)
+                | Self::RecoveryFired(_)
+                | Self::SoftExhausted
+                | Self::Terminated(_)
         )
     }
 }
@@ -178,53 +287,29 @@ pub struct Accepted {
     pub destination: Destination,
     /// The words.
     pub text: String,
+    /// What is wanted.
+    #[serde(default, skip_serializing_if = "Order::is_answer")]
+    pub order: Order,
 }
 
-/// What the world tells a run when it begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begun {
-    /// What the model will see besides the run's own transcript.
-    pub context: Context,
-    /// The policy in force.
-    pub limits: Limits,
-    /// The model to ask first, and those to fall back to.
-    pub models: Vec<String>,
-    /// The tools that are safe to run twice.
-    pub idempotent_tools: Vec<String>,
-    /// The edition of the machine's rules by which the run is decided, to its end; the first had no number.
-    #[serde(default, skip_serializing_if = "Rules::is_first")]
-    pub rules: Rules,
-    /// What the models cost, and how their tokens are counted.
-    #[serde(default, skip_serializing_if = "Billing::is_unknown")]
-    pub billing: Billing,
-    /// When.
-    pub at: Timestamp,
+/// What a run is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// To answer the message.
+    #[default]
+    Answer,
+    /// To sum the conversation up (`/compact`).
+    Compact,
+    /// To look whether there is something to do; if not, it leaves no trace in the history (row E14).
+    Heartbeat,
 }
 
-/// What a run's models cost and how their tokens are counted, as known when it began.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Billing {
-    /// For each of the run's models.
-    pub models: Vec<ModelBill>,
-    /// The context's size in tokens, as counted here.
-    pub context_tokens: u64,
-    /// The tokens of a reply that are set aside for each call.
-    pub reply_tokens: u64,
-}
-
-impl Billing {
-    fn is_unknown(&self) -> bool {
-        *self == Self::default()
+impl Order {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
+    fn is_answer(&self) -> bool {
+        *self == Self::Answer
     }
-}
-
-/// One model's prices and measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelBill {
-    /// What a million tokens cost; none: nobody knows.
-    pub rates: Option<Rates>,
-    /// The tokens that it counts for a thousand counted here (row B14).
-    pub per_mille: u64,
 }
 
 /// A budget that the next model call would overrun.
@@ -240,49 +325,19 @@ pub struct BudgetStop {
     pub resets: Option<String>,
 }
 
-/// An edition of the machine's rules. A run keeps the one it began with, so that its journal replays as it was made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Rules(pub u32);
-
-impl Rules {
-    /// What runs begin with now.
-    pub const CURRENT: Self = Self::SECOND;
-    /// A failing model is dealt with by rows A7 and E2 together, and a reply that was cut off goes on (row E4).
-    pub const SECOND: Self = Self(1);
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
-    fn is_first(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// The fixed part of every request of the run, by reference.
+/// A quota that the next model call would overrun (row E15).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Context {
-    /// The system prompt's stable core: a blob.
-    pub system: Digest,
-    /// The tools on offer: a blob.
-    pub tools: Digest,
-    /// Time, facts and memories that go before the current message: a blob.
-    pub tail: Digest,
-    /// The first ordinal of the conversation's history that is in the context.
-    pub history_from: i64,
-    /// The last one.
-    pub history_through: i64,
-    /// The size of all that, for estimates.
-    pub chars: u64,
-}
-
-/// The run's numbers, as configured when it began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
-    /// Model calls that may ask for tools (row A6).
-    pub iterations: u32,
-    /// What `request_more_iterations` adds.
-    pub iterations_step: u32,
-    /// The most that can be reached.
-    pub iterations_cap: u32,
+pub struct QuotaStop {
+    /// Whose or what it is, in words.
+    pub name: String,
+    /// The key in config.toml.
+    pub key: String,
+    /// How many tokens it is.
+    pub cap: u64,
+    /// How many of them are used.
+    pub used: u64,
+    /// When it begins anew, in words.
+    pub resets: String,
 }
 
 /// A message that joined a run on its way.
@@ -306,6 +361,21 @@ pub enum ToolOutcome {
         text: String,
         /// Whether it failed (row D5).
         is_error: bool,
+    },
+    /// It failed in a way that may pass by itself: a timeout, a refused connection, 429, 5xx (row B1).
+    Transient {
+        /// The words.
+        text: String,
+    },
+    /// It was not let through (rows D6, E7, E15).
+    Denied {
+        /// Why, in words for the model.
+        reason: String,
+    },
+    /// It reads or changes the run's journal (row B12).
+    Notebook {
+        /// How.
+        change: NotebookChange,
     },
     /// It asks for a larger budget (row A6).
     MoreIterations {
@@ -350,6 +420,29 @@ pub enum Question {
     Mismatch(JournalMismatch),
     /// The process died three times at this step.
     CrashLoop,
+    /// A call needs a person's word (row D6).
+    Approval {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        name: String,
+        /// Its arguments, whole: the word is for these alone.
+        arguments: String,
+        /// Whether "always" can be said.
+        grantable: bool,
+    },
+    /// The window fills faster than it can be emptied (row B5).
+    ContextFull,
+    /// It goes in circles and did not ask by itself (row B3).
+    Circling {
+        /// What it does again and again, in words.
+        what: String,
+    },
+    /// Somebody has paused it; there is nothing to answer.
+    Paused {
+        /// Who.
+        by: UserId,
+    },
 }
 
 /// A person's answer to a [`Question`].

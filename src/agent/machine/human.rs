@@ -50,6 +50,9 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
             Some(Decision::GiveUp) => give_up(run),
             Some(Decision::CarryOn) | None => vec![Effect::AskHuman(question)],
         },
+        Question::Approval { .. } | Question::ContextFull | Question::Circling { .. } | Question::Paused { .. } => {
+            vec![Effect::Ignored { why: "nothing was asked" }]
+        }
         Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
             match Decision::parse(&answer.text, &question) {
                 Some(Decision::CarryOn) => {
@@ -84,7 +87,11 @@ impl Decision {
     #[must_use]
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
-            Question::Asked { .. } => &[],
+            Question::Asked { .. }
+            | Question::Approval { .. }
+            | Question::ContextFull
+            | Question::Circling { .. }
+            | Question::Paused { .. } => &[],
             Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
             Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
                 &[Self::CarryOn, Self::GiveUp]
@@ -139,7 +146,7 @@ fn run_again(run: &mut Active, id: &CallId) -> Vec<Effect> {
     {
         let attempt = attempt + 1;
         open.progress = Progress::Started { attempt };
-        return vec![Effect::RunTool { call: open.call.clone(), attempt }];
+        return vec![Effect::RunTool { call: open.call.clone(), attempt, delay_ms: 0 }];
     }
     tools::settle(run)
 }

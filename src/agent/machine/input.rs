@@ -1,7 +1,8 @@
 //! Before the lane: accepted, edited, taken back, joined, begun.
 
+use crate::agent::machine::begun::Begun;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{Begun, End, Event, Reply};
+use crate::agent::machine::event::{End, Event, Reply};
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::texts;
 

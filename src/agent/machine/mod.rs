@@ -6,9 +6,13 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod batch;
+pub mod begun;
 pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod note;
+pub mod notebook;
+pub mod policy;
 pub mod state;
 pub mod transcript;
 
@@ -46,7 +50,17 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
     let taken_up = matches!(event, Event::Resumed { .. } | Event::Mismatched(_));
     run.suspended = matches!(event, Event::Suspended) || (was_suspended && !taken_up);
     match event {
-        Event::ModelAsked { .. } | Event::ToolStarted { .. } | Event::Replied(_) => ending::on_started(run, event),
+        Event::ModelAsked { .. } | Event::ToolStarted { .. } | Event::SummaryAsked { .. } | Event::Replied(_) => {
+            ending::on_started(run, event)
+        }
+        Event::ToolRetried(_)
+        | Event::LoopDetected(_)
+        | Event::Escalated(_)
+        | Event::PhantomCaught(_)
+        | Event::Compacted(_)
+        | Event::RecoveryFired(_)
+        | Event::SoftExhausted
+        | Event::Terminated(_) => Vec::new(),
         Event::HumanAsked(question) => human::on_asked(run, question),
         Event::Ended(end) => ending::on_ended(run, end),
         Event::ModelAnswered(completion) => model::on_answered(run, completion),
@@ -59,6 +73,13 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::CancelRequested(reason) => control::on_cancel(run, *reason),
         Event::SoftLimit => control::on_soft_limit(run),
         Event::BudgetReached(stop) => control::on_budget(run, stop),
+        Event::Expired { .. }
+        | Event::PauseRequested { .. }
+        | Event::PauseLifted { .. }
+        | Event::CompactRequested { .. }
+        | Event::SummaryMade { .. }
+        | Event::SummaryFailed { .. }
+        | Event::QuotaReached(_) => vec![Effect::Ignored { why: "nothing waits for it" }],
         Event::Suspended => Vec::new(),
         Event::Resumed { system } => resume::on_resumed(run, system, was_suspended),
         Event::Mismatched(mismatch) => resume::on_mismatch(run, mismatch),
@@ -173,28 +194,11 @@ fn same_start(expected: &Event, actual: &Event) -> bool {
 }
 
 fn describe(event: &Event) -> String {
-    match event {
-        Event::ModelAsked { digest, model, .. } => format!("model.asked {model} {digest}"),
-        Event::ToolStarted { call, name, attempt } => format!("tool.started {call} {name} attempt {attempt}"),
-        Event::Accepted(_)
-        | Event::Edited { .. }
-        | Event::Withdrawn
-        | Event::Joined { .. }
-        | Event::Begun(_)
-        | Event::Steered(_)
-        | Event::ModelAnswered(_)
-        | Event::ModelFailed { .. }
-        | Event::ToolFinished { .. }
-        | Event::HumanAsked(_)
-        | Event::HumanAnswered(_)
-        | Event::CancelRequested(_)
-        | Event::SoftLimit
-        | Event::BudgetReached(_)
-        | Event::Suspended
-        | Event::Resumed { .. }
-        | Event::Mismatched(_)
-        | Event::Panicked { .. }
-        | Event::Replied(_)
-        | Event::Ended(_) => event.kind().to_owned(),
+    if let Event::ModelAsked { digest, model, .. } = event {
+        return format!("model.asked {model} {digest}");
     }
+    if let Event::ToolStarted { call, name, attempt } = event {
+        return format!("tool.started {call} {name} attempt {attempt}");
+    }
+    event.kind().to_owned()
 }

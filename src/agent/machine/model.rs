@@ -15,11 +15,12 @@
 use std::ops::RangeInclusive;
 
 use crate::agent::machine::batch::Batch;
+use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::agent::machine::ending;
-use crate::agent::machine::event::{End, Reply, Rules};
+use crate::agent::machine::event::{End, Reply};
 use crate::agent::machine::state::{Active, Failure, Phase};
-use crate::agent::machine::texts;
+use crate::agent::machine::{texts, tools};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, StopReason};
@@ -116,10 +117,8 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
     for (index, call) in calls.enumerate() {
         call.id = CallId::new(run.cycles, index);
     }
-    let batch = Batch::new(reply);
-    let effects = batch.started().map(|(call, attempt)| Effect::RunTool { call: call.clone(), attempt }).collect();
-    run.phase = Phase::Acting(batch);
-    effects
+    run.phase = Phase::Acting(Batch::new(reply));
+    tools::settle(run)
 }
 
 /// The call failed: wait and repeat, ask the next model, or tell the person.

@@ -83,7 +83,7 @@ pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
         if run.idempotent.contains(&open.call.name) {
             let attempt = attempt + 1;
             open.progress = Progress::Started { attempt };
-            effects.push(Effect::RunTool { call: open.call.clone(), attempt });
+            effects.push(Effect::RunTool { call: open.call.clone(), attempt, delay_ms: 0 });
         } else {
             open.progress = Progress::Doubtful { attempt };
         }

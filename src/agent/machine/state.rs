@@ -1,15 +1,16 @@
 //! What is true of a run now: nothing but the fold of its events.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::machine::batch::Batch;
+use crate::agent::machine::begun::{Begun, Billing, Context, Limits, PastMessage, Rules};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
-use crate::agent::machine::event::{
-    Accepted, Begun, Billing, BudgetStop, CancelReason, Context, End, Limits, Question, Rules, Steered,
-};
+use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Question, Steered};
+use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::domain::money::Money;
+use crate::domain::tools::ToolFacts;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, Usage};
 use crate::model::price::{self, Rates};
@@ -46,6 +47,14 @@ pub struct Active {
     pub model: usize,
     /// What may be run twice.
     pub idempotent: BTreeSet<String>,
+    /// What is known of the tools.
+    pub tools: BTreeMap<String, ToolFacts>,
+    /// The tools that need no approval any more.
+    pub granted: BTreeSet<String>,
+    /// The numbers and switches it goes by, from the third edition of the rules on.
+    pub policy: Policy,
+    /// The history that goes along, message by message.
+    pub past: Vec<PastMessage>,
     /// What was said in it.
     pub transcript: Transcript,
     /// Replies of the model so far.
@@ -149,6 +158,10 @@ impl Active {
             models: begun.models,
             model: 0,
             idempotent: begun.idempotent_tools.into_iter().collect(),
+            tools: begun.tools,
+            granted: begun.granted.into_iter().collect(),
+            policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
+            past: begun.past,
             transcript,
             cycles: 0,
             iterations: 0,

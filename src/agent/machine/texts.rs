@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Limits, Question, Steered};
+use crate::agent::machine::begun::Limits;
+use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Question, Steered};
 use crate::agent::machine::state::Failure;
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;
@@ -16,6 +17,8 @@ const HANDOFF_CALLS_MAX: usize = 20;
 pub const STOPPED: &str = "Stopped by the user before it finished; it may have had a part of its effect.";
 /// For the model: a call that was cut off otherwise.
 pub const INTERRUPTED: &str = "Interrupted before it finished; it may have had a part of its effect.";
+/// For the model: a call that the run's end left unstarted.
+pub const NOT_STARTED: &str = "Not run: the task ended before its turn came.";
 /// For the model: a person vouches for a call whose record was lost.
 pub const HAPPENED: &str = "This call took effect; a person confirmed it. Its output was lost.";
 /// For the model: a call of a run that was given up.
@@ -229,6 +232,12 @@ pub fn question(question: &Question) -> String {
                  {name} {shown}{dots}\nWhat shall I do?"
             )
         }
+        Question::Approval { name, arguments, .. } => format!("May I do this?\n{name} {arguments}"),
+        Question::ContextFull => "I have made progress, but my memory of this task fills faster than I can empty it. \
+             Shall I keep going, change direction, or stop?"
+            .to_owned(),
+        Question::Circling { what } => format!("I am going in circles: {what}. How shall I go on?"),
+        Question::Paused { .. } => "Paused.".to_owned(),
         Question::PromptChanged { .. } => "I was interrupted on this, and my instructions have been changed since. \
              Shall I carry on with those I began with?"
             .to_owned(),

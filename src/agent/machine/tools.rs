@@ -19,6 +19,8 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
     }
     match outcome {
         ToolOutcome::Text { text, is_error } => batch.finish(id, text.clone(), *is_error),
+        ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => batch.finish(id, text.clone(), true),
+        ToolOutcome::Notebook { .. } => batch.finish(id, String::new(), true),
         ToolOutcome::Interrupted => batch.finish(id, texts::INTERRUPTED.to_owned(), true),
         ToolOutcome::MoreIterations { .. } => {
             let (text, granted) = texts::more_iterations(&run.limits);
@@ -38,7 +40,7 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
 
 /// What is due in a batch: nothing while calls run; then a person, one question at a time; then the model.
 pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
-    let Phase::Acting(batch) = &run.phase else {
+    let Phase::Acting(batch) = &mut run.phase else {
         return vec![Effect::Ignored { why: "there is no batch" }];
     };
     if batch.started().next().is_some() {
@@ -46,6 +48,10 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     }
     if let Some(reason) = run.cancel {
         return ending::cancelled(run, reason);
+    }
+    let starting = batch.start_next(|tool| run.tools.get(tool).is_some_and(|facts| facts.exclusive));
+    if !starting.is_empty() {
+        return starting.into_iter().map(|call| Effect::RunTool { call, attempt: 1, delay_ms: 0 }).collect();
     }
     if let Some(call) = batch.doubtful() {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());

@@ -1,7 +1,8 @@
 //! What a step adds to the tables, and what a person sees of a question.
 
 use crate::agent::journal::RunKey;
-use crate::agent::machine::event::{Begun, Billing, Event, JournalMismatch, ModelBill, Question};
+use crate::agent::machine::begun::{Begun, Billing, ModelBill};
+use crate::agent::machine::event::{Event, JournalMismatch, Question};
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::step;
 use crate::agent::machine::tests::{
@@ -112,7 +113,10 @@ fn c8_each_call_is_billed_at_the_price_it_was_begun_with() {
     let rates =
         Rates { input: Rate::from_micro_usd(2_000_000), output: Rate::from_micro_usd(8_000_000), ..Rates::FREE };
     let billing = Billing {
-        models: vec![ModelBill { rates: Some(rates), per_mille: 1_500 }, ModelBill { rates: None, per_mille: 1_000 }],
+        models: vec![
+            ModelBill { rates: Some(rates), per_mille: 1_500, window: None },
+            ModelBill { rates: None, per_mille: 1_000, window: None },
+        ],
         context_tokens: 100,
         reply_tokens: 1_000,
     };

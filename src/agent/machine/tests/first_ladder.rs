@@ -1,7 +1,8 @@
 //! The first edition of the rules, by which older journals still replay: row A7, class by class.
 
 use super::{Script, accepted, begun, fails, says};
-use crate::agent::machine::event::{Begun, Event, Rules};
+use crate::agent::machine::begun::{Begun, Rules};
+use crate::agent::machine::event::Event;
 use crate::model::error::ErrorClass;
 
 const TOLD: &str = "notice I could not get an answer from the model";

@@ -1,7 +1,8 @@
 //! Rows A7 and E2, class by class.
 
 use super::{Script, accepted, begun, fails, says};
-use crate::agent::machine::event::{Begun, Event};
+use crate::agent::machine::begun::Begun;
+use crate::agent::machine::event::Event;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::model::error::ErrorClass;
 

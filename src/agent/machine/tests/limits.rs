@@ -1,7 +1,8 @@
 //! Iterations (rows A6, A11) and time (row B6).
 
 use super::{Script, begun, completion, done, fails, more, says, wants};
-use crate::agent::machine::event::{Begun, Event, Limits};
+use crate::agent::machine::begun::{Begun, Limits};
+use crate::agent::machine::event::Event;
 use crate::model::error::ErrorClass;
 
 /// Goes round with one tool `times` times; the model is asked to work after all but perhaps the last.

@@ -16,11 +16,13 @@ mod texts;
 mod tools;
 pub(crate) mod world;
 
+use std::collections::BTreeMap;
+
+use crate::agent::machine::begun::{Begun, Billing, Context, Limits, Rules};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{
-    Accepted, Answer, Begun, Billing, CancelReason, Context, Event, Limits, Question, Reply, Rules, Steered,
-    ToolOutcome,
+    Accepted, Answer, CancelReason, Event, Order, Question, Reply, Steered, ToolOutcome,
 };
 use crate::agent::machine::state::{Active, State};
 use crate::agent::machine::{Replay, step};
@@ -125,7 +127,7 @@ fn shown(effect: &Effect) -> String {
             let delay = if call.delay_ms == 0 { String::new() } else { format!(" in {} ms", call.delay_ms) };
             format!("ask {} {:?}{delay}", call.label, call.purpose)
         }
-        Effect::RunTool { call, attempt } => format!("run {} {} #{attempt}", call.id, call.name),
+        Effect::RunTool { call, attempt, .. } => format!("run {} {} #{attempt}", call.id, call.name),
         Effect::AbortTools(calls) => {
             format!("abort {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }
@@ -133,6 +135,12 @@ fn shown(effect: &Effect) -> String {
         Effect::AskHuman(Question::UnsafeCall { call, name, .. }) => format!("human unsafe {call} {name}"),
         Effect::AskHuman(Question::PromptChanged { .. }) => "human prompt".to_owned(),
         Effect::AskHuman(Question::Mismatch(mismatch)) => format!("human mismatch {}", mismatch.seq),
+        Effect::AskHuman(Question::Approval { call, name, .. }) => format!("human approves {call} {name}"),
+        Effect::AskHuman(Question::ContextFull) => "human context full".to_owned(),
+        Effect::AskHuman(Question::Circling { .. }) => "human circling".to_owned(),
+        Effect::AskHuman(Question::Paused { .. }) => "paused".to_owned(),
+        Effect::Summarise(call) => format!("summarise {} of {}", call.messages, call.label),
+        Effect::Note(event) => event.kind().to_owned(),
         Effect::AskHuman(Question::CrashLoop) => "human crash loop".to_owned(),
         Effect::Reply(Reply::Answer { text }) => format!("answer {text}"),
         Effect::Reply(Reply::Notice { text }) => format!("notice {}", text.split(['.', ':']).next().unwrap()),
@@ -173,6 +181,7 @@ pub(crate) fn accepted() -> Accepted {
         principal: principal(ANNA),
         destination: Destination { conversation, reply_to: None },
         text: "hello".to_owned(),
+        order: Order::Answer,
     }
 }
 
@@ -191,6 +200,10 @@ pub(crate) fn begun() -> Begun {
         idempotent_tools: vec!["look".to_owned()],
         rules: Rules::CURRENT,
         billing: Billing { models: Vec::new(), context_tokens: 100, reply_tokens: 0 },
+        policy: Some(Box::default()),
+        tools: BTreeMap::new(),
+        granted: Vec::new(),
+        past: Vec::new(),
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }

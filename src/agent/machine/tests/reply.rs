@@ -1,7 +1,8 @@
 //! The plain way (rows A5, E13), and replies that are none.
 
 use super::{BEN, Script, begun, completion, cut_off, done, fails, says, steers, wants};
-use crate::agent::machine::event::{Begun, Event, Reply, Rules};
+use crate::agent::machine::begun::{Begun, Rules};
+use crate::agent::machine::event::{Event, Reply};
 use crate::agent::machine::model::joined;
 use crate::agent::machine::state::Status;
 use crate::model::error::ErrorClass;

@@ -1,7 +1,8 @@
 //! Every text of a run that a person or the model reads, word for word.
 
 use super::{Script, fails, hard_limit, panic, stop};
-use crate::agent::machine::event::{Event, JournalMismatch, Limits, Question, Reply};
+use crate::agent::machine::begun::Limits;
+use crate::agent::machine::event::{Event, JournalMismatch, Question, Reply};
 use crate::agent::machine::texts::{self, StandIn};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;

@@ -1,0 +1,145 @@
+//! What a run begins with: everything that the world tells it before its first step. Stored in `run.begun`.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::machine::digest::Digest;
+use crate::agent::machine::policy::Policy;
+use crate::domain::tools::ToolFacts;
+use crate::model::price::Rates;
+
+/// What the world tells a run when it begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// What the model will see besides the run's own transcript.
+    pub context: Context,
+    /// The policy in force.
+    pub limits: Limits,
+    /// The model to ask first, and those to fall back to.
+    pub models: Vec<String>,
+    /// The tools that are safe to run twice.
+    pub idempotent_tools: Vec<String>,
+    /// The edition of the machine's rules by which the run is decided, to its end; the first had no number.
+    #[serde(default, skip_serializing_if = "Rules::is_first")]
+    pub rules: Rules,
+    /// What the models cost, and how their tokens are counted.
+    #[serde(default, skip_serializing_if = "Billing::is_unknown")]
+    pub billing: Billing,
+    /// The numbers and switches by which it is decided; runs of the first two editions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Box<Policy>>,
+    /// What is known of the tools on offer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<String, ToolFacts>,
+    /// The tools that the sender has allowed for good in this conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<String>,
+    /// The history that goes along, message by message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<PastMessage>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A message of the history that goes along with a run, as far as its size and place matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastMessage {
+    /// Whose it is.
+    #[serde(rename = "r")]
+    pub role: PastRole,
+    /// Its tokens, as counted here.
+    #[serde(rename = "t")]
+    pub tokens: u64,
+}
+
+/// Whose a message of the history is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PastRole {
+    /// A person's.
+    #[serde(rename = "u")]
+    User,
+    /// Hob's.
+    #[serde(rename = "a")]
+    Assistant,
+    /// A tool's result.
+    #[serde(rename = "t")]
+    Tool,
+}
+
+/// What a run's models cost and how their tokens are counted, as known when it began.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Billing {
+    /// For each of the run's models.
+    pub models: Vec<ModelBill>,
+    /// The context's size in tokens, as counted here.
+    pub context_tokens: u64,
+    /// The tokens of a reply that are set aside for each call.
+    pub reply_tokens: u64,
+}
+
+impl Billing {
+    fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One model's prices and measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelBill {
+    /// What a million tokens cost; none: nobody knows.
+    pub rates: Option<Rates>,
+    /// The tokens that it counts for a thousand counted here (row B14).
+    pub per_mille: u64,
+    /// The tokens of its window; none: nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+}
+
+/// An edition of the machine's rules. A run keeps the one it began with, so that its journal replays as it was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rules(pub u32);
+
+impl Rules {
+    /// What runs begin with now.
+    pub const CURRENT: Self = Self::THIRD;
+    /// A failing model is dealt with by rows A7 and E2 together, and a reply that was cut off goes on (row E4).
+    pub const SECOND: Self = Self(1);
+    /// The run goes by its [`Policy`]: guards, context, truth, approvals, declared loops.
+    pub const THIRD: Self = Self(2);
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
+    fn is_first(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The fixed part of every request of the run, by reference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    /// The system prompt's stable core: a blob.
+    pub system: Digest,
+    /// The tools on offer: a blob.
+    pub tools: Digest,
+    /// Time, facts and memories that go before the current message: a blob.
+    pub tail: Digest,
+    /// The first ordinal of the conversation's history that is in the context.
+    pub history_from: i64,
+    /// The last one.
+    pub history_through: i64,
+    /// The size of all that, for estimates.
+    pub chars: u64,
+}
+
+/// The run's numbers, as configured when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Model calls that may ask for tools (row A6).
+    pub iterations: u32,
+    /// What `request_more_iterations` adds.
+    pub iterations_step: u32,
+    /// The most that can be reached.
+    pub iterations_cap: u32,
+}

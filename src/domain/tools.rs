@@ -1,0 +1,28 @@
+//! What every part needs to know of a tool without knowing the tool.
+
+use serde::{Deserialize, Serialize};
+
+/// What a run knows of a tool, as it was when the run began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolFacts {
+    /// It changes something outside: what it did must be told as it was (row E10).
+    pub changes: bool,
+    /// It runs alone: no other call of the same reply beside it (row D4).
+    pub exclusive: bool,
+    /// A person has to approve each call (row D6).
+    pub approval: Approval,
+}
+
+/// Whether a person has to approve a call (row D6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    /// No.
+    #[default]
+    Free,
+    /// Yes, unless they have said "always".
+    Ask,
+    /// Yes, each time: no "always" covers it.
+    Critical,
+}
