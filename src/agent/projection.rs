@@ -10,7 +10,7 @@ use crate::agent::machine::event::{Event, Question, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
 use crate::agent::machine::texts::StandIn;
-use crate::agent::machine::{Step, texts};
+use crate::agent::machine::{Step, approval, texts};
 use crate::agent::prefix::Prefix;
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
@@ -20,7 +20,7 @@ use crate::model::message::{Completion, Message, ToolCall, Usage};
 use crate::render::chunk;
 use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
-use crate::store::{Tx, messages, millis, model_calls, outbox, sessions, tool_calls};
+use crate::store::{Tx, grants, messages, millis, model_calls, outbox, sessions, tool_calls};
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +74,13 @@ pub enum Row {
         /// Why the first did not, where it was asked.
         failure: Option<Failure>,
     },
+    /// A tool needs no approval any more.
+    Granted {
+        /// Whose calls.
+        user: UserId,
+        /// Of which tool.
+        tool: String,
+    },
     /// Something is to be said.
     Say {
         /// The event's number.
@@ -104,6 +111,10 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
         | Effect::Note(_)
         | Effect::Ignored { .. } => None,
     }));
+    if let (Some(was), Some(is)) = (before.active(), after.active()) {
+        let new = is.granted.difference(&was.granted);
+        rows.extend(new.map(|tool| Row::Granted { user: is.input.principal.user, tool: tool.clone() }));
+    }
     if let Some(active) = after.active() {
         let known = before.active().map_or(0, |active| active.transcript.messages().len());
         rows.extend(active.transcript.entries().skip(known).map(|entry| Row::Message {
@@ -133,6 +144,7 @@ impl Cause<'_> {
                 let error = Some(message.clone());
                 vec![Row::ModelEnded(CallEnd { state: "failed", skipped, error, ..CallEnd::default() })]
             }
+            Event::Expired { question } => self.expired(*question, seq).into_iter().collect(),
             Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
             Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
             other => rows_of_words(self.key, other, seq, self.after),
@@ -146,6 +158,12 @@ impl Cause<'_> {
             Phase::Calling(call) => Some((run, call)),
             Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
         }
+    }
+
+    /// Nobody answered: that is told where it was asked.
+    fn expired(&self, number: u32, seq: i64) -> Option<Row> {
+        let question = approval::expiring(self.before.active()?, number)?;
+        Some(Row::Say { seq, text: approval::words::expired(question), choices: Vec::new() })
     }
 
     fn asked(&self, seq: i64) -> Option<Row> {
@@ -202,6 +220,8 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
             let (text, is_error) = outcome_text(outcome);
             vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
         }
+        // Who paused it was told so.
+        Event::HumanAsked(Question::Paused { .. }) => Vec::new(),
         Event::HumanAsked(question) => {
             let number = after.active().map_or(0, |active| active.questions);
             vec![Row::Say { seq, text: question_text(question), choices: choices(key, number, question) }]
@@ -221,6 +241,7 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::BudgetReached(_)
         | Event::QuotaReached(_)
         | Event::Expired { .. }
+        | Event::GrantRevoked { .. }
         | Event::PauseRequested { .. }
         | Event::PauseLifted { .. }
         | Event::CompactRequested { .. }
@@ -366,6 +387,9 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             let stored = (first != by).then_some(stored.as_str());
             sessions::set_stand_in(tx, target.key.session, stored).await?;
             say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
+        }
+        Row::Granted { user, tool } => {
+            grants::add(tx, &grants::NewGrant { user: *user, session: target.key.session, tool, run, at }).await
         }
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::event::{Answer, CancelReason, Event};
+use crate::domain::ids::UserId;
 
 /// A durable word to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +16,26 @@ pub enum Signal {
     },
     /// A person answers its question.
     Answer(Answer),
+    /// Nobody answered it in time.
+    Expire {
+        /// Which of its questions.
+        question: u32,
+    },
+    /// It is to stand still.
+    Pause {
+        /// Who wants it.
+        by: UserId,
+    },
+    /// It may go on.
+    Resume {
+        /// Who wants it.
+        by: UserId,
+    },
+    /// A tool that was allowed for good is not any more.
+    Revoke {
+        /// Which.
+        tool: String,
+    },
 }
 
 impl From<Signal> for Event {
@@ -22,6 +43,10 @@ impl From<Signal> for Event {
         match signal {
             Signal::Cancel { reason } => Self::CancelRequested(reason),
             Signal::Answer(answer) => Self::HumanAnswered(answer),
+            Signal::Expire { question } => Self::Expired { question },
+            Signal::Pause { by } => Self::PauseRequested { by },
+            Signal::Resume { by } => Self::PauseLifted { by },
+            Signal::Revoke { tool } => Self::GrantRevoked { tool },
         }
     }
 }

@@ -56,6 +56,10 @@ row_id!(
     SignalId
 );
 row_id!(
+    /// What a person has allowed for good.
+    GrantId
+);
+row_id!(
     /// A remembered fact.
     FactId
 );

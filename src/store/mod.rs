@@ -6,6 +6,7 @@
 pub mod blobs;
 pub mod error;
 pub mod facts;
+pub mod grants;
 pub mod inbound;
 pub mod journal;
 pub mod lock;
@@ -16,6 +17,7 @@ pub mod runs;
 pub mod sessions;
 pub mod signals;
 pub mod spend;
+pub mod switches;
 pub mod tool_calls;
 pub mod users;
 pub mod writer;

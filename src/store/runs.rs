@@ -143,7 +143,8 @@ pub struct Lease {
 
 /// Takes the lane of `session`; none if there is nothing to do, or somebody else does it.
 ///
-/// A running run that nobody drives comes first, then a waiting one that was signalled, then the next in the queue.
+/// A running run that nobody drives comes first, then a waiting one that was signalled, then the next in the queue; while
+/// the conversation or the house is paused, none of the queue.
 /// Whoever claims drives no run of this session: one that counts as theirs could not be given back.
 ///
 /// # Errors
@@ -158,7 +159,9 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
                (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_owner = $2 OR r.lease_until <= $4))
                OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0))
                OR (r.state = 'queued' AND NOT EXISTS (
-                     SELECT 1 FROM runs a WHERE a.session_id = $1 AND a.state IN ('running', 'waiting')))
+                     SELECT 1 FROM runs a WHERE a.session_id = $1 AND a.state IN ('running', 'waiting'))
+                     AND NOT EXISTS (SELECT 1 FROM switches w WHERE w.name = 'paused')
+                     AND NOT EXISTS (SELECT 1 FROM sessions p WHERE p.id = r.session_id AND p.paused_by IS NOT NULL))
              )
              ORDER BY r.id LIMIT 1)
            RETURNING id AS "id!: RunId""#,
@@ -193,7 +196,7 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
 /// When the database fails.
 pub async fn set_state(tx: &mut Tx, run: RunId, state: &str, ended_at: Option<i64>) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE runs SET state = $1, ended_at = $2,
+        "UPDATE runs SET state = $1, ended_at = $2, waits_until = NULL,
            lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
            lease_until = CASE WHEN $1 = 'running' THEN lease_until END
          WHERE id = $3",
@@ -213,8 +216,13 @@ pub async fn set_state(tx: &mut Tx, run: RunId, state: &str, ended_at: Option<i6
 /// # Errors
 /// When the database fails.
 pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>) -> Result<Option<bool>, StoreError> {
+    let (keeps, until) = match reached.waits {
+        Waits::AsBefore => (true, None),
+        Waits::Until(until) => (false, Some(until)),
+        Waits::WithoutEnd => (false, None),
+    };
     let more = sqlx::query_scalar!(
-        r#"UPDATE runs SET state = $1, ended_at = $2,
+        r#"UPDATE runs SET state = $1, ended_at = $2, waits_until = CASE WHEN $5 THEN waits_until ELSE $6 END,
              lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
              lease_until = CASE WHEN $1 = 'running' THEN lease_until END
            WHERE id = $3 AND lease_owner = $4
@@ -223,7 +231,9 @@ pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>)
         reached.state,
         reached.ended_at,
         run,
-        owner
+        owner,
+        keeps,
+        until
     )
     .fetch_optional(&mut *tx)
     .await?;
@@ -237,6 +247,78 @@ pub struct Reached<'a> {
     pub state: &'a str,
     /// When it was over, if it is.
     pub ended_at: Option<i64>,
+    /// How long its question stays open.
+    pub waits: Waits,
+}
+
+/// How long a run's open question stays open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// As was said when it was asked.
+    AsBefore,
+    /// Until then, in Unix milliseconds.
+    Until(i64),
+    /// For ever, or there is none.
+    WithoutEnd,
+}
+
+/// When the next open question expires, in Unix milliseconds.
+///
+/// # Errors
+/// When the database fails.
+pub async fn next_expiry(tx: &mut Tx) -> Result<Option<i64>, StoreError> {
+    let next = sqlx::query_scalar!(
+        r#"SELECT waits_until AS "until!: i64" FROM runs WHERE waits_until IS NOT NULL ORDER BY waits_until LIMIT 1"#
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(next)
+}
+
+/// A run that is not over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRun {
+    /// The run.
+    pub id: RunId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its session's platform.
+    pub channel: String,
+}
+
+/// The runs whose questions have expired, each once.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
+    let now = millis(now);
+    let expired = sqlx::query_as!(
+        OpenRun,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.waits_until <= $1 ORDER BY r.id"#,
+        now
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    if !expired.is_empty() {
+        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until <= $1", now).execute(&mut *tx).await?;
+    }
+    Ok(expired)
+}
+
+/// Every run that has its session's lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_active(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
+    let active = sqlx::query_as!(
+        OpenRun,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.state IN ('running', 'waiting') ORDER BY r.id"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(active)
 }
 
 /// Prolongs every lease of a process.
@@ -292,7 +374,9 @@ pub async fn list_due(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<Vec<Du
              (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_owner = $1 OR r.lease_until <= $2))
              OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals g WHERE g.run_id = r.id AND g.taken = 0))
              OR (r.state = 'queued' AND NOT EXISTS (
-                   SELECT 1 FROM runs a WHERE a.session_id = r.session_id AND a.state IN ('running', 'waiting'))))
+                   SELECT 1 FROM runs a WHERE a.session_id = r.session_id AND a.state IN ('running', 'waiting'))
+                     AND NOT EXISTS (SELECT 1 FROM switches w WHERE w.name = 'paused')
+                     AND NOT EXISTS (SELECT 1 FROM sessions p WHERE p.id = r.session_id AND p.paused_by IS NOT NULL)))
            ORDER BY 1"#,
         owner,
         now

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, UserId};
 use crate::domain::inbound::ChannelKind;
 use crate::store::error::StoreError;
 use crate::store::{Tx, millis};
@@ -133,4 +133,37 @@ pub async fn swap_prefix(tx: &mut Tx, id: SessionId, prefix: &str) -> Result<Opt
     let row = sqlx::query!("SELECT prefix FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
     sqlx::query!("UPDATE sessions SET prefix = $1 WHERE id = $2", prefix, id).execute(&mut *tx).await?;
     Ok(row.and_then(|row| row.prefix))
+}
+
+/// A pause of one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    /// Who wanted it.
+    pub user: UserId,
+    /// Their name.
+    pub name: String,
+}
+
+/// Who paused the conversation; none: nobody.
+///
+/// # Errors
+/// When the database fails.
+pub async fn paused_by(tx: &mut Tx, id: SessionId) -> Result<Option<Pause>, StoreError> {
+    let pause = sqlx::query_as!(
+        Pause,
+        r#"SELECT u.id AS "user!: UserId", u.name FROM sessions s JOIN users u ON u.id = s.paused_by WHERE s.id = $1"#,
+        id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(pause)
+}
+
+/// Pauses the conversation, or lets it go on.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_paused_by(tx: &mut Tx, id: SessionId, by: Option<UserId>) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET paused_by = $1 WHERE id = $2", by, id).execute(&mut *tx).await?;
+    Ok(())
 }

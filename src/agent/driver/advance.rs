@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::agent::budget::{Purse, Spender};
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{BudgetStop, Event, Steered};
+use crate::agent::machine::event::{BudgetStop, Event, Question, Steered};
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::{self, Row, Target};
@@ -17,7 +17,7 @@ use crate::agent::write_off::change_queued;
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
-use crate::store::runs::Reached;
+use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, blobs, millis, runs, signals};
 
 /// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
@@ -77,7 +77,7 @@ impl Statement for Advance {
         let Moved { state, seq, recorded, effects, rows } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
-        let reached = Reached { state: status.as_str(), ended_at };
+        let reached = Reached { state: status.as_str(), ended_at, waits: self.waits(&state, &recorded) };
         // Whoever has lost the lease takes nothing with them: the whole transaction is void.
         let more = runs::advance(tx, self.key.run, &self.owner, reached).await?.ok_or(StoreError::LeaseLost)?;
         if !self.blobs.is_empty() {
@@ -121,6 +121,23 @@ impl Advance {
             effects.extend(step.effects.into_iter().map(Committed));
         }
         Moved { state, seq, recorded, effects, rows }
+    }
+
+    /// How long the question that the run waits with stays open (lesson 17): only approvals expire.
+    fn waits(&self, state: &State, recorded: &Step) -> Waits {
+        let asks = |run: &Active| match &run.phase {
+            Phase::Waiting { question: Question::Approval { .. }, .. } => Some(run.policy.tools.approval_secs),
+            Phase::Waiting { .. } | Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_) => None,
+        };
+        let Some(secs) = state.active().and_then(asks) else {
+            return Waits::WithoutEnd;
+        };
+        let asked = recorded.events.iter().any(|event| matches!(event, Event::HumanAsked(Question::Approval { .. })));
+        if !asked {
+            return Waits::AsBefore;
+        }
+        let ms = i64::try_from(secs.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        Waits::Until(millis(self.at).saturating_add(ms))
     }
 
     fn spender(&self, run: &Active) -> Spender {

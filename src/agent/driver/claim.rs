@@ -15,7 +15,7 @@ use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, facts, messages, model_calls, runs, sessions};
+use crate::store::{Statement, Tx, blobs, facts, grants, messages, model_calls, runs, sessions};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -37,6 +37,8 @@ pub struct Claimed {
     pub session: Session,
     /// What is known about its sender; only for a run that has not begun.
     pub facts: Vec<FactRow>,
+    /// The tools that its sender has allowed for good here; only for a run that has not begun.
+    pub granted: Vec<String>,
 }
 
 #[async_trait]
@@ -88,12 +90,16 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         State::Queued(accepted) => facts::list(tx, accepted.principal.user, FACTS_MAX).await?,
         State::Empty | State::Active(_) | State::Closed(_) => Vec::new(),
     };
+    let granted = match &folded.replay.state {
+        State::Queued(accepted) => grants::tools(tx, key.session, accepted.principal.user).await?,
+        State::Empty | State::Active(_) | State::Closed(_) => Vec::new(),
+    };
     let session = sessions::lookup(tx, key.session).await?.ok_or_else(|| StoreError::Inconsistent {
         table: "sessions",
         id: key.session.to_string(),
         what: "a run refers to it, and it is missing".to_owned(),
     })?;
-    Ok(Claimed { key, folded, session, facts })
+    Ok(Claimed { key, folded, session, facts, granted })
 }
 
 /// A stretch of a conversation's history, as one person may see it.

@@ -145,7 +145,8 @@ impl Driver {
             return Ok(Cause::Event(Event::Mismatched(mismatch)));
         }
         if let State::Queued(accepted) = &*Arc::clone(&self.state) {
-            let begun = self.begin(accepted, &claimed.session, &claimed.facts).await?;
+            let mut begun = self.begin(accepted, &claimed.session, &claimed.facts).await?;
+            begun.granted = claimed.granted;
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }
         let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));

@@ -90,6 +90,18 @@ impl Batch {
         self.calls.iter().find(|open| matches!(open.progress, Progress::Doubtful { .. })).map(|open| &open.call)
     }
 
+    /// The first call that a person has to approve.
+    #[must_use]
+    pub fn held(&self) -> Option<&ToolCall> {
+        self.calls.iter().find(|open| open.progress == Progress::Held).map(|open| &open.call)
+    }
+
+    /// Is every call settled?
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.calls.iter().all(|open| matches!(open.progress, Progress::Finished(_)))
+    }
+
     /// The first call that asks a person.
     #[must_use]
     pub fn asking(&self) -> Option<(&ToolCall, &str)> {

@@ -3,7 +3,7 @@
 use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{CancelReason, End, Event, Reply};
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::{texts, tools};
+use crate::agent::machine::{pause, texts, tools};
 use crate::model::message::{Message, ReplyPart};
 
 /// A safe boundary: what came meanwhile joins, then the model is asked.
@@ -21,6 +21,9 @@ pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
     }
     run.model = call.model;
     run.phase = Phase::Calling(call.clone());
+    if let Some(by) = run.pause {
+        return pause::stand_still(by);
+    }
     vec![Effect::CallModel(call)]
 }
 

@@ -98,6 +98,12 @@ pub enum Event {
     /// Somebody, or a limit, wants the run to end.
     #[serde(rename = "cancel.requested")]
     CancelRequested(CancelReason),
+    /// What was allowed for good is not allowed any more (row D6).
+    #[serde(rename = "grant.revoked")]
+    GrantRevoked {
+        /// Which tool.
+        tool: String,
+    },
     /// Somebody wants the run to stand still.
     #[serde(rename = "pause.requested")]
     PauseRequested {
@@ -219,6 +225,7 @@ impl Event {
             Self::HumanAnswered(_) => "human.answered",
             Self::Expired { .. } => "human.expired",
             Self::CancelRequested(_) => "cancel.requested",
+            Self::GrantRevoked { .. } => "grant.revoked",
             Self::PauseRequested { .. } => "pause.requested",
             Self::PauseLifted { .. } => "pause.lifted",
             Self::CompactRequested { .. } => "compaction.requested",

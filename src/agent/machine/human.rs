@@ -4,7 +4,7 @@ use crate::agent::machine::batch::Progress;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{ending, resume, texts, tools};
+use crate::agent::machine::{approval, ending, resume, texts, tools};
 use crate::domain::ids::CallId;
 
 /// The run waits from here on.
@@ -48,9 +48,12 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
             }
             Some(Decision::RunAgain) => run_again(run, call),
             Some(Decision::GiveUp) => give_up(run),
-            Some(Decision::CarryOn) | None => vec![Effect::AskHuman(question)],
+            Some(Decision::CarryOn | Decision::Approve | Decision::Always | Decision::Deny) | None => {
+                vec![Effect::AskHuman(question)]
+            }
         },
-        Question::Approval { .. } | Question::ContextFull | Question::Circling { .. } | Question::Paused { .. } => {
+        Question::Approval { .. } => approval::on_answered(run, &question, &answer.text),
+        Question::ContextFull | Question::Circling { .. } | Question::Paused { .. } => {
             vec![Effect::Ignored { why: "nothing was asked" }]
         }
         Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
@@ -63,7 +66,10 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
                     resume::reopen(run)
                 }
                 Some(Decision::GiveUp) => give_up(run),
-                Some(Decision::Happened | Decision::RunAgain) | None => vec![Effect::AskHuman(question)],
+                Some(
+                    Decision::Happened | Decision::RunAgain | Decision::Approve | Decision::Always | Decision::Deny,
+                )
+                | None => vec![Effect::AskHuman(question)],
             }
         }
     }
@@ -80,6 +86,12 @@ pub enum Decision {
     CarryOn,
     /// End the run.
     GiveUp,
+    /// Make this call, this once.
+    Approve,
+    /// Make it, and do not ask about this tool again.
+    Always,
+    /// Do not make it.
+    Deny,
 }
 
 impl Decision {
@@ -87,11 +99,9 @@ impl Decision {
     #[must_use]
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
-            Question::Asked { .. }
-            | Question::Approval { .. }
-            | Question::ContextFull
-            | Question::Circling { .. }
-            | Question::Paused { .. } => &[],
+            Question::Approval { grantable: true, .. } => &[Self::Approve, Self::Always, Self::Deny],
+            Question::Approval { grantable: false, .. } => &[Self::Approve, Self::Deny],
+            Question::Asked { .. } | Question::ContextFull | Question::Circling { .. } | Question::Paused { .. } => &[],
             Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
             Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
                 &[Self::CarryOn, Self::GiveUp]
@@ -107,16 +117,30 @@ impl Decision {
             Self::RunAgain => "run it again",
             Self::CarryOn => "carry on",
             Self::GiveUp => "give up",
+            Self::Approve => "approve",
+            Self::Always => "always",
+            Self::Deny => "deny",
         }
     }
 
-    /// The decision that `text` names, by label or by number.
+    /// The decision that `text` names: by label, by number, or, for an approval, in a few more words.
     #[must_use]
     pub fn parse(text: &str, question: &Question) -> Option<Self> {
         let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
         let offered = Self::offered(question);
         let by_number = said.parse::<usize>().ok().and_then(|number| offered.get(number.checked_sub(1)?));
-        by_number.or_else(|| offered.iter().find(|decision| decision.label() == said)).copied()
+        let named = by_number.or_else(|| offered.iter().find(|decision| decision.label() == said)).copied();
+        named.or_else(|| match question {
+            Question::Approval { .. } => approval::words::decision(text),
+            Question::Asked { .. }
+            | Question::UnsafeCall { .. }
+            | Question::PromptChanged { .. }
+            | Question::Mismatch(_)
+            | Question::CrashLoop
+            | Question::ContextFull
+            | Question::Circling { .. }
+            | Question::Paused { .. } => None,
+        })
     }
 }
 
@@ -130,7 +154,7 @@ pub(super) fn unpause(run: &mut Active) {
     };
 }
 
-fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {
+pub(super) fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {
     if let Phase::Acting(batch) = &mut run.phase {
         batch.finish(call, text, is_error);
     }

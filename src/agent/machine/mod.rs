@@ -5,6 +5,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod approval;
 pub mod batch;
 pub mod begun;
 pub mod digest;
@@ -21,6 +22,7 @@ mod ending;
 pub mod human;
 mod input;
 mod model;
+mod pause;
 mod resume;
 pub mod texts;
 mod tools;
@@ -73,10 +75,11 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::CancelRequested(reason) => control::on_cancel(run, *reason),
         Event::SoftLimit => control::on_soft_limit(run),
         Event::BudgetReached(stop) => control::on_budget(run, stop),
-        Event::Expired { .. }
-        | Event::PauseRequested { .. }
-        | Event::PauseLifted { .. }
-        | Event::CompactRequested { .. }
+        Event::Expired { question } => approval::on_expired(run, *question),
+        Event::GrantRevoked { tool } => approval::on_revoked(run, tool),
+        Event::PauseRequested { by } => pause::on_requested(run, *by),
+        Event::PauseLifted { .. } => pause::on_lifted(run),
+        Event::CompactRequested { .. }
         | Event::SummaryMade { .. }
         | Event::SummaryFailed { .. }
         | Event::QuotaReached(_) => vec![Effect::Ignored { why: "nothing waits for it" }],

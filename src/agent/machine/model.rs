@@ -20,7 +20,7 @@ use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::agent::machine::ending;
 use crate::agent::machine::event::{End, Reply};
 use crate::agent::machine::state::{Active, Failure, Phase};
-use crate::agent::machine::{texts, tools};
+use crate::agent::machine::{approval, texts, tools};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, StopReason};
@@ -118,6 +118,7 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
         call.id = CallId::new(run.cycles, index);
     }
     run.phase = Phase::Acting(Batch::new(reply));
+    approval::hold(run);
     tools::settle(run)
 }
 

@@ -6,12 +6,13 @@
 //! |---|---|
 //! | a model call in flight | it is made again; the lost one is accounted for |
 //! | tool calls with a recorded result | the record is used; they are not run |
-//! | a started call of an idempotent tool | it is run again |
+//! | a started call of an idempotent tool that needs no approval | it is run again |
 //! | any other started call | a person says: it happened · run it again · give up |
 //! | a question to a person | it stays open |
 //! | its last word, without its end | it ends: nothing is asked and nothing said again |
 //! | a cancel that was not carried out | it is carried out: nothing is run again |
 //! | the same step for the third time in a row | a person says: carry on · give up |
+//! | a pause that was not lifted | it stands still until it is |
 //! | a changed system prompt, or a journal that replays otherwise | a person says: carry on · give up |
 //! | a question that was answered meanwhile | the answer is taken; that person's word also stands for a changed prompt |
 //! | the lane, just given, and not begun | it begins |
@@ -21,12 +22,14 @@
 //! A stop in good order (`run.suspended`) is followed by the same rule and counts as no crash. The soft and the hard limit
 //! count from when a process took the run up. What the outbox was sending has an unknown outcome (`docs/delivery.md`).
 
+use std::collections::BTreeSet;
+
 use crate::agent::machine::batch::Progress;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{JournalMismatch, Question};
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::{ending, tools};
+use crate::agent::machine::{approval, ending, pause, tools};
 
 /// So many crashes at one step, and the run is parked (issue: crash loops brake).
 const CRASHES_MAX: u32 = 3;
@@ -67,8 +70,18 @@ pub(super) fn on_mismatch(run: &mut Active, mismatch: &JournalMismatch) -> Vec<E
     }
 }
 
+/// What is run again by itself: an approval is used up by the first start, whatever came of it (row D6).
+fn repeatable(run: &Active) -> BTreeSet<String> {
+    run.idempotent.iter().filter(|tool| !approval::is_due(run, tool)).cloned().collect()
+}
+
 /// The effects that are still open: idempotent calls run again, others become doubtful, the model is asked again.
 pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
+    let acts = matches!(run.phase, Phase::Calling(_) | Phase::Acting(_));
+    if let Some(by) = run.pause.filter(|_| acts) {
+        return pause::stand_still(by);
+    }
+    let may_repeat = repeatable(run);
     let batch = match &mut run.phase {
         Phase::Acting(batch) => batch,
         Phase::Calling(_) => return ending::go_on(run),
@@ -80,7 +93,7 @@ pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
         let Progress::Started { attempt } = open.progress else {
             continue;
         };
-        if run.idempotent.contains(&open.call.name) {
+        if may_repeat.contains(&open.call.name) {
             let attempt = attempt + 1;
             open.progress = Progress::Started { attempt };
             effects.push(Effect::RunTool { call: open.call.clone(), attempt, delay_ms: 0 });

@@ -9,6 +9,7 @@ use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Question, Steered};
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
+use crate::domain::ids::UserId;
 use crate::domain::money::Money;
 use crate::domain::tools::ToolFacts;
 use crate::model::error::ErrorClass;
@@ -75,6 +76,8 @@ pub struct Active {
     pub soft_limit: bool,
     /// Somebody wants it to end.
     pub cancel: Option<CancelReason>,
+    /// Somebody wants it to stand still at its next safe boundary.
+    pub pause: Option<UserId>,
     /// The edition of the rules it goes by.
     pub rules: Rules,
     /// A reply that was cut off and is being continued (row E4).
@@ -172,6 +175,7 @@ impl Active {
             steering: Vec::new(),
             soft_limit: false,
             cancel: None,
+            pause: None,
             rules: begun.rules,
             unfinished: Unfinished::default(),
             sealed: Vec::new(),

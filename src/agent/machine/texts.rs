@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::machine::approval::words;
 use crate::agent::machine::begun::Limits;
 use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Question, Steered};
 use crate::agent::machine::state::Failure;
@@ -232,7 +233,7 @@ pub fn question(question: &Question) -> String {
                  {name} {shown}{dots}\nWhat shall I do?"
             )
         }
-        Question::Approval { name, arguments, .. } => format!("May I do this?\n{name} {arguments}"),
+        Question::Approval { name, arguments, grantable, .. } => words::question(name, arguments, *grantable),
         Question::ContextFull => "I have made progress, but my memory of this task fills faster than I can empty it. \
              Shall I keep going, change direction, or stop?"
             .to_owned(),

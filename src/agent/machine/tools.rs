@@ -5,7 +5,7 @@ use crate::agent::machine::effect::Effect;
 use crate::agent::machine::ending;
 use crate::agent::machine::event::{Question, ToolOutcome};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::texts;
+use crate::agent::machine::{approval, pause, texts};
 use crate::domain::ids::CallId;
 
 /// A tool is done.
@@ -49,6 +49,9 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     if let Some(reason) = run.cancel {
         return ending::cancelled(run, reason);
     }
+    if let Some(by) = run.pause.filter(|_| !batch.is_settled()) {
+        return pause::stand_still(by);
+    }
     let starting = batch.start_next(|tool| run.tools.get(tool).is_some_and(|facts| facts.exclusive));
     if !starting.is_empty() {
         return starting.into_iter().map(|call| Effect::RunTool { call, attempt: 1, delay_ms: 0 }).collect();
@@ -56,6 +59,9 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     if let Some(call) = batch.doubtful() {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         return vec![Effect::AskHuman(Question::UnsafeCall { call: call.id.clone(), name, arguments })];
+    }
+    if let Some(question) = approval::question(batch, &run.tools) {
+        return vec![Effect::AskHuman(question)];
     }
     if let Some((call, text)) = batch.asking() {
         return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned() })];

@@ -1,0 +1,177 @@
+//! What is said about approvals, to people and to the model, and how people's words are read.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::agent::machine::event::Question;
+use crate::agent::machine::human::Decision;
+
+/// Arguments up to so many characters are shown whole.
+const WHOLE_CHARS_MAX: usize = 3_000;
+/// Of longer ones, so many from their beginning.
+const HEAD_CHARS: usize = 1_500;
+
+/// For the model: nobody answered.
+pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobody did in time. They have been told. Do not \
+     try it again unless they ask for it.";
+
+/// The question: which call, with which arguments.
+#[must_use]
+pub fn question(name: &str, arguments: &str, grantable: bool) -> String {
+    let always = if grantable { "" } else { " (This is asked each time.)" };
+    format!("May I do this?{always}\n{name} {}\nA reason can go along: deny: REASON", shown(arguments))
+}
+
+/// For the model: a person said no.
+pub(super) fn denied(reason: Option<&str>) -> String {
+    let why = match reason {
+        Some(reason) => format!("Their reason: {reason}"),
+        None => "They gave no reason.".to_owned(),
+    };
+    format!("Not run: a person did not approve this call. {why}\nDo not try it again unless they ask for it.")
+}
+
+/// For the person: the time to approve is over, and how to ask again.
+#[must_use]
+pub fn expired(question: &Question) -> String {
+    let name = match question {
+        Question::Approval { name, .. } => name.as_str(),
+        Question::Asked { .. }
+        | Question::UnsafeCall { .. }
+        | Question::PromptChanged { .. }
+        | Question::Mismatch(_)
+        | Question::CrashLoop
+        | Question::ContextFull
+        | Question::Circling { .. }
+        | Question::Paused { .. } => "it",
+    };
+    format!(
+        "Nobody approved {name} in time, so I have not done it. If it is still wanted, say it again and I ask anew."
+    )
+}
+
+/// The arguments as they are, whole where that can be read; what would hide or rearrange text is spelt out.
+fn shown(arguments: &str) -> String {
+    let chars = arguments.chars().count();
+    if chars <= WHOLE_CHARS_MAX {
+        return arguments.chars().map(visible).collect();
+    }
+    let head: String = arguments.chars().take(HEAD_CHARS).map(visible).collect();
+    let hash = Sha256::digest(arguments.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a String cannot fail.
+        drop(write!(hex, "{byte:02x}"));
+        hex
+    });
+    format!(
+        "{head}…\n(That is the beginning: the arguments have {chars} characters, too many to be shown here whole. Their \
+         SHA-256 is {hash}.)"
+    )
+}
+
+/// Control characters, and those that turn the direction of text or take no room, by their numbers.
+fn visible(c: char) -> String {
+    let hides = matches!(u32::from(c), 0xAD | 0x61C | 0x200B..=0x200F | 0x2028..=0x202E | 0x2060..=0x206F | 0xFEFF | 0xE0000..=0xE007F);
+    if c.is_control() || hides { format!("\\u{{{:x}}}", u32::from(c)) } else { c.to_string() }
+}
+
+/// The decision in a person's words: `yes`, `no`, `no, because …`, `deny: …`. Anything less clear is none.
+#[must_use]
+pub fn decision(text: &str) -> Option<Decision> {
+    let said = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+    match said.as_str() {
+        "yes" | "approve once" => Some(Decision::Approve),
+        "no" => Some(Decision::Deny),
+        _ => reason(text).map(|_| Decision::Deny),
+    }
+}
+
+/// The reason that a person gave with their no.
+pub(super) fn reason(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let word = ["deny", "no"].into_iter().find(|word| {
+        let head = text.get(..word.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(word))
+    })?;
+    let rest = text.get(word.len()..)?;
+    let because = rest.trim_start().get(..7).is_some_and(|head| head.eq_ignore_ascii_case("because"));
+    let set_off = rest.trim_start().starts_with([':', ',']) || (because && rest.starts_with(char::is_whitespace));
+    let reason = rest.trim_start_matches([':', ',', ' ', '\t', '\n']).trim();
+    (set_off && !reason.is_empty()).then_some(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d6_a_decision_in_words_is_clear_or_none() {
+        let table = [
+            ("yes", Some(Decision::Approve), None),
+            (" Yes! ", Some(Decision::Approve), None),
+            ("approve once", Some(Decision::Approve), None),
+            ("no", Some(Decision::Deny), None),
+            ("No.", Some(Decision::Deny), None),
+            ("deny: it is too late", Some(Decision::Deny), Some("it is too late")),
+            ("Deny , not now", Some(Decision::Deny), Some("not now")),
+            ("no, because it rains", Some(Decision::Deny), Some("because it rains")),
+            ("no because it rains", Some(Decision::Deny), Some("because it rains")),
+            ("NO: 3", Some(Decision::Deny), Some("3")),
+            ("no milk today", None, None),
+            ("nobody, I think", None, None),
+            ("nobecause", None, None),
+            ("no,", None, None),
+            ("deny:", None, None),
+            ("yes, but later", None, None),
+            ("yesterday", None, None),
+            ("what does it do?", None, None),
+            ("nö, lieber nicht", None, None),
+            ("", None, None),
+        ];
+        for (text, expected, why) in table {
+            assert_eq!(decision(text), expected, "{text}");
+            assert_eq!(reason(text), why, "{text}");
+        }
+    }
+
+    #[test]
+    fn d6_the_question_shows_the_arguments_whole_or_says_that_it_does_not() {
+        insta::assert_snapshot!(question("pay", r#"{"to": "Ben", "sum": 3}"#, true), @r#"
+        May I do this?
+        pay {"to": "Ben", "sum": 3}
+        A reason can go along: deny: REASON
+        "#);
+        let whole = "x".repeat(WHOLE_CHARS_MAX);
+        assert!(question("pay", &whole, true).contains(&whole));
+        let long = "ü".repeat(WHOLE_CHARS_MAX + 1);
+        insta::assert_snapshot!(question("pay", &long, false).replace(&"ü".repeat(HEAD_CHARS), "HEAD"), @"");
+    }
+
+    #[test]
+    fn d6_nothing_in_the_arguments_hides() {
+        assert_eq!(
+            shown("a\nb\u{202e}c\u{200b}d\u{feff}\u{e0041}é"),
+            "a\\u{a}b\\u{202e}c\\u{200b}d\\u{feff}\\u{e0041}é"
+        );
+        for (hidden, around) in
+            [('\u{200b}', '\u{200a}'), ('\u{200f}', '\u{2010}'), ('\u{202e}', '\u{202f}'), ('\u{2060}', '\u{205f}')]
+        {
+            assert!(visible(hidden).starts_with('\\'), "{hidden:?}");
+            assert_eq!(visible(around), around.to_string());
+        }
+    }
+
+    #[test]
+    fn d6_what_is_said_of_a_no_and_of_no_answer() {
+        insta::assert_snapshot!(denied(Some("it rains")), @"
+        Not run: a person did not approve this call. Their reason: it rains
+        Do not try it again unless they ask for it.
+        ");
+        insta::assert_snapshot!(denied(None), @"
+        Not run: a person did not approve this call. They gave no reason.
+        Do not try it again unless they ask for it.
+        ");
+        insta::assert_snapshot!(EXPIRED, @"Not run: a person had to approve this call, and nobody did in time. They have been told. Do not try it again unless they ask for it.");
+        insta::assert_snapshot!(expired(&Question::CrashLoop), @"Nobody approved it in time, so I have not done it. If it is still wanted, say it again and I ask anew.");
+    }
+}
