@@ -7,6 +7,7 @@
 //! `config.example.toml` follow from it.
 
 pub mod agent;
+pub mod approvals;
 pub mod budget;
 mod check;
 pub mod command;
@@ -36,6 +37,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::agent::AgentConfig;
+use crate::config::approvals::ApprovalsConfig;
 use crate::config::budget::BudgetConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
@@ -73,6 +75,8 @@ pub struct Config {
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
     pub tools: BTreeMap<String, ToolConfig>,
+    /// How questions for approval are put: what `approval` says under [tools].
+    pub approvals: ApprovalsConfig,
     /// Where Hob keeps its data.
     pub state: StateConfig,
     /// How answers are delivered and tried again.
@@ -104,6 +108,7 @@ impl Config {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
+        take("approvals", self.approvals.validate());
         take("state", self.state.validate());
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());

@@ -9,6 +9,19 @@ use serde::Deserialize;
 use crate::config::problem::Finding;
 use crate::config::{place, shape, values};
 
+/// Whether a person has to approve each call of a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalConfig {
+    /// the model calls it by itself
+    #[default]
+    Never,
+    /// who asked for it, or an owner, approves each call, or all of them in that conversation
+    Ask,
+    /// the same, and each call anew: nothing covers the next one
+    Critical,
+}
+
 /// A command that the model may call as a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +41,9 @@ pub struct ToolConfig {
     /// Whether running it twice does no harm: only then it is run again after a crash.
     #[serde(default)]
     pub idempotent: bool,
+    /// Whether a person has to approve each call.
+    #[serde(default)]
+    pub approval: ApprovalConfig,
     /// Seconds after which it is ended.
     #[serde(default = "timeout_secs")]
     #[schemars(range(min = 1, max = 86_400))]

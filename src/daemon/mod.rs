@@ -20,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::budget::Purse;
-use crate::agent::machine::policy::Policy;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
@@ -313,6 +312,7 @@ fn keep_house(switches: &Switches, lanes: &Lanes, delivery: &Delivery, config: &
             }
         }
     });
+    switches.channels.spawn(lanes.clone().keep_time(switches.drain.clone()));
     let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone());
     let every = Duration::from_secs(config.daemon.reconcile_secs);
     switches.channels.spawn(async move {
@@ -372,7 +372,7 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
             soft: Duration::from_secs(agent.soft_limit_secs),
             hard: Duration::from_secs(agent.hard_limit_secs),
             tool_output_chars_max: agent.tool_output_chars_max,
-            policy: Policy::default(),
+            policy: parts::policy(&blueprint.config),
         },
         table,
         counts: Arc::default(),

@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use crate::agent::machine::policy::Policy;
 use crate::channel::telegram::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
 use crate::config::telegram::TelegramConfig;
+use crate::config::tools::ApprovalConfig;
 use crate::daemon::StartError;
 use crate::domain::money::Money;
+use crate::domain::tools::Approval;
 use crate::policy::access::AccessList;
 use crate::policy::budget::Budget;
 use crate::router::command::Mode;
@@ -29,6 +32,13 @@ use crate::tool::request_more_iterations::RequestMoreIterations;
 
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
 pub(super) const REPLY_TOKENS: u64 = 4_096;
+
+/// How runs are decided.
+pub(super) fn policy(config: &Config) -> Policy {
+    let mut policy = Policy::default();
+    policy.tools.approval_secs = config.approvals.expire_secs;
+    policy
+}
 
 /// Who is let in.
 pub(super) fn access(config: &Config) -> AccessList {
@@ -48,6 +58,15 @@ pub(super) fn mode(mode: QueueMode) -> Mode {
         QueueMode::Queue => Mode::Queue,
         QueueMode::Steer => Mode::Steer,
         QueueMode::Interrupt => Mode::Interrupt,
+    }
+}
+
+/// Whether a person has to approve a tool's calls.
+fn approval(approval: ApprovalConfig) -> Approval {
+    match approval {
+        ApprovalConfig::Never => Approval::Free,
+        ApprovalConfig::Ask => Approval::Ask,
+        ApprovalConfig::Critical => Approval::Critical,
     }
 }
 
@@ -108,6 +127,7 @@ pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &
             command: tool.command.clone(),
             parameters: tool.parameters.clone(),
             idempotent: tool.idempotent,
+            approval: approval(tool.approval),
             timeout: Duration::from_secs(tool.timeout_secs),
             working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
             output_chars_max: config.agent.tool_output_chars_max,

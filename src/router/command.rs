@@ -23,8 +23,35 @@ pub enum Command {
     Drop(usize),
     /// Choose what happens to messages during a run.
     Mode(Mode),
+    /// Stand still.
+    Pause(Reach),
+    /// Go on.
+    Resume(Reach),
+    /// Show what is allowed for good.
+    Grants,
+    /// Take the Nth of that back.
+    Revoke(usize),
     /// It looks like a command and is none.
     Unknown(String),
+}
+
+impl Command {
+    /// How far it reaches, if it is one that pauses or resumes.
+    pub(super) fn reach(&self) -> Option<Reach> {
+        match self {
+            Self::Pause(reach) | Self::Resume(reach) => Some(*reach),
+            _ => None,
+        }
+    }
+}
+
+/// How far a pause reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// This conversation.
+    Here,
+    /// The whole house.
+    Everywhere,
 }
 
 /// What happens to a message that comes during a run.
@@ -73,6 +100,14 @@ pub fn parse(text: &str) -> Option<Command> {
         ("model", []) => Command::Model(None),
         ("auto", []) | ("model", ["auto"]) => Command::Auto,
         ("cost", []) => Command::Cost,
+        ("pause", []) => Command::Pause(Reach::Here),
+        ("pause", ["all"]) => Command::Pause(Reach::Everywhere),
+        ("resume", []) => Command::Resume(Reach::Here),
+        ("resume", ["all"]) => Command::Resume(Reach::Everywhere),
+        ("grants", []) => Command::Grants,
+        ("grants", ["revoke", number]) => {
+            number.parse().map_or_else(|_| Command::Unknown(text.trim().to_owned()), Command::Revoke)
+        }
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
         ("queue", ["drop", number]) => {
@@ -106,6 +141,15 @@ mod tests {
             ("/queue drop two", Some(Command::Unknown("/queue drop two".into()))),
             ("/queue mode steer", Some(Command::Mode(Mode::Steer))),
             ("/stop it now", Some(Command::Unknown("/stop it now".into()))),
+            ("/pause", Some(Command::Pause(Reach::Here))),
+            ("/pause all", Some(Command::Pause(Reach::Everywhere))),
+            ("/pause now", Some(Command::Unknown("/pause now".into()))),
+            ("/resume", Some(Command::Resume(Reach::Here))),
+            ("/resume all", Some(Command::Resume(Reach::Everywhere))),
+            ("/grants", Some(Command::Grants)),
+            ("/grants revoke 2", Some(Command::Revoke(2))),
+            ("/grants revoke", Some(Command::Unknown("/grants revoke".into()))),
+            ("/grants revoke pay", Some(Command::Unknown("/grants revoke pay".into()))),
             ("/frobnicate", Some(Command::Unknown("/frobnicate".into()))),
             ("/etc/hosts is broken", None),
             ("/", None),

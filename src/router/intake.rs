@@ -8,6 +8,7 @@ use tracing::Instrument;
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{self, QueueChange, RunKey};
+use crate::agent::machine::approval;
 use crate::agent::machine::event::{Accepted as AcceptedEvent, Answer, CancelReason, Order, Question};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Phase};
@@ -16,18 +17,18 @@ use crate::agent::signal::Signal;
 use crate::agent::write_off::{change_queued, load_or_write_off};
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
-use crate::domain::ids::{InboundId, RunId, SessionId};
+use crate::domain::ids::{InboundId, RunId, SessionId, UserId};
 use crate::domain::inbound::{Happening, Inbound};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::importance;
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
-use crate::router::command::{self, Mode};
+use crate::router::command::{self, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
-use crate::router::texts;
+use crate::router::{pause, pause_texts, texts};
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::sessions::Session;
@@ -87,6 +88,9 @@ impl Router {
         if let Some(session) = taken.lane {
             self.lanes.wake(session);
         }
+        for run in taken.everywhere {
+            self.lanes.wake_served(run.session, &run.channel);
+        }
         if let Some(session) = taken.said {
             self.delivery.wake(session);
         }
@@ -99,11 +103,13 @@ struct Taken {
     accepted: Accepted,
     lane: Option<SessionId>,
     said: Option<SessionId>,
+    /// What was said concerns these too.
+    everywhere: Vec<runs::OpenRun>,
 }
 
 impl Taken {
     fn quietly(accepted: Accepted) -> Self {
-        Self { accepted, lane: None, said: None }
+        Self { accepted, lane: None, said: None, everywhere: Vec::new() }
     }
 }
 
@@ -193,13 +199,20 @@ impl Take {
             return self.enqueue(tx, &arriving, text, None).await;
         };
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
-        if is_asking(run) && arriving.principal.may_act_for(run.user) {
+        if is_asking(run) {
             match self.open_question(tx, arriving.session.id, run.id).await? {
-                Asked::Question(number, question) if is_answer(text, &question) => {
-                    let answer = Answer { by: arriving.principal.user, text: text.to_owned(), question: Some(number) };
-                    return self.answer(tx, &arriving, run.id, answer).await;
+                Asked::Question(asked) if asked.may_be_answered_by(&arriving.principal, run.user) => {
+                    if is_answer(text, &asked.question) {
+                        let by = arriving.principal.user;
+                        let answer = Answer { by, text: text.to_owned(), question: Some(asked.number) };
+                        return self.answer(tx, &arriving, run.id, answer).await;
+                    }
                 }
-                Asked::Question(..) | Asked::Nothing => {}
+                Asked::Question(asked) if asked.is_for_requester && is_answer(text, &asked.question) => {
+                    let told = pause_texts::NOT_YOURS_TO_APPROVE.to_owned();
+                    return self.tell(tx, &arriving, (text, "refused"), told).await;
+                }
+                Asked::Question(_) | Asked::Nothing => {}
                 Asked::Gone => return self.enqueue(tx, &arriving, text, None).await,
             }
         }
@@ -212,9 +225,11 @@ impl Take {
             return Ok(Asked::Gone);
         };
         Ok(match folded.replay.state.active() {
-            Some(Active { phase: Phase::Waiting { question, .. }, questions, .. }) => {
-                Asked::Question(*questions, question.clone())
-            }
+            Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
+                number: run.questions,
+                is_for_requester: is_for_requester(run, question),
+                question: question.clone(),
+            }),
             Some(_) | None => Asked::Nothing,
         })
     }
@@ -246,8 +261,14 @@ impl Take {
             order: Order::Answer,
         };
         journal::open(tx, run, accepted, self.now).await?;
-        let mut taken = Taken { accepted: Accepted::Committed, lane: Some(session.id), said: None };
-        if active.is_some() || waiting > 0 {
+        let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
+        if let Some(standstill) = pause::standstill(tx, session.id).await? {
+            // Nothing moves here: it neither joins nor ends anything, and its sender is told why.
+            let told = pause_texts::waits(&standstill, waiting + 1);
+            let reply = respond::Reply::to(session.id, &arriving.destination, inbound);
+            respond::say(tx, &reply, &told, self.now).await?;
+            taken.said = Some(session.id);
+        } else if active.is_some() || waiting > 0 {
             let mode = self.mode_for(session, arriving, active);
             match (mode, active) {
                 (Mode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
@@ -293,7 +314,7 @@ impl Take {
             return Ok(Taken::quietly(Accepted::Duplicate));
         }
         signals::add(tx, run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
-        Ok(Taken { accepted: Accepted::Committed, lane: Some(arriving.session.id), said: None })
+        Ok(Taken { lane: Some(arriving.session.id), ..Taken::quietly(Accepted::Committed) })
     }
 
     /// A button: it checks who presses, and which question it belongs to.
@@ -308,17 +329,18 @@ impl Take {
         });
         let open = match meant {
             Some((press, run)) => match self.open_question(tx, arriving.session.id, run.id).await? {
-                Asked::Question(number, _) if number == press.question => Some((press, run)),
-                Asked::Question(..) | Asked::Nothing | Asked::Gone => None,
+                Asked::Question(asked) if asked.number == press.question => Some((press, run, asked)),
+                Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
             },
             None => None,
         };
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
-            Some((_, run)) if !arriving.principal.may_act_for(run.user) => {
-                self.tell(tx, &arriving, (token, "refused"), texts::NOT_YOURS.to_owned()).await
+            Some((_, run, asked)) if !asked.may_be_answered_by(&arriving.principal, run.user) => {
+                let told = if asked.is_for_requester { pause_texts::NOT_YOURS_TO_APPROVE } else { texts::NOT_YOURS };
+                self.tell(tx, &arriving, (token, "refused"), told.to_owned()).await
             }
-            Some((press, run)) => {
+            Some((press, run, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());
                 let answer = Answer { by, text, question: Some(press.question) };
                 self.answer(tx, &arriving, run.id, answer).await
@@ -348,7 +370,8 @@ impl Take {
         };
         let key = RunKey { run: waiting.run, session: waiting.session };
         change_queued(tx, &key, change, self.now).await?;
-        Ok(Taken { accepted: Accepted::Committed, lane: Some(waiting.session), said: Some(waiting.session) })
+        let (lane, said) = (Some(waiting.session), Some(waiting.session));
+        Ok(Taken { lane, said, ..Taken::quietly(Accepted::Committed) })
     }
 
     /// Claims the message and answers it in the same transaction, without a run.
@@ -364,7 +387,7 @@ impl Take {
         };
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         respond::say(tx, &reply, &told, self.now).await?;
-        Ok(Taken { accepted: Accepted::Committed, lane: None, said: Some(arriving.session.id) })
+        Ok(Taken { said: Some(arriving.session.id), ..Taken::quietly(Accepted::Committed) })
     }
 
     /// A command is carried out and answered outside the lane: it never waits behind a run.
@@ -380,27 +403,77 @@ impl Take {
         };
         let caller =
             respond::Caller { session: &arriving.session, principal: &arriving.principal, mode: self.limits.mode };
+        let reach = command.reach();
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         respond::say(tx, &reply, &told, self.now).await?;
-        Ok(Taken { accepted: Accepted::Committed, lane: Some(arriving.session.id), said: Some(arriving.session.id) })
+        let everywhere = match reach {
+            Some(Reach::Everywhere) => runs::list_open(tx).await?,
+            Some(Reach::Here) | None => Vec::new(),
+        };
+        let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
+        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere })
     }
 }
 
 /// What a run that waits wants to know.
 enum Asked {
-    /// This, under this number.
-    Question(u32, Question),
+    /// This.
+    Question(OpenQuestion),
     /// Nothing: it goes on by itself.
     Nothing,
     /// Its record was damaged, and it is over.
     Gone,
 }
 
+/// A question that is open.
+struct OpenQuestion {
+    /// Its number in its run.
+    number: u32,
+    question: Question,
+    /// Only the requester, or an owner, may answer it: an admin's word is not enough.
+    is_for_requester: bool,
+}
+
+impl OpenQuestion {
+    fn may_be_answered_by(&self, principal: &Principal, requester: UserId) -> bool {
+        if self.is_for_requester {
+            return principal.user == requester || principal.role == Role::Owner;
+        }
+        principal.may_act_for(requester)
+    }
+}
+
+/// An approval is bound to who asked for the call; so is the word that such a call be made once more (row D6).
+fn is_for_requester(run: &Active, question: &Question) -> bool {
+    match question {
+        Question::Approval { .. } => true,
+        Question::UnsafeCall { name, .. } => approval::is_due(run, name),
+        Question::Asked { .. }
+        | Question::PromptChanged { .. }
+        | Question::Mismatch(_)
+        | Question::CrashLoop
+        | Question::ContextFull
+        | Question::Circling { .. }
+        | Question::Paused { .. } => false,
+    }
+}
+
 /// Do these words answer the question? One that offers decisions takes only them: everything else that is said
 /// meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
 fn is_answer(text: &str, question: &Question) -> bool {
-    Decision::offered(question).is_empty() || Decision::parse(text, question).is_some()
+    let takes_words = match question {
+        Question::Paused { .. } => false,
+        Question::Asked { .. }
+        | Question::Approval { .. }
+        | Question::UnsafeCall { .. }
+        | Question::PromptChanged { .. }
+        | Question::Mismatch(_)
+        | Question::CrashLoop
+        | Question::ContextFull
+        | Question::Circling { .. } => Decision::offered(question).is_empty(),
+    };
+    takes_words || Decision::parse(text, question).is_some()
 }
 
 /// Does the run wait for a word that has not come yet?

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,7 +19,7 @@ use crate::domain::ids::{RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
-use crate::store::{Statement, Tx, runs};
+use crate::store::{Statement, Store, Tx, runs};
 
 /// The first wait after the database failed; it doubles.
 const RETRY: Duration = Duration::from_millis(250);
@@ -53,6 +53,8 @@ struct Inner {
     settings: LaneSettings,
     permits: Arc<Semaphore>,
     workers: Mutex<BTreeMap<SessionId, Worker>>,
+    /// A run waits for somebody, perhaps not for ever.
+    asked: Notify,
 }
 
 /// A lane's worker, as others see it.
@@ -68,7 +70,8 @@ impl Lanes {
     #[must_use]
     pub fn new(ports: Arc<Ports>, settings: LaneSettings) -> Self {
         let permits = Arc::new(Semaphore::new(settings.parallel_max));
-        Self { inner: Arc::new(Inner { ports, settings, permits, workers: Mutex::new(BTreeMap::new()) }) }
+        let workers = Mutex::new(BTreeMap::new());
+        Self { inner: Arc::new(Inner { ports, settings, permits, workers, asked: Notify::new() }) }
     }
 
     /// Something was committed for this session's lane: a run, a signal, or the end of one.
@@ -88,6 +91,30 @@ impl Lanes {
         self.inner.settings.tracker.spawn(async move { inner.work(session).await }.instrument(span));
     }
 
+    /// The same, for a session of this platform, if it is served here.
+    pub fn wake_served(&self, session: SessionId, channel: &str) {
+        if self.serves(channel) {
+            self.wake(session);
+        }
+    }
+
+    fn serves(&self, channel: &str) -> bool {
+        channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.settings.serves.contains(&kind))
+    }
+
+    /// Completes when a run has come to wait for somebody since this was last awaited.
+    pub(super) async fn asked(&self) {
+        self.inner.asked.notified().await;
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.inner.ports.clock.now()
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.inner.ports.store
+    }
+
     /// Wakes every lane in which something is due: at the start, and from time to time.
     ///
     /// # Errors
@@ -96,10 +123,8 @@ impl Lanes {
         let due = self.inner.ports.store.read(ListDue { lease: self.inner.lease() }).await?;
         let mut woken = 0;
         for lane in due {
-            let served =
-                lane.channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.settings.serves.contains(&kind));
             // A lane with a worker is being looked after.
-            if served && !self.inner.workers().contains_key(&lane.session) {
+            if self.serves(&lane.channel) && !self.inner.workers().contains_key(&lane.session) {
                 self.wake(lane.session);
                 woken += 1;
             }
@@ -205,7 +230,8 @@ impl Inner {
         match self.settings.tracker.spawn(drive).await {
             Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),
             // Whoever adds to the lane, or answers, wakes it.
-            Ok(Ok(Outcome::Ended { more: false } | Outcome::Waiting | Outcome::Suspended)) => {}
+            Ok(Ok(Outcome::Waiting)) => self.asked.notify_one(),
+            Ok(Ok(Outcome::Ended { more: false } | Outcome::Suspended)) => {}
             Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
             Ok(Err(error @ StoreError::Inconsistent { .. })) => {
                 // Something that the run refers to is damaged: it would fail the same way every time.

@@ -6,7 +6,10 @@
 pub mod command;
 mod cost;
 pub mod delivery;
+pub mod expiry;
 pub mod intake;
 pub mod lanes;
+mod pause;
+mod pause_texts;
 pub mod respond;
 pub mod texts;

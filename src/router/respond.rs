@@ -12,15 +12,16 @@ use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
 use crate::domain::ids::{InboundId, SessionId};
 use crate::domain::outgoing::Destination;
-use crate::domain::principal::Principal;
+use crate::domain::principal::{Principal, Role};
 use crate::model::catalog::Catalog;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
 use crate::router::command::{Command, Mode};
-use crate::router::{cost, texts};
+use crate::router::{cost, pause, pause_texts, texts};
 use crate::store::error::StoreError;
+use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
-use crate::store::{Tx, millis, outbox, runs, sessions, signals, spend};
+use crate::store::{Tx, grants, millis, outbox, runs, sessions, signals, spend};
 
 /// What commands can tell about the house.
 pub struct House {
@@ -92,8 +93,36 @@ pub(super) async fn carry_out(
             sessions::set_queue_mode(tx, caller.session.id, mode.as_str()).await?;
             Ok(texts::mode_set(mode))
         }
+        Command::Pause(reach) => pause::pause(tx, &order(desk, caller), reach).await,
+        Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
+        Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.purse.zone)),
+        Command::Revoke(number) => revoke(tx, desk, caller, number).await,
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }
+}
+
+fn order<'a>(desk: &Desk, caller: &Caller<'a>) -> pause::Order<'a> {
+    pause::Order { session: caller.session, principal: caller.principal, now: desk.now }
+}
+
+/// What this person may see and take back: their own grants, an owner's all of the conversation.
+async fn grants_of(tx: &mut Tx, caller: &Caller<'_>) -> Result<Vec<GrantRow>, StoreError> {
+    let user = (caller.principal.role < Role::Owner).then_some(caller.principal.user);
+    grants::list(tx, caller.session.id, user).await
+}
+
+/// A grant is taken back at once: a run that has begun with it is told.
+async fn revoke(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize) -> Result<String, StoreError> {
+    let held = grants_of(tx, caller).await?;
+    let Some(grant) = number.checked_sub(1).and_then(|index| held.get(index)) else {
+        return Ok(pause_texts::no_such_grant(number, held.len()));
+    };
+    grants::revoke(tx, grant.id, desk.now).await?;
+    if let Some(run) = runs::find_active(tx, caller.session.id).await?.filter(|run| run.user == grant.user) {
+        let signal = Signal::Revoke { tool: grant.tool.clone() };
+        signals::add(tx, run.id, &encode_signal(&signal)?, desk.now).await?;
+    }
+    Ok(pause_texts::revoked(grant))
 }
 
 async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
@@ -148,6 +177,7 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         model: &texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
         resting: &resting,
         here: active.as_ref().map(|run| run.state.as_str()),
+        paused: pause::standstill(tx, caller.session.id).await?.as_ref().map(pause_texts::status),
         waiting_here: runs::count_queued(tx, caller.session.id).await?,
         runs: &runs::count_open(tx).await?,
         outbox: &outbox::count(tx, day_ago).await?,

@@ -17,6 +17,8 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /model [NAME] – show or choose the model; /auto – let each message choose\n\
     /cost – what was spent, on which models, by whom\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
+    /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
+    /grants – what I may do here without asking; /grants revoke N takes one back\n\
     /help – this";
 /// `/stop`, and something runs.
 pub const STOPPING: &str = "Stopped.";
@@ -159,6 +161,7 @@ pub(super) struct Status<'a> {
     pub(super) resting: &'a [String],
     pub(super) here: Option<&'a str>,
     pub(super) waiting_here: i64,
+    pub(super) paused: Option<String>,
     pub(super) runs: &'a [StateCount],
     pub(super) outbox: &'a [outbox::StateCount],
     pub(super) spent: Spent,
@@ -178,6 +181,7 @@ pub(super) fn status(status: &Status<'_>) -> String {
         vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up)), format!("model: {}", status.model)];
     lines.extend(status.resting.iter().map(|resting| format!("resting: {resting}")));
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
+    lines.extend(status.paused.clone());
     let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
     lines.push(format!("runs: {}", if everywhere.is_empty() { "none".to_owned() } else { everywhere.join(", ") }));
     let outbox: Vec<String> = status
@@ -232,6 +236,7 @@ mod tests {
             resting: &["a/b for 42 s (overloaded)".to_owned()],
             here: None,
             waiting_here: 0,
+            paused: Some("paused: everything, by Ada".to_owned()),
             runs: &runs,
             outbox: &outbox,
             spent: Spent { calls: 3, input_tokens: 1200, output_tokens: 80, ..Spent::default() },
@@ -244,6 +249,7 @@ mod tests {
         model: offline/hob
         resting: a/b for 42 s (overloaded)
         here: idle, 0 queued
+        paused: everything, by Ada
         runs: 2 running
         outbox: 1 pending (oldest 1 min)
         last 24 h: 3 model calls, 1200 tokens in (0 from cache), 80 out, $0.00

@@ -306,6 +306,22 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
     Ok(expired)
 }
 
+/// Every run that is not over.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_open(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
+    let open = sqlx::query_as!(
+        OpenRun,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
+           FROM runs r JOIN sessions s ON s.id = r.session_id
+           WHERE r.state IN ('queued', 'running', 'waiting') ORDER BY r.id"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(open)
+}
+
 /// Every run that has its session's lane.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use tokio::process::Command;
 
 use crate::config::tools::placeholder;
 use crate::domain::principal::Role;
-use crate::domain::tools::ToolFacts;
+use crate::domain::tools::{Approval, ToolFacts};
 use crate::model::provider::ToolSchema;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
@@ -31,6 +31,8 @@ pub struct Declaration {
     pub parameters: BTreeMap<String, String>,
     /// Safe to run twice.
     pub idempotent: bool,
+    /// Whether a person has to approve each call.
+    pub approval: Approval,
     /// How long it may take.
     pub timeout: Duration,
     /// Where it runs.
@@ -75,7 +77,11 @@ impl CommandTool {
             schema,
             idempotent: declaration.idempotent,
             timeout: declaration.timeout,
-            facts: ToolFacts { changes: !declaration.idempotent, ..ToolFacts::default() },
+            facts: ToolFacts {
+                changes: !declaration.idempotent,
+                approval: declaration.approval,
+                ..ToolFacts::default()
+            },
             module: "commands".to_owned(),
             role: Role::User,
         };

@@ -44,6 +44,7 @@ fn shown(row: &Row) -> String {
         Row::ModelEnded(end) => {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }
+        Row::Granted { user, tool } => format!("granted {tool} to {user}"),
         Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }

@@ -1,7 +1,5 @@
 //! What is said about approvals, to people and to the model, and how people's words are read.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest as _, Sha256};
 
 use crate::agent::machine::event::Question;
@@ -58,11 +56,8 @@ fn shown(arguments: &str) -> String {
         return arguments.chars().map(visible).collect();
     }
     let head: String = arguments.chars().take(HEAD_CHARS).map(visible).collect();
-    let hash = Sha256::digest(arguments.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        drop(write!(hex, "{byte:02x}"));
-        hex
-    });
+    let hash = Sha256::digest(arguments.as_bytes());
+    let hash = hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     format!(
         "{head}…\n(That is the beginning: the arguments have {chars} characters, too many to be shown here whole. Their \
          SHA-256 is {hash}.)"

@@ -1,5 +1,6 @@
 //! The machine as scripts: an event in, every effect out; whatever is not listed must not come.
 
+mod approvals;
 mod budget;
 mod ends;
 mod first_ladder;
@@ -8,6 +9,7 @@ mod ladder;
 mod late;
 pub(crate) mod laws;
 mod limits;
+mod pause;
 mod replay;
 mod reply;
 mod resume;
