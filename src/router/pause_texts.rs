@@ -100,7 +100,14 @@ mod tests {
         let all = Standstill::Everywhere("Ada".to_owned());
         let here = Standstill::Here("Ben".to_owned());
         let told = [waits(&all, 1), waits(&here, 1), waits(&here, 2), waits(&here, 3), status(&all), status(&here)];
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @"
+        Taken in; it waits. Ada has paused everything. It goes on when an owner says /resume all.
+        Taken in; it waits. Ben has paused this conversation. It goes on with /resume.
+        Taken in; it waits. One message is before it. Ben has paused this conversation. It goes on with /resume.
+        Taken in; it waits. 2 messages are before it. Ben has paused this conversation. It goes on with /resume.
+        paused: everything, by Ada
+        paused: this conversation, by Ben
+        ");
     }
 
     #[test]
@@ -113,9 +120,14 @@ mod tests {
             created_at: 1_767_225_600_000,
         };
         let both = [grant(4, "pay"), grant(9, "send")];
-        insta::assert_snapshot!(grants(&both, &TimeZone::UTC), @"");
+        insta::assert_snapshot!(grants(&both, &TimeZone::UTC), @"
+        I do these here without asking:
+        1. pay for Ada, since 1 January 2026
+        2. send for Ada, since 1 January 2026
+        /grants revoke N takes one back.
+        ");
         insta::assert_snapshot!(grants(&[], &TimeZone::UTC), @"Nothing is allowed here for good: I ask each time.");
-        insta::assert_snapshot!(revoked(&both[0]), @"");
+        insta::assert_snapshot!(revoked(&both[0]), @"Taken back, at once: I ask again before each pay for Ada.");
         insta::assert_snapshot!(no_such_grant(3, 2), @"There is no grant 3 here; /grants lists the 2 that there are.");
         assert_eq!(no_such_grant(1, 0), NO_GRANTS);
     }

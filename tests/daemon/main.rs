@@ -6,6 +6,7 @@
 mod support;
 
 mod answering;
+mod approvals;
 mod chat;
 mod commands;
 mod cost;
@@ -15,6 +16,7 @@ mod group;
 mod human;
 mod kills;
 mod models;
+mod pausing;
 mod queue;
 mod starting;
 mod stopping;

@@ -20,7 +20,7 @@ pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::{Effect, ModelCall};
-use crate::agent::machine::event::{CancelReason, Event};
+use crate::agent::machine::event::{CancelReason, Event, Question};
 use crate::agent::machine::state::{Phase, State, Status};
 use crate::agent::ports::Ports;
 use crate::agent::prompt::Material;
@@ -224,6 +224,7 @@ impl Driver {
             Effect::Summarise(_) => {}
             Effect::Note(event) => tracing::info!(run = %self.key.run, event = event.kind(), "{}", event.kind()),
             Effect::AbortTools(calls) => self.work.abort(&calls),
+            Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
             Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),

@@ -1,0 +1,270 @@
+//! Approvals (row D6, lesson 17), between a person's chat and a model that wants a careful tool.
+
+use crate::support::fake_model::Reply;
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+use crate::support::fifo::Fifo;
+use crate::support::house::{ADA, BOB, House, OWNER};
+
+/// A supergroup that Ada, Bob and the owner are in.
+const HALL: i64 = -100_123;
+
+/// One that is asked about and one that is asked about each time. Both leave a line.
+const CAREFUL: &str = r#"
+[tools.pay]
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
+parameters = { to = "Whom." }
+approval = "ask"
+[tools.wipe]
+description = "Wipes."
+command = ["/bin/sh", "-c", "echo wiped >> $HOME/wiped; echo wiped"]
+approval = "critical"
+"#;
+
+async fn careful(more: &str) -> House {
+    let mut house = House::with(&format!("{CAREFUL}{more}")).await;
+    house.start().await;
+    house
+}
+
+/// Ada has asked for something, and the model wants to pay Ben for it.
+async fn asking(house: &mut House) {
+    let before = house.heard(ADA).len();
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    house.say(ADA, "Pay Ben");
+    house.told(ADA, before + 1).await;
+}
+
+impl House {
+    fn buttons(&self, person: i64) -> Vec<String> {
+        self.telegram.look(|world| {
+            let last = world.chat(person).by_bot().last().unwrap();
+            last.keyboard.concat().into_iter().map(|(label, _)| label).collect()
+        })
+    }
+
+    fn in_hall(&self, person: i64, text: &str) {
+        self.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+    }
+
+    /// The last result that the model was told.
+    fn last_result(&self) -> String {
+        self.model.requests().last().unwrap().last_text().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn d6_a_button_approves_once() {
+    let mut house = careful("").await;
+    asking(&mut house).await;
+    insta::assert_snapshot!(house.heard(ADA)[0], @"");
+    assert_eq!(house.buttons(ADA), ["approve", "always", "deny"]);
+    assert!(house.lines("paid").is_empty(), "it was not asked for nothing");
+    let (message, token) = house.telegram.look(|world| {
+        let question = world.chat(ADA).by_bot().next().unwrap();
+        (question.id, question.keyboard[0][0].1.clone())
+    });
+    house.model.reply(Reply::text("Paid."));
+    house.press(ADA, "approve");
+    assert_eq!(house.told(ADA, 2).await[1], "Paid.");
+    house.telegram.press(ADA, ADA, message, &token);
+    assert_eq!(house.told(ADA, 3).await[2], "That question is no longer open.");
+    assert_eq!((house.lines("paid"), house.last_result()), (vec!["Ben".to_owned()], "paid Ben".to_owned()));
+    // The next call is asked about anew.
+    asking(&mut house).await;
+    assert_eq!(house.buttons(ADA).len(), 3);
+    assert_eq!(house.lines("paid").len(), 1);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_words_approve_or_deny_with_a_reason() {
+    let mut house = careful("").await;
+    asking(&mut house).await;
+    house.say(ADA, "How much is it?");
+    insta::assert_snapshot!(house.told(ADA, 2).await[1], @"Queued, 1st. My question above comes first: please choose one of its answers.");
+    house.model.reply(Reply::text("Not paid."));
+    house.model.reply(Reply::text("Three."));
+    house.say(ADA, "no, because he owes me");
+    assert_eq!(house.told(ADA, 4).await[2..], ["Not paid.", "Three."]);
+    let requests = house.model.requests();
+    insta::assert_snapshot!(requests[1].last_text(), @"
+    Not run: a person did not approve this call. Their reason: because he owes me
+    Do not try it again unless they ask for it.
+    ");
+    asking(&mut house).await;
+    house.model.reply(Reply::text("Paid."));
+    house.say(ADA, "1");
+    assert_eq!(house.told(ADA, 6).await[5], "Paid.");
+    assert_eq!(house.lines("paid"), ["Ben"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_always_is_stored_listed_and_revoked_and_never_covers_the_critical() {
+    let mut house = careful("").await;
+    asking(&mut house).await;
+    house.model.reply(Reply::text("Paid."));
+    house.say(ADA, "always");
+    house.told(ADA, 2).await;
+    house.restart().await;
+    house.model.reply(Reply::call("pay", r#"{"to": "Cleo"}"#));
+    assert_eq!(house.ask(ADA, "And Cleo", Reply::text("Paid too.")).await, "Paid too.");
+    assert_eq!(house.lines("paid"), ["Ben", "Cleo"]);
+    house.say(ADA, "/grants");
+    let listed = house.told(ADA, 4).await.remove(3);
+    assert!(listed.starts_with("I do these here without asking:\n1. pay for Person 7, since "), "{listed}");
+    house.model.reply(Reply::call("wipe", "{}"));
+    house.say(ADA, "Wipe it");
+    insta::assert_snapshot!(house.told(ADA, 5).await[4], @"");
+    house.model.reply(Reply::text("Not wiped."));
+    house.press(ADA, "deny");
+    house.told(ADA, 6).await;
+    assert!(house.lines("wiped").is_empty());
+    house.say(ADA, "/grants revoke 2");
+    house.say(ADA, "/grants revoke 1");
+    house.say(ADA, "/grants");
+    assert_eq!(
+        house.told(ADA, 9).await[6..],
+        [
+            "There is no grant 2 here; /grants lists the 1 that there are.",
+            "Taken back, at once: I ask again before each pay for Person 7.",
+            "Nothing is allowed here for good: I ask each time.",
+        ]
+    );
+    asking(&mut house).await;
+    assert_eq!(house.buttons(ADA), ["approve", "always", "deny"]);
+    assert_eq!(house.lines("paid").len(), 2);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_a_grant_is_one_persons_and_a_run_under_way_loses_it_at_once() {
+    let mut house = careful(
+        r#"[tools.hold]
+        description = "Holds."
+        command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go; echo held"]"#,
+    )
+    .await;
+    let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    asking(&mut house).await;
+    house.model.reply(Reply::text("Paid."));
+    house.say(ADA, "always");
+    house.told(ADA, 2).await;
+    // Another person's conversation knows nothing of it.
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    house.say(BOB, "Pay Ben");
+    assert!(house.told(BOB, 1).await[0].starts_with("May I do this?"));
+    house.model.reply(Reply::call("hold", "{}"));
+    house.model.reply(Reply::call("pay", r#"{"to": "Cleo"}"#));
+    house.say(ADA, "Hold, then pay Cleo");
+    assert_eq!(up.line().await, "up");
+    house.say(ADA, "/grants revoke 1");
+    house.told(ADA, 3).await;
+    go.tell("go").await;
+    assert!(house.told(ADA, 4).await[3].starts_with("May I do this?"));
+    assert_eq!(house.lines("paid"), ["Ben"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_nobody_but_the_requester_or_an_owner_answers() {
+    let mut house = careful("").await;
+    house.telegram.group(HALL, &[]);
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    house.in_hall(ADA, "pay Ben");
+    let question = house.told(HALL, 1).await.remove(0);
+    assert!(question.starts_with("May I do this?"), "{question}");
+    let (message, token) = house.telegram.look(|world| {
+        let question = world.chat(HALL).by_bot().next().unwrap();
+        (question.id, question.keyboard[0][0].1.clone())
+    });
+    house.telegram.press(HALL, BOB, message, &token);
+    insta::assert_snapshot!(house.told(HALL, 2).await[1], @"Only who asked for that, or an owner, can approve or deny it. Nothing has changed.");
+    house.in_hall(BOB, "approve");
+    assert_eq!(house.told(HALL, 3).await[2], house.heard(HALL)[1]);
+    assert!(house.lines("paid").is_empty());
+    house.model.reply(Reply::text("Paid."));
+    house.telegram.press(HALL, OWNER, message, &token);
+    assert_eq!(house.told(HALL, 4).await[3], "Paid.");
+    assert_eq!(house.lines("paid"), ["Ben"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_a_question_nobody_answers_expires_and_is_told() {
+    let mut house = careful("[approvals]\nexpire_secs = 1").await;
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    house.model.reply(Reply::text("I could not pay."));
+    house.say(ADA, "Pay Ben");
+    let told = house.told(ADA, 3).await;
+    insta::assert_snapshot!(told[1], @"Nobody approved pay in time, so I have not done it. If it is still wanted, say it again and I ask anew.");
+    assert_eq!(told[2], "I could not pay.");
+    insta::assert_snapshot!(house.last_result(), @"Not run: a person had to approve this call, and nobody did in time. They have been told. Do not try it again unless they ask for it.");
+    let (message, token) = house.telegram.look(|world| {
+        let question = world.chat(ADA).by_bot().next().unwrap();
+        (question.id, question.keyboard[0][0].1.clone())
+    });
+    house.telegram.press(ADA, ADA, message, &token);
+    assert_eq!(house.told(ADA, 4).await[3], "That question is no longer open.");
+    assert!(house.lines("paid").is_empty());
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_what_expires_while_hob_is_off_expires_at_its_start() {
+    let mut house = careful("[approvals]\nexpire_secs = 1").await;
+    asking(&mut house).await;
+    house.crash().await;
+    house.model.reply(Reply::text("I could not pay."));
+    house.start().await;
+    assert_eq!(house.telegram.until_sent(ADA, 3).await.last().unwrap(), "I could not pay.");
+    assert!(house.lines("paid").is_empty());
+}
+
+#[tokio::test]
+async fn d6_the_question_outlives_a_crash_and_its_approval_does_not_outlive_the_call() {
+    let mut house = careful(
+        r#"[tools.effect]
+        description = "Has an effect."
+        command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
+        idempotent = true
+        approval = "ask""#,
+    )
+    .await;
+    let (mut up, _go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.model.reply(Reply::call("effect", "{}"));
+    house.say(ADA, "Go");
+    house.told(ADA, 1).await;
+    house.recorded(1).await;
+    house.restart().await;
+    house.press(ADA, "approve");
+    assert_eq!(up.line().await, "up");
+    house.restart().await;
+    let question = house.told(ADA, 2).await.remove(1);
+    assert!(question.starts_with("I was interrupted while this call was under way"), "{question}");
+    assert_eq!(house.lines("effects"), ["effect"]);
+    house.model.reply(Reply::text("Good."));
+    house.press(ADA, "it happened");
+    assert_eq!(house.told(ADA, 3).await[2], "Good.");
+    assert_eq!(house.lines("effects"), ["effect"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_a_stop_voids_the_question() {
+    let mut house = careful("").await;
+    asking(&mut house).await;
+    house.say(ADA, "/stop");
+    assert_eq!(house.told(ADA, 2).await[1], "Stopped.");
+    let (message, token) = house.telegram.look(|world| {
+        let question = world.chat(ADA).by_bot().next().unwrap();
+        (question.id, question.keyboard[0][0].1.clone())
+    });
+    house.telegram.press(ADA, ADA, message, &token);
+    assert_eq!(house.told(ADA, 3).await[2], "That question is no longer open.");
+    assert_eq!(house.ask(ADA, "approve", Reply::text("Approve what?")).await, "Approve what?");
+    assert!(house.lines("paid").is_empty());
+    house.nothing_refused();
+}
