@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::event::{Answer, CancelReason, Event};
+use crate::domain::ids::UserId;
 
 /// A durable word to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,11 @@ pub enum Signal {
         /// Why.
         reason: CancelReason,
     },
+    /// Somebody wants the older part of its context summed up.
+    Compact {
+        /// Who.
+        by: UserId,
+    },
     /// A person answers its question.
     Answer(Answer),
 }
@@ -21,6 +27,7 @@ impl From<Signal> for Event {
     fn from(signal: Signal) -> Self {
         match signal {
             Signal::Cancel { reason } => Self::CancelRequested(reason),
+            Signal::Compact { by } => Self::CompactRequested { by },
             Signal::Answer(answer) => Self::HumanAnswered(answer),
         }
     }

@@ -23,7 +23,7 @@ use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::importance;
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
-use crate::router::command::{self, Mode};
+use crate::router::command::{self, Command, Mode};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
@@ -185,12 +185,15 @@ impl Take {
             let told = texts::too_long(chars, self.limits.message_chars_max);
             return self.tell(tx, &arriving, ("", "refused"), told).await;
         }
+        if command::parse(text) == Some(Command::Compact) {
+            return self.compact(tx, &arriving, text).await;
+        }
         if let Some(command) = command::parse(text) {
             return self.command(tx, &arriving, text, command).await;
         }
         let active = runs::find_active(tx, arriving.session.id).await?;
         let Some(run) = &active else {
-            return self.enqueue(tx, &arriving, text, None).await;
+            return self.enqueue(tx, &arriving, (text, Order::Answer), None).await;
         };
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
         if is_asking(run) && arriving.principal.may_act_for(run.user) {
@@ -200,10 +203,26 @@ impl Take {
                     return self.answer(tx, &arriving, run.id, answer).await;
                 }
                 Asked::Question(..) | Asked::Nothing => {}
-                Asked::Gone => return self.enqueue(tx, &arriving, text, None).await,
+                Asked::Gone => return self.enqueue(tx, &arriving, (text, Order::Answer), None).await,
             }
         }
-        self.enqueue(tx, &arriving, text, Some(run)).await
+        self.enqueue(tx, &arriving, (text, Order::Answer), Some(run)).await
+    }
+
+    /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
+    async fn compact(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Taken, StoreError> {
+        let active = runs::find_active(tx, arriving.session.id).await?;
+        let by = arriving.principal.user;
+        match active {
+            Some(run) if run.user == by => {
+                let taken = self.command(tx, arriving, text, Command::Compact).await?;
+                if matches!(taken.accepted, Accepted::Committed) {
+                    signals::add(tx, run.id, &encode_signal(&Signal::Compact { by })?, self.now).await?;
+                }
+                Ok(taken)
+            }
+            active => self.enqueue(tx, arriving, (text, Order::Compact), active.as_ref()).await,
+        }
     }
 
     /// What a waiting run asks. One whose record is damaged can ask nothing any more, and stands in nobody's way.
@@ -224,7 +243,7 @@ impl Take {
         &self,
         tx: &mut Tx,
         arriving: &Arriving,
-        text: &str,
+        (text, order): (&str, Order),
         active: Option<&runs::ActiveRun>,
     ) -> Result<Taken, StoreError> {
         let session = &arriving.session;
@@ -243,12 +262,16 @@ impl Take {
             principal: arriving.principal.clone(),
             destination: arriving.destination.clone(),
             text: text.to_owned(),
-            order: Order::Answer,
+            order,
         };
         journal::open(tx, run, accepted, self.now).await?;
         let mut taken = Taken { accepted: Accepted::Committed, lane: Some(session.id), said: None };
         if active.is_some() || waiting > 0 {
-            let mode = self.mode_for(session, arriving, active);
+            let mode = match order {
+                Order::Answer | Order::Heartbeat => self.mode_for(session, arriving, active),
+                // It is for whoever wrote it, and stands in nobody's way.
+                Order::Compact => Mode::Queue,
+            };
             match (mode, active) {
                 (Mode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
                 (Mode::Interrupt, Some(active)) => {
@@ -400,7 +423,7 @@ enum Asked {
 /// Do these words answer the question? One that offers decisions takes only them: everything else that is said
 /// meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
 fn is_answer(text: &str, question: &Question) -> bool {
-    Decision::offered(question).is_empty() || Decision::parse(text, question).is_some()
+    Decision::takes_words(question) || Decision::parse(text, question).is_some()
 }
 
 /// Does the run wait for a word that has not come yet?

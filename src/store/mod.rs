@@ -16,6 +16,7 @@ pub mod runs;
 pub mod sessions;
 pub mod signals;
 pub mod spend;
+pub mod summaries;
 pub mod tool_calls;
 pub mod users;
 pub mod writer;

@@ -4,7 +4,7 @@ use crate::agent::machine::batch::Progress;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{ending, resume, texts, tools};
+use crate::agent::machine::{compaction, ending, resume, texts, tools};
 use crate::domain::ids::CallId;
 
 /// The run waits from here on.
@@ -48,9 +48,20 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
             }
             Some(Decision::RunAgain) => run_again(run, call),
             Some(Decision::GiveUp) => give_up(run),
-            Some(Decision::CarryOn) | None => vec![Effect::AskHuman(question)],
+            Some(Decision::CarryOn | Decision::KeepGoing | Decision::Stop) | None => vec![Effect::AskHuman(question)],
         },
-        Question::Approval { .. } | Question::ContextFull | Question::Circling { .. } | Question::Paused { .. } => {
+        Question::ContextFull => {
+            let words = match Decision::parse(&answer.text, &question) {
+                Some(Decision::Stop) => return give_up(run),
+                Some(Decision::KeepGoing) => None,
+                Some(Decision::Happened | Decision::RunAgain | Decision::CarryOn | Decision::GiveUp) | None => {
+                    Some((answer.by, answer.text.clone()))
+                }
+            };
+            unpause(run);
+            compaction::on_direction(run, words)
+        }
+        Question::Approval { .. } | Question::Circling { .. } | Question::Paused { .. } => {
             vec![Effect::Ignored { why: "nothing was asked" }]
         }
         Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
@@ -63,7 +74,9 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
                     resume::reopen(run)
                 }
                 Some(Decision::GiveUp) => give_up(run),
-                Some(Decision::Happened | Decision::RunAgain) | None => vec![Effect::AskHuman(question)],
+                Some(Decision::Happened | Decision::RunAgain | Decision::KeepGoing | Decision::Stop) | None => {
+                    vec![Effect::AskHuman(question)]
+                }
             }
         }
     }
@@ -80,6 +93,10 @@ pub enum Decision {
     CarryOn,
     /// End the run.
     GiveUp,
+    /// Go on with less of the context (row B5).
+    KeepGoing,
+    /// End the run that has no room left.
+    Stop,
 }
 
 impl Decision {
@@ -87,9 +104,9 @@ impl Decision {
     #[must_use]
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
+            Question::ContextFull => &[Self::KeepGoing, Self::Stop],
             Question::Asked { .. }
             | Question::Approval { .. }
-            | Question::ContextFull
             | Question::Circling { .. }
             | Question::Paused { .. } => &[],
             Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
@@ -107,7 +124,15 @@ impl Decision {
             Self::RunAgain => "run it again",
             Self::CarryOn => "carry on",
             Self::GiveUp => "give up",
+            Self::KeepGoing => "keep going",
+            Self::Stop => "stop",
         }
+    }
+
+    /// Whether any words answer the question, and not only the decisions that it offers.
+    #[must_use]
+    pub fn takes_words(question: &Question) -> bool {
+        Self::offered(question).is_empty() || matches!(question, Question::ContextFull)
     }
 
     /// The decision that `text` names, by label or by number.

@@ -44,6 +44,8 @@ fn shown(row: &Row) -> String {
         Row::ModelEnded(end) => {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }
+        Row::Summary { user, through, text, .. } => format!("summary of {} through {through}: {text}", user.0),
+        Row::Afresh => "afresh".to_owned(),
         Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }
