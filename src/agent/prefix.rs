@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::machine::begun::Begun;
+use crate::agent::machine::compaction::plan;
+use crate::agent::machine::digest::Digest;
+use crate::agent::machine::state::Active;
 use crate::domain::ids::UserId;
 
 /// What the requests of a run begin with.
@@ -16,18 +18,22 @@ pub struct Prefix {
     system: String,
     reader: UserId,
     history_from: i64,
+    /// What stands before the history in its place, by hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    earlier: Option<Digest>,
 }
 
 impl Prefix {
-    /// The beginning of a run's requests, as `reader` may see the conversation.
+    /// The beginning of a run's requests, as its sender may see the conversation.
     #[must_use]
-    pub fn of(begun: &Begun, reader: UserId) -> Self {
+    pub fn of(run: &Active) -> Self {
         Self {
-            model: begun.models.first().cloned().unwrap_or_default(),
-            tools: begun.context.tools.0.clone(),
-            system: begun.context.system.0.clone(),
-            reader,
-            history_from: begun.context.history_from,
+            model: run.models.first().cloned().unwrap_or_default(),
+            tools: run.context.tools.0.clone(),
+            system: run.context.system.0.clone(),
+            reader: run.input.principal.user,
+            history_from: plan::through(run) + 1,
+            earlier: run.view.body().map(|body| Digest::of("earlier1", &[body.as_bytes()])),
         }
     }
 
@@ -42,6 +48,8 @@ impl Prefix {
             Some("other instructions")
         } else if self.reader != before.reader {
             Some("another person")
+        } else if self.earlier.is_some() && self.earlier != before.earlier {
+            Some("the conversation was compacted")
         } else if self.history_from != before.history_from {
             Some("the history begins elsewhere")
         } else {
@@ -62,7 +70,10 @@ mod tests {
             system: system.to_owned(),
             reader: UserId(reader),
             history_from,
+            earlier: None,
         };
+        let compacted =
+            |of: Prefix, text: &str| Prefix { earlier: Some(Digest::of("earlier1", &[text.as_bytes()])), ..of };
         let before = prefix("m", "t", "s", 1, 1);
         let table = [
             (prefix("m", "t", "s", 1, 1), None),
@@ -75,5 +86,10 @@ mod tests {
         for (prefix, reason) in table {
             assert_eq!(prefix.break_since(&before), reason);
         }
+        let once = compacted(prefix("m", "t", "s", 1, 3), "a");
+        assert_eq!(once.break_since(&before), Some("the conversation was compacted"));
+        assert_eq!(once.break_since(&once), None);
+        assert_eq!(compacted(once.clone(), "b").break_since(&once), Some("the conversation was compacted"));
+        assert_eq!(before.break_since(&once), Some("the history begins elsewhere"));
     }
 }

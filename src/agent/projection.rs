@@ -5,9 +5,11 @@
 use jiff::Timestamp;
 
 use crate::agent::journal::RunKey;
-use crate::agent::machine::effect::{Effect, ModelCall};
-use crate::agent::machine::event::{Event, Question, Reply, ToolOutcome};
+use crate::agent::machine::compaction::{plan, summary};
+use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
+use crate::agent::machine::event::{CancelReason, Event, Question, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
+use crate::agent::machine::note::CompactionMeans;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
 use crate::agent::machine::texts::StandIn;
 use crate::agent::machine::{Step, approval, texts};
@@ -20,7 +22,7 @@ use crate::model::message::{Completion, Message, ToolCall, Usage};
 use crate::render::chunk;
 use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
-use crate::store::{Tx, grants, messages, millis, model_calls, outbox, sessions, tool_calls};
+use crate::store::{Tx, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +65,19 @@ pub enum Row {
     },
     /// The open model call is over.
     ModelEnded(CallEnd),
+    /// What the next runs of this person in this conversation begin with.
+    Summary {
+        /// Whose.
+        user: UserId,
+        /// The first ordinal that the run sees.
+        history_from: i64,
+        /// The last ordinal that it stands for.
+        through: i64,
+        /// The words.
+        text: String,
+    },
+    /// The conversation begins afresh behind all this.
+    Afresh,
     /// A model answered, be it the one that should or another.
     Answered {
         /// The event's number.
@@ -122,8 +137,15 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             author: entry.author,
             tokens: entry.tokens,
         }));
+        rows.extend(afresh(step, active));
     }
     rows
+}
+
+/// What a run said that `/reset` stopped is no part of the new conversation.
+fn afresh(step: &Step, run: &Active) -> Option<Row> {
+    let ends = step.events.iter().any(|event| matches!(event, Event::Ended(_)));
+    (ends && matches!(run.cancel, Some(CancelReason::Reset { .. }))).then_some(Row::Afresh)
 }
 
 /// A step, and the state on either side of it.
@@ -137,7 +159,15 @@ struct Cause<'a> {
 impl Cause<'_> {
     fn rows_of_event(&self, event: &Event, seq: i64) -> Vec<Row> {
         match event {
-            Event::ModelAsked { .. } => self.asked(seq).into_iter().collect(),
+            Event::ModelAsked { .. } | Event::SummaryAsked { .. } => self.asked(event, seq).into_iter().collect(),
+            Event::SummaryMade { text, usage } => self.summary_made(text, *usage),
+            Event::SummaryFailed { late: true, .. } => vec![self.unheard("lost")],
+            Event::SummaryFailed { why, .. } => {
+                vec![Row::ModelEnded(CallEnd { state: "failed", error: Some(why.clone()), ..CallEnd::default() })]
+            }
+            Event::Compacted(compaction) if compaction.means == CompactionMeans::Summary => {
+                self.summary().into_iter().collect()
+            }
             Event::ModelAnswered(completion) => self.answered(completion, seq),
             Event::ModelFailed { class, message, .. } => {
                 let skipped = *class == ErrorClass::Resting;
@@ -166,37 +196,42 @@ impl Cause<'_> {
         Some(Row::Say { seq, text: approval::words::expired(question), choices: Vec::new() })
     }
 
-    fn asked(&self, seq: i64) -> Option<Row> {
-        let call = self.step.effects.iter().find_map(|effect| match effect {
-            Effect::CallModel(call) => Some(call.clone()),
+    fn asked(&self, event: &Event, seq: i64) -> Option<Row> {
+        let call = self.step.effects.iter().find_map(|effect| match (event, effect) {
+            (Event::ModelAsked { .. }, Effect::CallModel(call)) => Some(call.clone()),
+            (Event::SummaryAsked { .. }, Effect::Summarise(summary)) => Some(summary.call.clone()),
             _ => None,
         })?;
-        let user = self.after.active()?.input.principal.user;
-        let prefix = self.step.events.iter().find_map(|event| match event {
-            Event::Begun(begun) => Some(Prefix::of(begun, user)),
-            _ => None,
-        });
-        Some(Row::ModelAsked { seq, call, user, prefix })
+        let run = self.after.active()?;
+        // A summary's request is of another kind; the prefix is that of the requests for work around it.
+        let begins =
+            |event: &Event| matches!(event, Event::Begun(_) | Event::Compacted(_) | Event::SummaryFailed { .. });
+        let begins = call.purpose != Purpose::Summary && self.step.events.iter().any(begins);
+        let prefix = begins.then(|| Prefix::of(run));
+        Some(Row::ModelAsked { seq, call, user: run.input.principal.user, prefix })
+    }
+
+    fn summary_made(&self, text: &str, usage: Usage) -> Vec<Row> {
+        let Some((run, call)) = self.open_call().filter(|(_, call)| call.purpose == Purpose::Summary) else {
+            return Vec::new();
+        };
+        let billed = summary::billed(call, text, usage);
+        vec![Row::ModelEnded(ended(&billed, run.price(call.model, &billed), None))]
+    }
+
+    fn summary(&self) -> Option<Row> {
+        let run = self.after.active()?;
+        let (user, history_from) = (run.input.principal.user, run.context.history_from);
+        Some(Row::Summary { user, history_from, through: plan::through(run), text: run.view.body()? })
     }
 
     fn answered(&self, completion: &Completion, seq: i64) -> Vec<Row> {
-        let Some((run, call)) = self.open_call() else {
+        let Some((run, call)) = self.open_call().filter(|(_, call)| call.purpose != Purpose::Summary) else {
             return Vec::new();
         };
         let billed = run.billed(call, completion);
-        let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } = billed;
-        let ended = Row::ModelEnded(CallEnd {
-            state: "answered",
-            skipped: false,
-            input_tokens: count(input_tokens),
-            output_tokens: count(output_tokens),
-            cached_tokens: count(cached_tokens),
-            cache_write_tokens: count(cache_write_tokens),
-            reasoning_tokens: count(reasoning_tokens),
-            cost: run.price(call.model, &billed).map(Money::nanos),
-            latency_ms: Some(count(completion.latency_ms)),
-            error: None,
-        });
+        let latency = Some(count(completion.latency_ms));
+        let ended = Row::ModelEnded(ended(&billed, run.price(call.model, &billed), latency));
         let (first, by) = (run.models.first().cloned().unwrap_or_default(), call.label.clone());
         vec![ended, Row::Answered { seq, first, by, failure: run.failure.clone() }]
     }
@@ -209,6 +244,23 @@ impl Cause<'_> {
         let usage = Usage { input_tokens: call.input_estimate, ..Usage::default() };
         let cost = run.price(call.model, &usage).map(Money::nanos);
         Row::ModelEnded(CallEnd { state, input_tokens: count(call.input_estimate), cost, ..CallEnd::default() })
+    }
+}
+
+/// How a call ended that was answered.
+fn ended(billed: &Usage, cost: Option<Money>, latency_ms: Option<i64>) -> CallEnd {
+    let Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, reasoning_tokens } = *billed;
+    CallEnd {
+        state: "answered",
+        skipped: false,
+        input_tokens: count(input_tokens),
+        output_tokens: count(output_tokens),
+        cached_tokens: count(cached_tokens),
+        cache_write_tokens: count(cache_write_tokens),
+        reasoning_tokens: count(reasoning_tokens),
+        cost: cost.map(Money::nanos),
+        latency_ms,
+        error: None,
     }
 }
 
@@ -374,6 +426,16 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
                 at,
             };
             model_calls::ask(tx, &new).await
+        }
+        Row::Summary { user, history_from, through, text } => {
+            let summary = summaries::Summary { through: *through, text: text.clone() };
+            let made =
+                summaries::Made { session: target.key.session, user: *user, run, history_from: *history_from, at };
+            summaries::put(tx, &made, &summary).await
+        }
+        Row::Afresh => {
+            sessions::start_afresh(tx, target.key.session).await?;
+            summaries::forget(tx, target.key.session).await
         }
         Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
         Row::Answered { seq, first, by, failure } => {

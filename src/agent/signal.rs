@@ -14,6 +14,11 @@ pub enum Signal {
         /// Why.
         reason: CancelReason,
     },
+    /// Somebody wants the older part of its context summed up.
+    Compact {
+        /// Who.
+        by: UserId,
+    },
     /// A person answers its question.
     Answer(Answer),
     /// Nobody answered it in time.
@@ -42,6 +47,7 @@ impl From<Signal> for Event {
     fn from(signal: Signal) -> Self {
         match signal {
             Signal::Cancel { reason } => Self::CancelRequested(reason),
+            Signal::Compact { by } => Self::CompactRequested { by },
             Signal::Answer(answer) => Self::HumanAnswered(answer),
             Signal::Expire { question } => Self::Expired { question },
             Signal::Pause { by } => Self::PauseRequested { by },

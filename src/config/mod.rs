@@ -11,6 +11,7 @@ pub mod approvals;
 pub mod budget;
 mod check;
 pub mod command;
+pub mod context;
 pub mod daemon;
 pub mod data_dir;
 pub mod delivery;
@@ -39,6 +40,7 @@ use serde::Deserialize;
 use crate::config::agent::AgentConfig;
 use crate::config::approvals::ApprovalsConfig;
 use crate::config::budget::BudgetConfig;
+use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::models::ModelConfig;
@@ -71,6 +73,8 @@ pub struct Config {
     pub telegram: Option<TelegramConfig>,
     /// How a conversation runs.
     pub agent: AgentConfig,
+    /// How a conversation is kept within the model's window.
+    pub context: ContextConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -104,6 +108,7 @@ impl Config {
             take("telegram", telegram.validate());
         }
         take("agent", self.agent.validate());
+        take("context", self.context.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());

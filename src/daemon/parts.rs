@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use crate::agent::machine::policy::Policy;
+use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, Policy};
 use crate::channel::telegram::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
+use crate::config::context::{ContextConfig, Strategy};
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::ApprovalConfig;
 use crate::daemon::StartError;
@@ -35,9 +36,29 @@ pub(super) const REPLY_TOKENS: u64 = 4_096;
 
 /// How runs are decided.
 pub(super) fn policy(config: &Config) -> Policy {
-    let mut policy = Policy::default();
+    let mut policy = Policy { context: context(&config.context), ..Policy::default() };
     policy.tools.approval_secs = config.approvals.expire_secs;
     policy
+}
+
+/// How a conversation is kept within the model's window.
+fn context(config: &ContextConfig) -> ContextPolicy {
+    ContextPolicy {
+        strategy: match config.strategy {
+            Strategy::Compact => ContextStrategy::Compact,
+            Strategy::RollingWindow => ContextStrategy::RollingWindow,
+            Strategy::PeriodicSummary => ContextStrategy::PeriodicSummary,
+        },
+        compact_at_per_mille: config.compact_at_percent * 10,
+        roll_at_per_mille: config.roll_at_percent * 10,
+        keep_messages: config.keep_messages,
+        prune_keep_messages: config.prune_keep_messages,
+        recoveries_max: config.recoveries_max,
+        recovery_span: config.recovery_span,
+        summaries_max: config.summaries_max,
+        window_tokens: config.window_tokens,
+        summary_secs: config.summary_timeout_secs,
+    }
 }
 
 /// Who is let in.

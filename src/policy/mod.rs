@@ -5,4 +5,5 @@
 
 pub mod access;
 pub mod budget;
+pub mod redact;
 pub mod routing;

@@ -11,6 +11,10 @@ pub enum Command {
     Stop,
     /// Begin a new conversation.
     New,
+    /// The same, and end what runs here.
+    Reset,
+    /// Sum up the older part of the conversation.
+    Compact,
     /// Show or choose the model.
     Model(Option<String>),
     /// Let the message's form choose the model again.
@@ -97,6 +101,8 @@ pub fn parse(text: &str) -> Option<Command> {
         ("status", []) => Command::Status,
         ("stop", []) => Command::Stop,
         ("new", []) => Command::New,
+        ("reset", []) => Command::Reset,
+        ("compact", []) => Command::Compact,
         ("model", []) => Command::Model(None),
         ("auto", []) | ("model", ["auto"]) => Command::Auto,
         ("cost", []) => Command::Cost,
@@ -131,6 +137,8 @@ mod tests {
             ("  /STATUS ", Some(Command::Status)),
             ("/stop", Some(Command::Stop)),
             ("/new", Some(Command::New)),
+            ("/reset", Some(Command::Reset)),
+            ("/compact", Some(Command::Compact)),
             ("/model", Some(Command::Model(None))),
             ("/model smart", Some(Command::Model(Some("smart".into())))),
             ("/model auto", Some(Command::Auto)),

@@ -24,7 +24,7 @@ use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::importance;
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
-use crate::router::command::{self, Mode, Reach};
+use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
@@ -191,12 +191,15 @@ impl Take {
             let told = texts::too_long(chars, self.limits.message_chars_max);
             return self.tell(tx, &arriving, ("", "refused"), told).await;
         }
+        if command::parse(text) == Some(Command::Compact) {
+            return self.compact(tx, &arriving, text).await;
+        }
         if let Some(command) = command::parse(text) {
             return self.command(tx, &arriving, text, command).await;
         }
         let active = runs::find_active(tx, arriving.session.id).await?;
         let Some(run) = &active else {
-            return self.enqueue(tx, &arriving, text, None).await;
+            return self.enqueue(tx, &arriving, (text, Order::Answer), None).await;
         };
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
         if is_asking(run) {
@@ -213,10 +216,26 @@ impl Take {
                     return self.tell(tx, &arriving, (text, "refused"), told).await;
                 }
                 Asked::Question(_) | Asked::Nothing => {}
-                Asked::Gone => return self.enqueue(tx, &arriving, text, None).await,
+                Asked::Gone => return self.enqueue(tx, &arriving, (text, Order::Answer), None).await,
             }
         }
-        self.enqueue(tx, &arriving, text, Some(run)).await
+        self.enqueue(tx, &arriving, (text, Order::Answer), Some(run)).await
+    }
+
+    /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
+    async fn compact(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Taken, StoreError> {
+        let active = runs::find_active(tx, arriving.session.id).await?;
+        let by = arriving.principal.user;
+        match active {
+            Some(run) if run.user == by => {
+                let taken = self.command(tx, arriving, text, Command::Compact).await?;
+                if matches!(taken.accepted, Accepted::Committed) {
+                    signals::add(tx, run.id, &encode_signal(&Signal::Compact { by })?, self.now).await?;
+                }
+                Ok(taken)
+            }
+            active => self.enqueue(tx, arriving, (text, Order::Compact), active.as_ref()).await,
+        }
     }
 
     /// What a waiting run asks. One whose record is damaged can ask nothing any more, and stands in nobody's way.
@@ -239,7 +258,7 @@ impl Take {
         &self,
         tx: &mut Tx,
         arriving: &Arriving,
-        text: &str,
+        (text, order): (&str, Order),
         active: Option<&runs::ActiveRun>,
     ) -> Result<Taken, StoreError> {
         let session = &arriving.session;
@@ -258,7 +277,7 @@ impl Take {
             principal: arriving.principal.clone(),
             destination: arriving.destination.clone(),
             text: text.to_owned(),
-            order: Order::Answer,
+            order,
         };
         journal::open(tx, run, accepted, self.now).await?;
         let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
@@ -269,7 +288,11 @@ impl Take {
             respond::say(tx, &reply, &told, self.now).await?;
             taken.said = Some(session.id);
         } else if active.is_some() || waiting > 0 {
-            let mode = self.mode_for(session, arriving, active);
+            let mode = match order {
+                Order::Answer | Order::Heartbeat => self.mode_for(session, arriving, active),
+                // It is for whoever wrote it, and stands in nobody's way.
+                Order::Compact => Mode::Queue,
+            };
             match (mode, active) {
                 (Mode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
                 (Mode::Interrupt, Some(active)) => {
@@ -396,7 +419,7 @@ impl Take {
         tx: &mut Tx,
         arriving: &Arriving,
         text: &str,
-        command: command::Command,
+        command: Command,
     ) -> Result<Taken, StoreError> {
         let Some(inbound) = self.claim(tx, arriving, (text, "command")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
@@ -462,18 +485,7 @@ fn is_for_requester(run: &Active, question: &Question) -> bool {
 /// Do these words answer the question? One that offers decisions takes only them: everything else that is said
 /// meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
 fn is_answer(text: &str, question: &Question) -> bool {
-    let takes_words = match question {
-        Question::Paused { .. } => false,
-        Question::Asked { .. }
-        | Question::Approval { .. }
-        | Question::UnsafeCall { .. }
-        | Question::PromptChanged { .. }
-        | Question::Mismatch(_)
-        | Question::CrashLoop
-        | Question::ContextFull
-        | Question::Circling { .. } => Decision::offered(question).is_empty(),
-    };
-    takes_words || Decision::parse(text, question).is_some()
+    Decision::takes_words(question) || Decision::parse(text, question).is_some()
 }
 
 /// Does the run wait for a word that has not come yet?

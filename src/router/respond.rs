@@ -21,7 +21,7 @@ use crate::router::{cost, pause, pause_texts, texts};
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
-use crate::store::{Tx, grants, millis, outbox, runs, sessions, signals, spend};
+use crate::store::{Tx, grants, millis, outbox, runs, sessions, signals, spend, summaries};
 
 /// What commands can tell about the house.
 pub struct House {
@@ -78,9 +78,12 @@ pub(super) async fn carry_out(
         Command::Status => status(tx, desk, caller).await,
         Command::Stop => stop(tx, desk, caller).await,
         Command::New => {
-            sessions::start_afresh(tx, caller.session.id).await?;
+            start_afresh(tx, caller.session.id).await?;
             Ok(texts::NEW.to_owned())
         }
+        Command::Reset => reset(tx, desk, caller).await,
+        // Where nothing runs, it goes through the lane (`intake.rs`).
+        Command::Compact => Ok(texts::COMPACTING_NEXT.to_owned()),
         Command::Model(name) => model(tx, desk, caller, name).await,
         Command::Auto => {
             sessions::set_model(tx, caller.session.id, None).await?;
@@ -123,6 +126,26 @@ async fn revoke(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize) ->
         signals::add(tx, run.id, &encode_signal(&signal)?, desk.now).await?;
     }
     Ok(pause_texts::revoked(grant))
+}
+
+/// Nobody sees any more what was said before.
+async fn start_afresh(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
+    sessions::start_afresh(tx, session).await?;
+    summaries::forget(tx, session).await
+}
+
+async fn reset(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
+    let active = runs::find_active(tx, caller.session.id).await?;
+    if active.as_ref().is_some_and(|run| !caller.principal.may_act_for(run.user)) {
+        return Ok(texts::NOT_YOURS.to_owned());
+    }
+    start_afresh(tx, caller.session.id).await?;
+    let Some(active) = active else {
+        return Ok(texts::RESET.to_owned());
+    };
+    let reason = CancelReason::Reset { by: caller.principal.user };
+    signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, desk.now).await?;
+    Ok(texts::RESET_STOPPED.to_owned())
 }
 
 async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {

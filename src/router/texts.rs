@@ -14,6 +14,8 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /status – how I am and what I am doing\n\
     /stop – end what I am doing here\n\
     /new – begin a new conversation (what you told me stays remembered)\n\
+    /reset – the same, and end what I am doing here\n\
+    /compact – sum up the older part of our conversation, to make room\n\
     /model [NAME] – show or choose the model; /auto – let each message choose\n\
     /cost – what was spent, on which models, by whom\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
@@ -28,6 +30,14 @@ pub const NOTHING_RUNS: &str = "Nothing is running here.";
 pub const NOT_YOURS: &str = "That belongs to somebody else here: they, an admin or an owner can do that.";
 /// `/new`.
 pub const NEW: &str = "A new conversation. What you told me stays remembered.";
+/// `/reset`, and nothing runs that may be ended.
+pub const RESET: &str = "A new conversation: what was said here before is out of sight, also its summary. What you told me \
+     stays remembered.";
+/// `/reset`, and something runs.
+pub const RESET_STOPPED: &str = "Stopped. A new conversation: what was said here before is out of sight, also its summary. \
+     What you told me stays remembered.";
+/// `/compact` while the same person's message is being worked on.
+pub const COMPACTING_NEXT: &str = "I sum up before my next step.";
 /// A message without words.
 pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.

@@ -52,6 +52,8 @@ pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<(), StoreError>
 pub struct MessageRow {
     /// Its row.
     pub id: MessageId,
+    /// Its place in the conversation.
+    pub ordinal: i64,
     /// The message, encoded.
     pub body: String,
     /// Who said it, where a person did.
@@ -71,7 +73,7 @@ pub struct MessageRow {
 pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> Result<Vec<MessageRow>, StoreError> {
     let rows = sqlx::query_as!(
         MessageRow,
-        r#"SELECT m.id AS "id!: MessageId", m.body, m.user_id AS "user: UserId", u.name AS "author?",
+        r#"SELECT m.id AS "id!: MessageId", m.ordinal, m.body, m.user_id AS "user: UserId", u.name AS "author?",
                   r.user_id AS "run_user!: UserId", m.tokens
            FROM messages m JOIN runs r ON r.id = m.run_id LEFT JOIN users u ON u.id = m.user_id
            WHERE m.session_id = $1 AND m.ordinal BETWEEN $2 AND $3 ORDER BY m.ordinal"#,

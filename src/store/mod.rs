@@ -17,6 +17,7 @@ pub mod runs;
 pub mod sessions;
 pub mod signals;
 pub mod spend;
+pub mod summaries;
 pub mod switches;
 pub mod tool_calls;
 pub mod users;

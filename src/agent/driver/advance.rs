@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::agent::budget::{Purse, Spender};
 use crate::agent::journal::{self, QueueChange, RunKey};
+use crate::agent::machine::compaction;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{BudgetStop, Event, Question, Steered};
 use crate::agent::machine::state::{Active, Phase, State};
@@ -69,8 +70,15 @@ impl Statement for Advance {
     type Output = Advanced;
 
     async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
-        let events = self.events(tx).await?;
+        let mut events = self.events(tx).await?;
         let mut moved = self.fold(&events);
+        let summarises = |moved: &Moved| moved.effects.iter().any(|effect| matches!(effect.0, Effect::Summarise(_)));
+        if summarises(&moved) && self.refusal(tx, &moved).await?.is_some() {
+            // The run can do without it, and perhaps afford its own call.
+            events.push(Event::SummaryFailed { why: compaction::texts::NO_BUDGET.to_owned(), late: false });
+            moved = self.fold(&events);
+            moved.effects.retain(|effect| !matches!(effect.0, Effect::Summarise(_)));
+        }
         if let Some(stop) = self.refusal(tx, &moved).await? {
             moved = self.fold(&[vec![Event::BudgetReached(stop)], events].concat());
         }
@@ -149,6 +157,7 @@ impl Advance {
     async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<BudgetStop>, StoreError> {
         let call = moved.effects.iter().find_map(|Committed(effect)| match effect {
             Effect::CallModel(call) => Some(call),
+            Effect::Summarise(summary) => Some(&summary.call),
             _ => None,
         });
         let (Some(call), Some(run)) = (call, moved.state.active()) else {

@@ -1,35 +1,42 @@
 //! How a run begins: what its requests are made of, whom it asks, what that costs. All of it is recorded in `run.begun`.
 
 use crate::agent::driver::advance::Cause;
-use crate::agent::driver::{Driver, claim, perform};
-use crate::agent::machine::begun::{Begun, Billing, Context, Limits, ModelBill, Rules};
+use crate::agent::driver::{Claimed, Driver, claim, perform};
+use crate::agent::machine::begun::{Begun, Billing, Carried, Context, Limits, ModelBill, Room, Rules};
 use crate::agent::machine::event::{Accepted, Event};
 use crate::agent::machine::state::Phase;
 use crate::agent::prompt::{Material, Past, text_digest};
 use crate::model::tokens::{Calibration, Sample};
 use crate::policy::routing::{Around, Features, Tiers, route};
 use crate::store::error::StoreError;
-use crate::store::facts::FactRow;
 use crate::store::sessions::Session;
 
 use std::sync::Arc;
 
 impl Driver {
     /// Everything that a run begins with.
-    pub(super) async fn begin(
-        &mut self,
-        accepted: &Accepted,
-        session: &Session,
-        facts: &[FactRow],
-    ) -> Result<Begun, StoreError> {
+    pub(super) async fn begin(&mut self, accepted: &Accepted, claimed: &Claimed) -> Result<Begun, StoreError> {
+        let Claimed { session, facts, summary, .. } = claimed;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, facts);
-        let from = self.ports.prompt.history_from(session.context_from, session.last_ordinal);
+        // A summary stands for what lies before it, as long as the conversation is the same.
+        let summary = summary.as_ref().filter(|summary| summary.through > session.context_from);
+        let known = summary.map_or(session.context_from, |summary| summary.through);
+        let from = self.ports.prompt.history_from(known, session.last_ordinal);
+        let carried = summary.map(|summary| Carried {
+            text: summary.text.clone(),
+            left_out: u32::try_from(from - known - 1).unwrap_or(0),
+        });
         let through = session.last_ordinal;
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
         let (context, context_tokens) = self.context(tail, history).await?;
         let models = self.chain(session, &accepted.text).await?;
+        let summariser = self.ports.models.by_role("fast").map(str::to_owned);
+        let asked: Vec<String> = models.iter().chain(&summariser).cloned().collect();
         let billing =
-            Billing { models: self.bills(&models).await?, context_tokens, reply_tokens: self.ports.reply_tokens };
+            Billing { models: self.bills(&asked).await?, context_tokens, reply_tokens: self.ports.reply_tokens };
+        let (past, pins, fixed) = self.material.as_ref().map_or_else(Default::default, |material| {
+            (material.past.sizes.clone(), material.past.pins(), material.fixed())
+        });
         let limits = &self.ports.limits;
         Ok(Begun {
             context,
@@ -45,7 +52,8 @@ impl Driver {
             policy: Some(Box::new(self.ports.limits.policy.clone())),
             tools: self.ports.tools.facts(),
             granted: Vec::new(),
-            past: Vec::new(),
+            past,
+            room: Room { fixed, carried, pins, summariser },
             at: self.ports.clock.now(),
         })
     }

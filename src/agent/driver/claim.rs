@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::agent::journal::{self, Folded, RunKey};
-use crate::agent::machine::begun::Context;
+use crate::agent::machine::begun::{Context, PastMessage, PastRole};
 use crate::agent::machine::state::State;
 use crate::agent::prompt::{FACTS_MAX, Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
@@ -15,7 +15,7 @@ use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, facts, grants, messages, model_calls, runs, sessions};
+use crate::store::{Statement, Tx, blobs, facts, grants, messages, model_calls, runs, sessions, summaries};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ pub struct Claimed {
     pub facts: Vec<FactRow>,
     /// The tools that its sender has allowed for good here; only for a run that has not begun.
     pub granted: Vec<String>,
+    /// What stands for the older part of its conversation, as its sender may see it; only for such a run as well.
+    pub summary: Option<summaries::Summary>,
 }
 
 #[async_trait]
@@ -86,9 +88,12 @@ impl Statement for Reload {
 }
 
 async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claimed, StoreError> {
-    let facts = match &folded.replay.state {
-        State::Queued(accepted) => facts::list(tx, accepted.principal.user, FACTS_MAX).await?,
-        State::Empty | State::Active(_) | State::Closed(_) => Vec::new(),
+    let (facts, summary) = match &folded.replay.state {
+        State::Queued(accepted) => {
+            let user = accepted.principal.user;
+            (facts::list(tx, user, FACTS_MAX).await?, summaries::find(tx, key.session, user).await?)
+        }
+        State::Empty | State::Active(_) | State::Closed(_) => (Vec::new(), None),
     };
     let granted = match &folded.replay.state {
         State::Queued(accepted) => grants::tools(tx, key.session, accepted.principal.user).await?,
@@ -99,7 +104,7 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         id: key.session.to_string(),
         what: "a run refers to it, and it is missing".to_owned(),
     })?;
-    Ok(Claimed { key, folded, session, facts, granted })
+    Ok(Claimed { key, folded, session, facts, granted, summary })
 }
 
 /// A stretch of a conversation's history, as one person may see it.
@@ -120,8 +125,16 @@ impl Statement for History {
         let mut past = Past::default();
         for row in messages::list(tx, self.session, self.from, self.through).await? {
             let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
+            let ordinal = row.ordinal;
             if let Some(message) = self.seen(row) {
-                past.tokens += counted.unwrap_or_else(|| tokens::message(&message));
+                let tokens = counted.unwrap_or_else(|| tokens::message(&message));
+                let role = match &message {
+                    Message::User { .. } => PastRole::User,
+                    Message::Assistant { .. } => PastRole::Assistant,
+                    Message::Tool(_) => PastRole::Tool,
+                };
+                past.tokens += tokens;
+                past.sizes.push(PastMessage { role, tokens, ordinal });
                 past.messages.push(message);
             }
         }

@@ -19,9 +19,9 @@ use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
-use crate::agent::machine::effect::{Effect, ModelCall};
+use crate::agent::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::agent::machine::event::{CancelReason, Event, Question};
-use crate::agent::machine::state::{Phase, State, Status};
+use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::ports::Ports;
 use crate::agent::prompt::Material;
 use crate::agent::signal::Signal;
@@ -145,7 +145,7 @@ impl Driver {
             return Ok(Cause::Event(Event::Mismatched(mismatch)));
         }
         if let State::Queued(accepted) = &*Arc::clone(&self.state) {
-            let mut begun = self.begin(accepted, &claimed.session, &claimed.facts).await?;
+            let mut begun = self.begin(accepted, &claimed).await?;
             begun.granted = claimed.granted;
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }
@@ -221,7 +221,7 @@ impl Driver {
         match effect.into_inner() {
             Effect::CallModel(call) => self.call_model(call).await?,
             Effect::RunTool { call, .. } => self.run_tool(call),
-            Effect::Summarise(_) => {}
+            Effect::Summarise(call) => self.summarise(call).await?,
             Effect::Note(event) => tracing::info!(run = %self.key.run, event = event.kind(), "{}", event.kind()),
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
@@ -237,19 +237,36 @@ impl Driver {
         let Some(active) = state.active() else {
             return Ok(());
         };
-        let material = match &self.material {
-            Some(material) => Arc::clone(material),
-            None => {
-                let (reader, context) = (active.input.principal.user, active.context.clone());
-                let load = claim::LoadMaterial { session: self.key.session, reader, context };
-                Arc::new(self.read(load).await?)
-            }
-        };
-        let request = material.request(active.transcript.messages(), call.purpose);
-        self.material = Some(material);
+        let material = self.material_of(active).await?;
+        let request = material.request(&active.view, &active.transcript, call.purpose);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
         self.work.call_model(&stage, call, request);
         Ok(())
+    }
+
+    async fn summarise(&mut self, summary: SummaryCall) -> Result<(), StoreError> {
+        let state = Arc::clone(&self.state);
+        let Some(active) = state.active() else {
+            return Ok(());
+        };
+        let material = self.material_of(active).await?;
+        let stretch = (summary.from, summary.messages);
+        let request = material.summary_request(&active.view, &active.transcript, stretch);
+        let deadline = Duration::from_secs(active.policy.context.summary_secs);
+        self.work.summarise(&self.ports, summary.call.label, request, deadline);
+        Ok(())
+    }
+
+    /// What the run's requests are made of, loaded once.
+    async fn material_of(&mut self, active: &Active) -> Result<Arc<Material>, StoreError> {
+        if let Some(material) = &self.material {
+            return Ok(Arc::clone(material));
+        }
+        let (reader, context) = (active.input.principal.user, active.context.clone());
+        let load = claim::LoadMaterial { session: self.key.session, reader, context };
+        let material = Arc::new(self.read(load).await?);
+        self.material = Some(Arc::clone(&material));
+        Ok(material)
     }
 
     fn run_tool(&mut self, call: ToolCall) {

@@ -10,6 +10,7 @@ use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 use serde_json::Value;
 
+use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Chain, ModelCall};
 use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::agent::ports::{Ports, Watcher};
@@ -19,7 +20,8 @@ use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::message::{Completion, ToolCall};
-use crate::model::provider::{Provider, Request, Sink, ToolSchema};
+use crate::model::provider::{NoSink, Provider, Request, Sink, ToolSchema};
+use crate::policy::redact::redact;
 use crate::store::error::StoreError;
 use crate::tool::{Invocation, Outcome, Request as ToolRequest, Tool};
 
@@ -97,6 +99,23 @@ impl Work {
         self.running.push(Running { call: None, work });
     }
 
+    /// Asks for a summary, for so long and no longer.
+    pub(super) fn summarise(&mut self, ports: &Arc<Ports>, label: String, request: Request, deadline: Duration) {
+        let provider = ports.models.get(&label);
+        let work = Box::pin(async move {
+            let asked = AssertUnwindSafe(ask(provider, &label, &request, &NoSink)).catch_unwind();
+            match tokio::time::timeout(deadline, asked).await {
+                Ok(Ok(Ok(completion))) => {
+                    Event::SummaryMade { text: redact(&completion.text()), usage: completion.usage }
+                }
+                Ok(Ok(Err(error))) => Event::SummaryFailed { why: error.message, late: false },
+                Ok(Err(panic)) => Event::SummaryFailed { why: panic_message(&*panic), late: true },
+                Err(_elapsed) => Event::SummaryFailed { why: compaction::texts::LATE.to_owned(), late: true },
+            }
+        });
+        self.running.push(Running { call: None, work });
+    }
+
     /// Runs a tool.
     pub(super) fn run_tool(&mut self, ports: &Arc<Ports>, job: ToolJob) {
         let ports = Arc::clone(ports);
@@ -145,10 +164,10 @@ async fn ask(
     provider: Option<Arc<dyn Provider>>,
     label: &str,
     request: &Request,
-    live: &Live,
+    sink: &dyn Sink,
 ) -> Result<Completion, ModelError> {
     match provider {
-        Some(provider) => provider.complete(request, live).await,
+        Some(provider) => provider.complete(request, sink).await,
         None => Err(ModelError::new(ErrorClass::UnknownModel, format!("{label} is no longer configured"))),
     }
 }

@@ -91,7 +91,15 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
             unpause(run);
             settle_call(run, call, words::denied(words::reason(text)), true)
         }
-        Some(Decision::Happened | Decision::RunAgain | Decision::CarryOn | Decision::GiveUp) | None => {
+        Some(
+            Decision::Happened
+            | Decision::RunAgain
+            | Decision::CarryOn
+            | Decision::GiveUp
+            | Decision::KeepGoing
+            | Decision::Stop,
+        )
+        | None => {
             vec![Effect::AskHuman(question.clone())]
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::agent::machine::compaction::Pin;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::policy::Policy;
 use crate::domain::tools::ToolFacts;
@@ -39,8 +40,53 @@ pub struct Begun {
     /// The history that goes along, message by message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<PastMessage>,
+    /// What is known of the room for it, and of what went before it.
+    #[serde(default, skip_serializing_if = "Room::is_unknown")]
+    pub room: Room,
     /// When.
     pub at: Timestamp,
+}
+
+/// What a run's context is kept within its window by.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// The sizes of what goes with every request.
+    pub fixed: Fixed,
+    /// What stands for the conversation before the history that goes along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<Carried>,
+    /// The good results of tools in the history that goes along, each tool's in order (row B4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
+    /// The cheap model that sums up; its bill stands behind those of the run's models. None: the run's own does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summariser: Option<String>,
+}
+
+impl Room {
+    fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The tokens of what goes with every request, as counted here.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fixed {
+    /// The system prompt.
+    pub system: u64,
+    /// The tools on offer.
+    pub tools: u64,
+    /// Time, facts and memories.
+    pub tail: u64,
+}
+
+/// What a compaction of an earlier run left (row C7).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Carried {
+    /// The summary.
+    pub text: String,
+    /// Messages between it and the history that goes along.
+    pub left_out: u32,
 }
 
 /// A message of the history that goes along with a run, as far as its size and place matter.
@@ -52,6 +98,9 @@ pub struct PastMessage {
     /// Its tokens, as counted here.
     #[serde(rename = "t")]
     pub tokens: u64,
+    /// Its ordinal in the conversation.
+    #[serde(rename = "o")]
+    pub ordinal: i64,
 }
 
 /// Whose a message of the history is.

@@ -18,6 +18,8 @@ pub enum Purpose {
     WrapUpTime,
     /// To tell what was done: the iterations are used up (row A11). No tools.
     WrapUpIterations,
+    /// To sum up the older part of the context (row B4): a request of its own.
+    Summary,
 }
 
 /// One call of a model, as far as the run decides it; its content is the context and the transcript.
@@ -48,16 +50,12 @@ pub struct ModelCall {
 /// A request for a summary of the older part of the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryCall {
-    /// Whom: a label.
-    pub label: String,
-    /// Everything that determines the request, by hash.
-    pub digest: Digest,
-    /// How many messages of the context, from its beginning, it is about.
+    /// Whom, and what that may cost.
+    pub call: ModelCall,
+    /// The first message that it is about, in the history that goes along and the transcript together.
+    pub from: usize,
+    /// The first message after those.
     pub messages: usize,
-    /// The tokens it will read, estimated.
-    pub input_estimate: u64,
-    /// What is set aside for it; none: its price is not known.
-    pub reserve: Option<Money>,
 }
 
 /// How far one request has come on its way through the run's models.
@@ -117,7 +115,7 @@ impl Effect {
             Self::RunTool { call, attempt, .. } => {
                 Some(Event::ToolStarted { call: call.id.clone(), name: call.name.clone(), attempt: *attempt })
             }
-            Self::Summarise(call) => Some(Event::SummaryAsked {
+            Self::Summarise(SummaryCall { call, .. }) => Some(Event::SummaryAsked {
                 digest: call.digest.clone(),
                 model: call.label.clone(),
                 input_estimate: call.input_estimate,

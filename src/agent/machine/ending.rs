@@ -1,15 +1,16 @@
 //! Starting the next model call, replying and ending.
 
+use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Effect, ModelCall};
-use crate::agent::machine::event::{CancelReason, End, Event, Reply};
+use crate::agent::machine::event::{CancelReason, End, Event, Order, Reply};
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::{pause, texts, tools};
+use crate::agent::machine::{compaction, pause, texts, tools};
 use crate::model::message::{Message, ReplyPart};
 
 /// A safe boundary: what came meanwhile joins, then the model is asked.
 pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
     join_steering(run);
-    ask(run, run.call_model())
+    compaction::before_call(run).unwrap_or_else(|| ask(run, run.call_model()))
 }
 
 /// Asks a model; where a budget is in the way, the run is handed back with what was done (row N10).
@@ -48,7 +49,7 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     run.cancel = Some(reason);
     let end = Effect::End(end_of(run));
     match reason {
-        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => vec![end],
+        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } | CancelReason::Reset { .. } => vec![end],
         CancelReason::HardLimit => vec![Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }), end],
     }
 }
@@ -56,7 +57,9 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
 /// The end of a run that has nothing left to do.
 pub(super) fn end_of(run: &Active) -> End {
     match run.cancel {
-        Some(CancelReason::Stopped { .. } | CancelReason::Interrupted { .. }) => End::Cancelled,
+        Some(CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } | CancelReason::Reset { .. }) => {
+            End::Cancelled
+        }
         Some(CancelReason::HardLimit) => End::Failed { why: "hard_limit".to_owned() },
         None => End::Completed,
     }
@@ -64,6 +67,14 @@ pub(super) fn end_of(run: &Active) -> End {
 
 /// An effect was recorded as started: only replies leave a trace in the state.
 pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
+    // Words about the conversation are no part of it.
+    if let Event::Replied(_) = event
+        && run.input.order == Order::Compact
+        && run.rules >= Rules::THIRD
+    {
+        run.phase = Phase::Replied;
+        return Vec::new();
+    }
     if let Event::Replied(reply) = event {
         let text = match reply {
             // What was continued is in the history already.

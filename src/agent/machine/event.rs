@@ -145,6 +145,8 @@ pub enum Event {
     SummaryFailed {
         /// Why.
         why: String,
+        /// It was asked for and did not come in time: nobody learns what it cost.
+        late: bool,
     },
     /// A quota that the next model call would overrun (row E15).
     #[serde(rename = "limit.quota")]
@@ -479,6 +481,11 @@ pub enum CancelReason {
     },
     /// The hard limit (row B6).
     HardLimit,
+    /// `/reset`: what it said is no part of the new conversation.
+    Reset {
+        /// By whom.
+        by: UserId,
+    },
 }
 
 /// The recorded effects are not those that the machine derives now.

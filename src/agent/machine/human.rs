@@ -4,7 +4,7 @@ use crate::agent::machine::batch::Progress;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, ending, resume, texts, tools};
+use crate::agent::machine::{approval, compaction, ending, resume, texts, tools};
 use crate::domain::ids::CallId;
 
 /// The run waits from here on.
@@ -48,12 +48,38 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
             }
             Some(Decision::RunAgain) => run_again(run, call),
             Some(Decision::GiveUp) => give_up(run),
-            Some(Decision::CarryOn | Decision::Approve | Decision::Always | Decision::Deny) | None => {
+            Some(
+                Decision::CarryOn
+                | Decision::Approve
+                | Decision::Always
+                | Decision::Deny
+                | Decision::KeepGoing
+                | Decision::Stop,
+            )
+            | None => {
                 vec![Effect::AskHuman(question)]
             }
         },
         Question::Approval { .. } => approval::on_answered(run, &question, &answer.text),
-        Question::ContextFull | Question::Circling { .. } | Question::Paused { .. } => {
+        Question::ContextFull => {
+            let words = match Decision::parse(&answer.text, &question) {
+                Some(Decision::Stop) => return give_up(run),
+                Some(Decision::KeepGoing) => None,
+                Some(
+                    Decision::Happened
+                    | Decision::RunAgain
+                    | Decision::CarryOn
+                    | Decision::GiveUp
+                    | Decision::Approve
+                    | Decision::Always
+                    | Decision::Deny,
+                )
+                | None => Some((answer.by, answer.text.clone())),
+            };
+            unpause(run);
+            compaction::on_direction(run, words)
+        }
+        Question::Circling { .. } | Question::Paused { .. } => {
             vec![Effect::Ignored { why: "nothing was asked" }]
         }
         Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
@@ -67,7 +93,13 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
                 }
                 Some(Decision::GiveUp) => give_up(run),
                 Some(
-                    Decision::Happened | Decision::RunAgain | Decision::Approve | Decision::Always | Decision::Deny,
+                    Decision::Happened
+                    | Decision::RunAgain
+                    | Decision::Approve
+                    | Decision::Always
+                    | Decision::Deny
+                    | Decision::KeepGoing
+                    | Decision::Stop,
                 )
                 | None => vec![Effect::AskHuman(question)],
             }
@@ -92,6 +124,10 @@ pub enum Decision {
     Always,
     /// Do not make it.
     Deny,
+    /// Go on with less of the context (row B5).
+    KeepGoing,
+    /// End the run that has no room left.
+    Stop,
 }
 
 impl Decision {
@@ -101,7 +137,8 @@ impl Decision {
         match question {
             Question::Approval { grantable: true, .. } => &[Self::Approve, Self::Always, Self::Deny],
             Question::Approval { grantable: false, .. } => &[Self::Approve, Self::Deny],
-            Question::Asked { .. } | Question::ContextFull | Question::Circling { .. } | Question::Paused { .. } => &[],
+            Question::ContextFull => &[Self::KeepGoing, Self::Stop],
+            Question::Asked { .. } | Question::Circling { .. } | Question::Paused { .. } => &[],
             Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
             Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
                 &[Self::CarryOn, Self::GiveUp]
@@ -120,6 +157,23 @@ impl Decision {
             Self::Approve => "approve",
             Self::Always => "always",
             Self::Deny => "deny",
+            Self::KeepGoing => "keep going",
+            Self::Stop => "stop",
+        }
+    }
+
+    /// Whether any words answer the question, and not only the decisions that it offers.
+    #[must_use]
+    pub fn takes_words(question: &Question) -> bool {
+        match question {
+            Question::Asked { .. } | Question::ContextFull => true,
+            Question::Paused { .. }
+            | Question::Approval { .. }
+            | Question::UnsafeCall { .. }
+            | Question::PromptChanged { .. }
+            | Question::Mismatch(_)
+            | Question::CrashLoop
+            | Question::Circling { .. } => false,
         }
     }
 

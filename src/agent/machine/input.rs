@@ -3,8 +3,8 @@
 use crate::agent::machine::begun::Begun;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{End, Event, Reply};
-use crate::agent::machine::state::{Active, Phase, State};
-use crate::agent::machine::texts;
+use crate::agent::machine::state::{Active, State};
+use crate::agent::machine::{compaction, ending, texts};
 
 /// An event of a run that has not begun.
 pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
@@ -18,11 +18,8 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
             Vec::new()
         }
         (State::Queued(accepted), Event::Begun(begun)) => {
-            let active = Active::begin(accepted.clone(), Begun::clone(begun));
-            let effects = match &active.phase {
-                Phase::Calling(call) => vec![Effect::CallModel(call.clone())],
-                Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Vec::new(),
-            };
+            let mut active = Active::begin(accepted.clone(), Begun::clone(begun));
+            let effects = compaction::summary::no_room(&mut active).unwrap_or_else(|| ending::go_on(&mut active));
             *state = State::Active(Box::new(active));
             effects
         }

@@ -8,6 +8,7 @@
 pub mod approval;
 pub mod batch;
 pub mod begun;
+pub mod compaction;
 pub mod digest;
 pub mod effect;
 pub mod event;
@@ -74,15 +75,15 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::Steered(steered) => control::on_steered(run, steered),
         Event::CancelRequested(reason) => control::on_cancel(run, *reason),
         Event::SoftLimit => control::on_soft_limit(run),
+        Event::CompactRequested { .. } => compaction::on_requested(run),
+        Event::SummaryMade { text, usage } => compaction::summary::on_made(run, text, *usage),
+        Event::SummaryFailed { why, late } => compaction::summary::on_failed(run, why, *late),
         Event::BudgetReached(stop) => control::on_budget(run, stop),
         Event::Expired { question } => approval::on_expired(run, *question),
         Event::GrantRevoked { tool } => approval::on_revoked(run, tool),
         Event::PauseRequested { by } => pause::on_requested(run, *by),
         Event::PauseLifted { .. } => pause::on_lifted(run),
-        Event::CompactRequested { .. }
-        | Event::SummaryMade { .. }
-        | Event::SummaryFailed { .. }
-        | Event::QuotaReached(_) => vec![Effect::Ignored { why: "nothing waits for it" }],
+        Event::QuotaReached(_) => vec![Effect::Ignored { why: "nothing waits for it" }],
         Event::Suspended => Vec::new(),
         Event::Resumed { system } => resume::on_resumed(run, system, was_suspended),
         Event::Mismatched(mismatch) => resume::on_mismatch(run, mismatch),

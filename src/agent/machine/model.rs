@@ -5,7 +5,8 @@
 //! | rate limit, overloaded | the wait that the provider names (≤ 60 s), once; without one 1, 2, 4 s | the next model |
 //! | rate limit, overloaded, with a longer wait | the next model | |
 //! | timeout, network, server, malformed | 2 s, once | the next model |
-//! | auth, billing, unknown model, resting, bad request, too long | the next model | |
+//! | auth, billing, unknown model, resting, bad request | the next model | |
+//! | too long | less of the context, up to three times ([`compaction`]) | the next model |
 //! | refused | told | |
 //!
 //! Each request goes through all models, beginning with the one that answered last. If none answers and some only rest,
@@ -20,7 +21,7 @@ use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::agent::machine::ending;
 use crate::agent::machine::event::{End, Reply};
 use crate::agent::machine::state::{Active, Failure, Phase};
-use crate::agent::machine::{approval, texts, tools};
+use crate::agent::machine::{approval, compaction, texts, tools};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, StopReason};
@@ -44,6 +45,9 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
         return vec![Effect::Ignored { why: "no model was asked" }];
     };
     let purpose = call.purpose;
+    if purpose == Purpose::Summary {
+        return vec![Effect::Ignored { why: "a summary was asked for" }];
+    }
     let billed = run.billed(call, completion);
     run.cost = run.cost.plus(run.price(call.model, &billed).unwrap_or_default());
     run.usage.add(billed);
@@ -55,6 +59,7 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
         return on_failed(run, ErrorClass::Malformed, texts::EMPTY_REPLY, None);
     }
     run.crashes = 0;
+    run.course.too_long = 0;
     run.cycles += 1;
     // What was cut off before goes on after the tools, or after what joins: nothing of it is left untold.
     if wants_tools {
@@ -132,7 +137,19 @@ pub(super) fn on_failed(
     let Phase::Calling(call) = &run.phase else {
         return vec![Effect::Ignored { why: "no model was asked" }];
     };
+    if call.purpose == Purpose::Summary {
+        return vec![Effect::Ignored { why: "a summary was asked for" }];
+    }
     let call = call.clone();
+    if class == ErrorClass::ContextTooLong
+        && run.rules >= Rules::THIRD
+        && let Some(trimmed) = compaction::on_too_long(run)
+    {
+        // The same model: with less to read it may take it.
+        let mut effects = vec![trimmed];
+        effects.extend(ending::ask(run, ModelCall { chain: call.chain, ..run.call_for(call.purpose) }));
+        return effects;
+    }
     let remedy = if run.rules >= Rules::SECOND {
         remedy(class, call.failures, retry_after_ms)
     } else {

@@ -87,6 +87,8 @@ pub struct ContextPolicy {
     pub summaries_max: u32,
     /// The tokens of the window where the model's own is not known, or is to be smaller.
     pub window_tokens: Option<u64>,
+    /// How long a summary may take, in seconds.
+    pub summary_secs: u64,
 }
 
 impl Default for ContextPolicy {
@@ -101,6 +103,7 @@ impl Default for ContextPolicy {
             recovery_span: 20,
             summaries_max: 3,
             window_tokens: None,
+            summary_secs: 60,
         }
     }
 }

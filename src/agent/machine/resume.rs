@@ -5,6 +5,7 @@
 //! | it stood at | then |
 //! |---|---|
 //! | a model call in flight | it is made again; the lost one is accounted for |
+//! | a summary being made | it is asked for again; the lost one is accounted for |
 //! | tool calls with a recorded result | the record is used; they are not run |
 //! | a started call of an idempotent tool that needs no approval | it is run again |
 //! | any other started call | a person says: it happened · run it again · give up |

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::machine::batch::Batch;
-use crate::agent::machine::begun::{Begun, Billing, Context, Limits, PastMessage, Rules};
+use crate::agent::machine::begun::{Begun, Billing, Context, Limits, PastMessage, Room, Rules};
+use crate::agent::machine::compaction::{self, Course, View};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
-use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Question, Steered};
+use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Order, Question, Steered};
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::domain::ids::UserId;
@@ -56,6 +57,12 @@ pub struct Active {
     pub policy: Policy,
     /// The history that goes along, message by message.
     pub past: Vec<PastMessage>,
+    /// The room for it, and what went before it.
+    pub room: Room,
+    /// What of the history and the transcript is shown.
+    pub view: View,
+    /// What was done to keep it within the window.
+    pub course: Course,
     /// What was said in it.
     pub transcript: Transcript,
     /// Replies of the model so far.
@@ -152,7 +159,10 @@ impl Active {
     #[must_use]
     pub fn begin(input: Accepted, begun: Begun) -> Self {
         let mut transcript = Transcript::default();
-        transcript.push_from(input.principal.user, input.text.clone());
+        // A word about the conversation is no part of it.
+        if input.order != Order::Compact || begun.rules < Rules::THIRD {
+            transcript.push_from(input.principal.user, input.text.clone());
+        }
         let mut active = Self {
             input,
             system_seen: begun.context.system.clone(),
@@ -165,6 +175,9 @@ impl Active {
             granted: begun.granted.into_iter().collect(),
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
+            room: begun.room,
+            view: View::default(),
+            course: Course::default(),
             transcript,
             cycles: 0,
             iterations: 0,
@@ -185,6 +198,7 @@ impl Active {
             questions: 0,
             phase: Phase::Replied,
         };
+        active.view = compaction::summary::carried(&active);
         active.phase = Phase::Calling(active.call_model());
         active
     }
@@ -208,10 +222,11 @@ impl Active {
         let label = self.models.get(self.model).cloned().unwrap_or_default();
         let purpose_name = format!("{purpose:?}");
         let context = canonical(&self.context);
-        let digest = Digest::of(
-            REQUEST_SCHEME,
-            &[&context, self.transcript.digest().0.as_bytes(), purpose_name.as_bytes(), label.as_bytes()],
-        );
+        let transcript = self.transcript.digest().0.as_bytes();
+        let mut parts = vec![context.as_slice(), transcript, purpose_name.as_bytes(), label.as_bytes()];
+        let view = (!self.view.is_whole()).then(|| canonical(&self.view));
+        parts.extend(view.as_deref());
+        let digest = Digest::of(REQUEST_SCHEME, &parts);
         let counted = self.counted();
         let input_estimate = self.calibrated(counted);
         ModelCall {
@@ -233,12 +248,22 @@ impl Active {
         if self.rules < Rules::SECOND {
             return (self.context.chars + self.transcript.bytes()) / CHARS_PER_TOKEN;
         }
-        self.billing.context_tokens + self.transcript.tokens()
+        if self.view.is_whole() {
+            return self.billing.context_tokens + self.transcript.tokens();
+        }
+        compaction::size::request(self, &self.view)
     }
 
     /// The same, as the model asked now counts (row B14).
-    fn calibrated(&self, counted: u64) -> u64 {
-        self.billing.models.get(self.model).map_or(counted, |bill| counted.saturating_mul(bill.per_mille) / 1000)
+    #[must_use]
+    pub fn calibrated(&self, counted: u64) -> u64 {
+        self.calibrated_by(self.model, counted)
+    }
+
+    /// The same, as the run's `model`th model counts.
+    #[must_use]
+    pub fn calibrated_by(&self, model: usize, counted: u64) -> u64 {
+        self.billing.models.get(model).map_or(counted, |bill| counted.saturating_mul(bill.per_mille) / 1000)
     }
 
     /// What `usage` costs with the run's `model`th model; none: nobody knows.
@@ -247,7 +272,7 @@ impl Active {
         self.rates(model).map(|rates| price::cost(usage, &rates))
     }
 
-    fn rates(&self, model: usize) -> Option<Rates> {
+    pub(super) fn rates(&self, model: usize) -> Option<Rates> {
         self.billing.models.get(model)?.rates
     }
 

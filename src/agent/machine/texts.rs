@@ -51,7 +51,7 @@ pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools
 /// For the model: what cut a call off, when somebody or a limit ended the run.
 pub(super) fn stopped(reason: CancelReason) -> &'static str {
     match reason {
-        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => STOPPED,
+        CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } | CancelReason::Reset { .. } => STOPPED,
         CancelReason::HardLimit => INTERRUPTED,
     }
 }
@@ -111,7 +111,9 @@ pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
         ErrorClass::UnknownModel => {
             "Whoever runs me has to name another model in config.toml; /model shows the one in use."
         }
-        ErrorClass::ContextTooLong => "Our conversation has grown too long for it: /new starts afresh.",
+        ErrorClass::ContextTooLong => {
+            "Our conversation has grown too long for it: /compact sums it up, /reset starts afresh."
+        }
         ErrorClass::Refused => "Put in other words, it may go through.",
         ErrorClass::BadRequest => "This looks like a fault of mine or of the provider; the log has the details.",
         ErrorClass::Timeout | ErrorClass::Network | ErrorClass::Server | ErrorClass::Malformed => {
@@ -235,7 +237,7 @@ pub fn question(question: &Question) -> String {
         }
         Question::Approval { name, arguments, grantable, .. } => words::question(name, arguments, *grantable),
         Question::ContextFull => "I have made progress, but my memory of this task fills faster than I can empty it. \
-             Shall I keep going, change direction, or stop?"
+             Shall I keep going with less of it in mind, or stop? Or tell me in your own words what to do instead."
             .to_owned(),
         Question::Circling { what } => format!("I am going in circles: {what}. How shall I go on?"),
         Question::Paused { .. } => "Paused.".to_owned(),

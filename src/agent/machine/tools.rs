@@ -2,10 +2,9 @@
 
 use crate::agent::machine::batch::{Batch, Progress};
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::ending;
 use crate::agent::machine::event::{Question, ToolOutcome};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, pause, texts};
+use crate::agent::machine::{approval, compaction, ending, pause, texts};
 use crate::domain::ids::CallId;
 
 /// A tool is done.
@@ -73,7 +72,8 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
 /// Moves the batch into the transcript, whole.
 pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
     if let Some(batch) = take_batch(run) {
-        for message in batch.into_messages(unsettled) {
+        let messages = compaction::fit::cut_results(run, batch.into_messages(unsettled));
+        for message in messages {
             run.transcript.push(message);
         }
     }

@@ -45,6 +45,8 @@ fn shown(row: &Row) -> String {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }
         Row::Granted { user, tool } => format!("granted {tool} to {user}"),
+        Row::Summary { user, through, text, .. } => format!("summary of {} through {through}: {text}", user.0),
+        Row::Afresh => "afresh".to_owned(),
         Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }

@@ -3,8 +3,10 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::agent::machine::compaction::View;
 use crate::agent::machine::effect::Purpose;
 use crate::agent::machine::tests::{ANNA, BEN, Script, done, principal, says, steers, wants};
+use crate::agent::machine::transcript::Transcript;
 use crate::agent::prompt::{Material, Past, PromptSettings};
 use crate::model::message::Message;
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
@@ -18,7 +20,7 @@ fn material(history: Vec<Message>, minute: i64) -> Material {
         system: settings.base.clone(),
         tools: vec![look],
         tail: settings.tail(now, &principal(ANNA), &[]),
-        past: Past { messages: history, tokens: 0 },
+        past: Past { messages: history, ..Past::default() },
     }
 }
 
@@ -31,7 +33,7 @@ fn shown(request: &Request) -> String {
 /// One turn: a tool, a message of somebody else, an answer. Gives its requests.
 fn turn(material: &Material) -> (Vec<Request>, Vec<Message>) {
     let mut run = Script::begun();
-    let request = |run: &Script| material.request(run.run().transcript.messages(), Purpose::Work);
+    let request = |run: &Script| material.request(&View::default(), &run.run().transcript, Purpose::Work);
     let mut requests = vec![request(&run)];
     run.on(wants(&["look"]));
     run.on(steers(BEN, "me too"));
@@ -57,7 +59,9 @@ fn a_request_word_for_word() {
     {"role":"tool","call":"1.0","name":"look","text":"ok","is_error":false}
     {"role":"user","text":"[Ben] me too"}
     "#);
-    let last = material.request(&transcript[..1], Purpose::WrapUpIterations);
+    let mut first = Transcript::default();
+    first.push(transcript[0].clone());
+    let last = material.request(&View::default(), &first, Purpose::WrapUpIterations);
     assert_eq!((&requests[1].tool_choice, &last.tool_choice), (&ToolChoice::Auto, &ToolChoice::None));
     insta::assert_snapshot!(shown(&last), @r#"
     You are Hob.

@@ -20,7 +20,7 @@ pub(crate) mod world;
 
 use std::collections::BTreeMap;
 
-use crate::agent::machine::begun::{Begun, Billing, Context, Limits, Rules};
+use crate::agent::machine::begun::{Begun, Billing, Context, Limits, Room, Rules};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{
@@ -141,7 +141,9 @@ fn shown(effect: &Effect) -> String {
         Effect::AskHuman(Question::ContextFull) => "human context full".to_owned(),
         Effect::AskHuman(Question::Circling { .. }) => "human circling".to_owned(),
         Effect::AskHuman(Question::Paused { .. }) => "paused".to_owned(),
-        Effect::Summarise(call) => format!("summarise {} of {}", call.messages, call.label),
+        Effect::Summarise(summary) => {
+            format!("summarise {}..{} by {}", summary.from, summary.messages, summary.call.label)
+        }
         Effect::Note(event) => event.kind().to_owned(),
         Effect::AskHuman(Question::CrashLoop) => "human crash loop".to_owned(),
         Effect::Reply(Reply::Answer { text }) => format!("answer {text}"),
@@ -206,6 +208,7 @@ pub(crate) fn begun() -> Begun {
         tools: BTreeMap::new(),
         granted: Vec::new(),
         past: Vec::new(),
+        room: Room::default(),
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }

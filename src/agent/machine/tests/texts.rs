@@ -33,7 +33,7 @@ fn failures_of_the_model_say_who_can_do_what() {
     rate_limit: I could not get an answer from the model: it said no. Please send it again in a while.
     overloaded: I could not get an answer from the model: it said no. Please send it again in a while.
     unknown_model: I could not get an answer from the model: it said no. Whoever runs me has to name another model in config.toml; /model shows the one in use.
-    context_too_long: I could not get an answer from the model: it said no. Our conversation has grown too long for it: /new starts afresh.
+    context_too_long: I could not get an answer from the model: it said no. Our conversation has grown too long for it: /compact sums it up, /reset starts afresh.
     refused: I could not get an answer from the model: it said no. Put in other words, it may go through.
     bad_request: I could not get an answer from the model: it said no. This looks like a fault of mine or of the provider; the log has the details.
     timeout: I could not get an answer from the model: it said no. I tried again without luck. Please send it again in a while.

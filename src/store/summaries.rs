@@ -1,0 +1,77 @@
+//! What requests begin with after a compaction: the older part of a conversation in few words, as one person may see it.
+
+use crate::domain::ids::{RunId, SessionId, UserId};
+use crate::store::Tx;
+use crate::store::error::StoreError;
+
+/// A summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The last ordinal that it stands for.
+    pub through: i64,
+    /// The words.
+    pub text: String,
+}
+
+/// Where a summary comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+    /// The conversation.
+    pub session: SessionId,
+    /// Who may see it.
+    pub user: UserId,
+    /// The run that made it.
+    pub run: RunId,
+    /// The first ordinal that the run sees.
+    pub history_from: i64,
+    /// When.
+    pub at: i64,
+}
+
+/// The summary that this person's runs in this conversation begin with.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Option<Summary>, StoreError> {
+    let summary = sqlx::query_as!(
+        Summary,
+        "SELECT through, text FROM summaries WHERE session_id = $1 AND user_id = $2",
+        session,
+        user
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(summary)
+}
+
+/// Puts a summary in the place of the one before; not where the conversation was begun afresh while it was made.
+///
+/// # Errors
+/// When the database fails.
+pub async fn put(tx: &mut Tx, made: &Made, summary: &Summary) -> Result<(), StoreError> {
+    sqlx::query!(
+        "INSERT INTO summaries (session_id, user_id, through, text, run_id, made_at)
+         SELECT id, $2, $3, $4, $5, $6 FROM sessions WHERE id = $1 AND context_from < $7
+         ON CONFLICT (session_id, user_id) DO UPDATE
+         SET through = excluded.through, text = excluded.text, run_id = excluded.run_id, made_at = excluded.made_at",
+        made.session,
+        made.user,
+        summary.through,
+        summary.text,
+        made.run,
+        made.at,
+        made.history_from
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Forgets everybody's summary of a conversation.
+///
+/// # Errors
+/// When the database fails.
+pub async fn forget(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
+    sqlx::query!("DELETE FROM summaries WHERE session_id = $1", session).execute(&mut *tx).await?;
+    Ok(())
+}
