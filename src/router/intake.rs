@@ -396,7 +396,7 @@ impl Take {
         tx: &mut Tx,
         arriving: &Arriving,
         text: &str,
-        command: command::Command,
+        command: Command,
     ) -> Result<Taken, StoreError> {
         let Some(inbound) = self.claim(tx, arriving, (text, "command")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));

@@ -8,6 +8,7 @@ mod support;
 mod answering;
 mod chat;
 mod commands;
+mod context;
 mod cost;
 mod failures;
 mod faults;
