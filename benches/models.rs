@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use hob::agent::machine::compaction::View;
 use hob::agent::machine::effect::Purpose;
+use hob::agent::machine::transcript::Transcript;
 use hob::agent::prompt::{BASE, Material, Past};
 use hob::domain::ids::CallId;
 use hob::model::anthropic::Anthropic;
@@ -336,12 +338,15 @@ fn requests(runtime: &Runtime) {
     for dialect in &DIALECTS {
         let model = dialect.model(&serve(dialect.kind, Vec::new()));
         for count in [10, 100, 1_000, 10_000] {
-            let past = Past { messages: history(count), tokens: 0 };
+            let past = Past { messages: history(count), ..Past::default() };
             let plain: Vec<_> = past.messages.iter().map(Plain::of).collect();
             let tools = vec![tool("recall"), tool("remember_fact")];
             let material = Material { system: BASE.to_owned(), tools, tail: "time: Friday".to_owned(), past };
             let times = (200_000 / count).clamp(60, 2_000);
-            let build = || runtime.block_on(model.body(&material.request(&[Message::user("And?")], Purpose::Work)));
+            let mut said = Transcript::default();
+            said.push(Message::user("And?"));
+            let request = || material.request(&View::default(), &said, Purpose::Work);
+            let build = || runtime.block_on(model.body(&request()));
             build();
             let built = timed(times, build);
             let copied = timed(times, || serde_json::to_vec(&plain.clone()).unwrap());
@@ -370,7 +375,7 @@ fn counting() {
     for count in [10, 10_000] {
         let messages = history(count);
         let tokens = messages.iter().map(tokens::message).sum();
-        let past = Past { messages, tokens };
+        let past = Past { messages, tokens, ..Past::default() };
         let material = Material { system: BASE.to_owned(), tools: Vec::new(), tail: "time: Friday".to_owned(), past };
         let took = timed(200, || material.tokens());
         println!("tokens  of a turn after {count:>6} archived messages: {took:.2?}");

@@ -217,6 +217,7 @@ fn begun() -> Event {
         tools: BTreeMap::new(),
         granted: Vec::new(),
         past: Vec::new(),
+        room: hob::agent::machine::begun::Room::default(),
         at: Timestamp::UNIX_EPOCH,
     }))
 }

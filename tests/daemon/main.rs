@@ -9,6 +9,7 @@ mod answering;
 mod approvals;
 mod chat;
 mod commands;
+mod context;
 mod cost;
 mod failures;
 mod faults;

@@ -38,9 +38,8 @@ impl Plan {
     /// The earliest cut after which no more than this is used. None: there is nothing to go.
     #[must_use]
     pub fn down_to(run: &Active, per_mille: u64) -> Option<Self> {
-        let mut plans = (run.view.from + 1..len(run)).filter_map(|to| Self::at(run, to)).peekable();
         let mut last = None;
-        while let Some(plan) = plans.next() {
+        for plan in (run.view.from + 1..len(run)).filter_map(|to| Self::at(run, to)) {
             last = Some(plan);
             if !size::crosses(run, &plan.without_summary(run), per_mille) {
                 break;

@@ -53,9 +53,14 @@ pub(crate) struct Script {
 impl Script {
     /// A message that waits in its lane.
     pub(crate) fn queued() -> Self {
-        let mut script = Self { state: State::Empty, journal: Vec::new(), replay: Replay::default() };
+        let mut script = Self::fresh();
         script.check(Event::Accepted(accepted()), &[]);
         script
+    }
+
+    /// Nothing yet.
+    pub(crate) fn fresh() -> Self {
+        Self { state: State::Empty, journal: Vec::new(), replay: Replay::default() }
     }
 
     /// A run that asks its first model.

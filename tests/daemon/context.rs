@@ -1,0 +1,291 @@
+//! The context is kept within the model's window, and the run goes on with its task.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hob::store::Store;
+use sqlx::Connection;
+
+use crate::support::fake_model::{Asked, Gate, Reply, Script};
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+use crate::support::house::{ADA, BOB, House};
+
+/// A group that both are in.
+const HALL: i64 = -100_321;
+/// Words of a file that fill an eighth of the window.
+const WORDS: usize = 500;
+/// 4,000 tokens, of which 1,000 are the reply's; two messages are kept as they are.
+const SMALL: &str = r#"
+[context]
+window_tokens = 4000
+keep_messages = 2
+prune_keep_messages = 2
+[agent]
+system_prompt = "You are Hob."
+iterations_max = 20
+[tools.show]
+description = "Shows a file."
+command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]
+parameters = { name = "Which." }
+[tools.code]
+description = "Tells the code."
+command = ["/bin/echo", "The code is 4711."]
+"#;
+
+fn sums_up(asked: &Asked) -> bool {
+    asked.system().starts_with("You sum up")
+}
+
+async fn house(summary_secs: u32) -> House {
+    let settings = SMALL.replace("[agent]", &format!("summary_timeout_secs = {summary_secs}\n[agent]"));
+    let mut house = House::with(&settings).await;
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        std::fs::write(house.path(name), format!("file {name}: {}", "word ".repeat(WORDS))).unwrap();
+    }
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    house
+}
+
+/// A model that looks up the code, reads these files one after another, and answers; asked for a summary it gives
+/// `summary`.
+fn reads(house: &House, files: &'static [&'static str], summary: impl Fn() -> Reply + Send + Sync + 'static) {
+    let step = AtomicUsize::new(0);
+    house.model.otherwise(move |asked| {
+        if sums_up(asked) {
+            return summary();
+        }
+        match step.fetch_add(1, Ordering::Relaxed) {
+            0 => Reply::call("code", "{}"),
+            at if at <= files.len() => Reply::call("show", &format!(r#"{{"name": "{}"}}"#, files[at - 1])),
+            _ => Reply::text("Blue, and 4711."),
+        }
+    });
+}
+
+fn seen(asked: &Asked) -> String {
+    asked.body["messages"].to_string()
+}
+
+async fn events(house: &House, kind: &str) -> i64 {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let count = sqlx::query_scalar("SELECT count(*) FROM run_events WHERE kind = ?").bind(kind);
+    let count = count.fetch_one(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    count
+}
+
+const TASK: &str = "Which colour do the files name, and what is the code?";
+
+#[tokio::test]
+async fn b4_after_a_compaction_the_run_goes_on_with_its_task() {
+    let mut house = house(60).await;
+    reads(&house, &["a", "b", "c"], || {
+        Reply::text("File a names the colour blue. password=hunter2 sk-abcdefghijklmnop1234")
+    });
+    house.say(ADA, TASK);
+    assert_eq!(house.told(ADA, 1).await, ["Blue, and 4711."]);
+    let requests = house.model.requests();
+    let asked: Vec<&Asked> = requests.iter().filter(|asked| sums_up(asked)).collect();
+    assert_eq!(asked.len(), 1, "one summary");
+    assert!(seen(asked[0]).contains("file a: word"), "{}", seen(asked[0]));
+    let last = seen(requests.last().unwrap());
+    for part in ["File a names the colour blue", "The code is 4711", TASK, "file c: word", "<earlier>"] {
+        assert!(last.contains(part), "no {part:?} in {last}");
+    }
+    assert!(!last.contains("hunter2") && !last.contains("sk-abcdef"), "{last}");
+    house.nothing_refused();
+
+    house.recorded(1).await;
+    assert_eq!(events(&house, "agent.compaction.run").await, 1);
+    assert_eq!(events(&house, "agent.recovery.fired").await, 1);
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let stored: (String, i64) =
+        sqlx::query_as("SELECT text, through FROM summaries").fetch_one(&mut database).await.unwrap();
+    let journalled: String = sqlx::query_scalar("SELECT body FROM run_events WHERE kind = 'summary.made'")
+        .fetch_one(&mut database)
+        .await
+        .unwrap();
+    let calls: i64 = sqlx::query_scalar("SELECT count(*) FROM model_calls WHERE state = 'answered'")
+        .fetch_one(&mut database)
+        .await
+        .unwrap();
+    database.close().await.unwrap();
+    assert_eq!(calls, i64::try_from(requests.len()).unwrap(), "the summary is on the bill");
+    for text in [&stored.0, &journalled] {
+        assert!(text.contains("the colour blue") && !text.contains("hunter2") && !text.contains("sk-abcdef"), "{text}");
+    }
+    assert!(stored.0.contains("The code is 4711"), "{}", stored.0);
+
+    // Row C7: the next run begins with it.
+    house.model.otherwise(|_asked| Reply::text("Still blue."));
+    house.say(ADA, "And now?");
+    assert_eq!(house.told(ADA, 2).await[1], "Still blue.");
+    let next = seen(house.model.requests().last().unwrap());
+    assert!(next.contains("the colour blue") && next.contains("The code is 4711"), "{next}");
+    assert!(!next.contains("file a: word") && next.contains("file c: word"), "{next}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b4_a_summary_that_fails_is_empty_long_or_late_leaves_the_head_out() {
+    let long = "word ".repeat(3_000);
+    let bad: [(&str, Reply); 4] = [
+        ("fails", Reply::status(500)),
+        ("is empty", Script::default().text(" ").finish("stop").into()),
+        ("is too long", Script::default().text(&long).finish("stop").into()),
+        ("is late", Script::default().stall().into()),
+    ];
+    for (what, reply) in bad {
+        let mut house = house(1).await;
+        reads(&house, &["a", "b", "c"], move || reply.clone());
+        house.say(ADA, TASK);
+        assert_eq!(house.told(ADA, 1).await, ["Blue, and 4711."], "a summary that {what}");
+        let last = seen(house.model.requests().last().unwrap());
+        for part in ["messages before this are left out", "The code is 4711", TASK, "file c: word"] {
+            assert!(last.contains(part), "a summary that {what}: no {part:?} in {last}");
+        }
+        assert!(!last.contains("file a: word"), "{last}");
+        house.nothing_refused();
+    }
+}
+
+#[tokio::test]
+async fn b4_kill_9_while_the_summary_is_made() {
+    let mut house = house(60).await;
+    let gate = Gate::default();
+    let held: Reply = Script::default().gate(&gate).text("Never.").finish("stop").into();
+    reads(&house, &["a", "b", "c"], move || held.clone());
+    house.say(ADA, TASK);
+    gate.reached().await;
+    house.crash().await;
+    house.model.otherwise(|asked| {
+        if sums_up(asked) { Reply::text("File a names the colour blue.") } else { Reply::text("Blue, and 4711.") }
+    });
+    house.start().await;
+    assert_eq!(house.told(ADA, 1).await, ["Blue, and 4711."]);
+    let requests = house.model.requests();
+    let asked: Vec<&Asked> = requests.iter().filter(|asked| sums_up(asked)).collect();
+    assert_eq!(asked.len(), 2);
+    assert_eq!(asked[0].body["messages"], asked[1].body["messages"], "the same is asked again");
+    assert!(seen(requests.last().unwrap()).contains("the colour blue"));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b5_compact_then_prune_then_ask_the_person() {
+    let mut house = house(60).await;
+    reads(&house, &["a", "b", "c", "d", "e", "f", "g", "h"], || Reply::text("File a names the colour blue."));
+    house.say(ADA, TASK);
+    let told = house.told(ADA, 1).await;
+    insta::assert_snapshot!(told[0], @r"
+    I have made progress, but my memory of this task fills faster than I can empty it. Shall I keep going with less of it in mind, or stop? Or tell me in your own words what to do instead.
+    1. keep going
+    2. stop
+    ");
+    house.recorded(1).await;
+    house.say(ADA, "Forget the colour, tell me the code alone");
+    assert_eq!(house.told(ADA, 2).await[1], "Blue, and 4711.");
+    let last = seen(house.model.requests().last().unwrap());
+    assert!(last.contains("Forget the colour, tell me the code alone") && last.contains(TASK), "{last}");
+    house.recorded(2).await;
+    assert_eq!(events(&house, "agent.recovery.fired").await, 3);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn e11_too_long_trims_and_then_names_what_helps() {
+    let too_long = r#"{"error": {"message": "This model's maximum context length is 2000 tokens.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}"#;
+    let mut house = house(60).await;
+    house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;
+    for file in ["a", "b"] {
+        house.model.reply(Reply::call("show", &format!(r#"{{"name": "{file}"}}"#)));
+    }
+    house.model.reply(Reply::http(400, "application/json", too_long));
+    house.model.reply(Reply::text("Read."));
+    house.say(ADA, "Read a and b");
+    assert_eq!(house.told(ADA, 2).await[1], "Read.");
+    let requests = house.model.requests();
+    let (refused, again) =
+        (requests[requests.len() - 2].body.to_string(), requests[requests.len() - 1].body.to_string());
+    assert!(again.len() < refused.len() && again.contains("characters left out"), "{again}");
+    house.model.otherwise(move |_asked| Reply::http(400, "application/json", too_long));
+    house.say(ADA, "And now?");
+    let told = house.told(ADA, 3).await;
+    assert!(told[2].contains("/compact") && told[2].contains("/reset"), "{told:?}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b4_fixed_parts_that_do_not_fit_are_told_before_any_model_is_asked() {
+    let mut house = House::with(&format!(
+        "[context]\nwindow_tokens = 1000\n[agent]\nsystem_prompt = '{}'",
+        "word ".repeat(2_000).trim()
+    ))
+    .await;
+    house.start().await;
+    house.say(ADA, "Hello");
+    let told = house.told(ADA, 1).await;
+    assert!(told[0].contains("has room for 750 tokens") && told[0].contains("- my instructions: 2,0"), "{told:?}");
+    assert!(told[0].contains("- my tools: ") && told[0].contains("- time and facts: "), "{told:?}");
+    assert!(house.model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn c7_compact_and_reset_by_hand() {
+    let mut house = house(60).await;
+    house.say(ADA, "/compact");
+    assert_eq!(house.told(ADA, 1).await, ["There is nothing to compact yet: our conversation is still short."]);
+    for (count, text) in ["My bin is green", "My door is red", "My roof is blue"].iter().enumerate() {
+        house
+            .model
+            .reply(Reply::text(&format!("Noted, number {count}, and I will think of it whenever you ask me again.")));
+        house.say(ADA, text);
+        house.told(ADA, count + 2).await;
+    }
+    house.model.reply(Reply::text("Bin: green."));
+    house.say(ADA, "/compact");
+    let told = house.told(ADA, 5).await;
+    assert!(told[4].starts_with("Compacted: 4 messages, ~"), "{told:?}");
+    assert_eq!(house.ask(ADA, "And?", Reply::text("Yes.")).await, "Yes.");
+    let next = seen(house.model.requests().last().unwrap());
+    assert!(next.contains("Bin: green.") && next.contains("My roof is blue") && !next.contains("My bin"), "{next}");
+    assert!(!next.contains("/compact"), "words about the conversation are no part of it: {next}");
+    house.say(ADA, "/reset");
+    insta::assert_snapshot!(house.told(ADA, 7).await[6], @"A new conversation: what was said here before is out of sight, also its summary. What you told me stays remembered.");
+    assert_eq!(house.ask(ADA, "Anything?", Reply::text("No.")).await, "No.");
+    let next = seen(house.model.requests().last().unwrap());
+    assert!(!next.contains("green") && !next.contains("roof"), "{next}");
+
+    // What runs is stopped, and what it did is not carried over.
+    let gate = Gate::default();
+    house.model.reply(Reply::call("code", "{}"));
+    house.model.reply(Script::default().gate(&gate).text("Never.").finish("stop").into());
+    house.say(ADA, "Look it up");
+    gate.reached().await;
+    house.say(ADA, "/reset");
+    assert!(house.told(ADA, 9).await[8].starts_with("Stopped. A new conversation"));
+    house.model.dropped(1).await;
+    assert_eq!(house.ask(ADA, "Anything?", Reply::text("No.")).await, "No.");
+    let next = seen(house.model.requests().last().unwrap());
+    assert!(!next.contains("4711") && !next.contains("Look it up"), "{next}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn c7_what_was_summed_up_for_one_is_not_shown_to_another() {
+    let mut house = house(60).await;
+    reads(&house, &["a", "b", "c"], || Reply::text("File a names the colour blue."));
+    let post = |house: &House, person: i64, text: &str| {
+        house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+    };
+    post(&house, ADA, TASK);
+    assert_eq!(house.told(HALL, 1).await, ["Blue, and 4711."]);
+    house.model.otherwise(|_asked| Reply::text("Ask Ada."));
+    post(&house, BOB, "what was that about?");
+    assert_eq!(house.told(HALL, 2).await[1], "Ask Ada.");
+    let next = seen(house.model.requests().last().unwrap());
+    assert!(!next.contains("the colour blue") && !next.contains("The code is 4711."), "{next}");
+    assert!(next.contains("Blue, and 4711."), "what was said to all is: {next}");
+    house.nothing_refused();
+}
