@@ -318,7 +318,7 @@ pub async fn list_open(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
            FROM runs r JOIN sessions s ON s.id = r.session_id
-           WHERE r.state IN ('queued', 'running', 'waiting') ORDER BY r.id"#
+           WHERE r.state IN ('queued', 'running', 'waiting') ORDER BY r.session_id, r.id"#
     )
     .fetch_all(&mut *tx)
     .await?;
@@ -333,7 +333,8 @@ pub async fn list_active(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
     let active = sqlx::query_as!(
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
-           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.state IN ('running', 'waiting') ORDER BY r.id"#
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.state IN ('running', 'waiting')
+           ORDER BY r.session_id"#
     )
     .fetch_all(&mut *tx)
     .await?;

@@ -160,7 +160,8 @@ fn d6_approvals_and_a_grant() {
             (70_000, "2", "2", "m do pay"),
             (80_000, "2", "2", "no, because it is late"),
         ],
-        REST_MS + 300_000,
+        // At worst the decisions come before the questions, and all of them expire.
+        REST_MS + 4 * 300_000,
     );
 }
 
