@@ -205,13 +205,13 @@ impl Take {
         if is_asking(run) {
             match self.open_question(tx, arriving.session.id, run.id).await? {
                 Asked::Question(asked) if asked.may_be_answered_by(&arriving.principal, run.user) => {
-                    if is_answer(text, &asked.question) {
+                    if let Some(said) = answer_in(text, &asked.question) {
                         let by = arriving.principal.user;
-                        let answer = Answer { by, text: text.to_owned(), question: Some(asked.number) };
+                        let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
                         return self.answer(tx, &arriving, run.id, answer).await;
                     }
                 }
-                Asked::Question(asked) if asked.is_for_requester && is_answer(text, &asked.question) => {
+                Asked::Question(asked) if asked.is_for_requester && answer_in(text, &asked.question).is_some() => {
                     let told = pause_texts::NOT_YOURS_TO_APPROVE.to_owned();
                     return self.tell(tx, &arriving, (text, "refused"), told).await;
                 }
@@ -482,10 +482,17 @@ fn is_for_requester(run: &Active, question: &Question) -> bool {
     }
 }
 
-/// Do these words answer the question? One that offers decisions takes only them: everything else that is said
-/// meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
-fn is_answer(text: &str, question: &Question) -> bool {
-    Decision::takes_words(question) || Decision::parse(text, question).is_some()
+/// What of these words answers the question. One that offers decisions takes only them, be they said to Hob by name or not:
+/// everything else that is said meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
+fn answer_in<'a>(text: &'a str, question: &Question) -> Option<&'a str> {
+    let said = match text.split_once(char::is_whitespace) {
+        Some((name, rest)) if name.starts_with('@') => rest.trim_start(),
+        Some(_) | None => text,
+    };
+    if Decision::parse(said, question).is_some() {
+        return Some(said);
+    }
+    Decision::takes_words(question).then_some(text)
 }
 
 /// Does the run wait for a word that has not come yet?

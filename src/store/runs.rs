@@ -295,13 +295,16 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
     let expired = sqlx::query_as!(
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
-           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.waits_until <= $1 ORDER BY r.id"#,
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.waits_until IS NOT NULL AND r.waits_until <= $1
+           ORDER BY r.waits_until, r.id"#,
         now
     )
     .fetch_all(&mut *tx)
     .await?;
     if !expired.is_empty() {
-        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until <= $1", now).execute(&mut *tx).await?;
+        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until IS NOT NULL AND waits_until <= $1", now)
+            .execute(&mut *tx)
+            .await?;
     }
     Ok(expired)
 }
@@ -315,7 +318,7 @@ pub async fn list_open(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
            FROM runs r JOIN sessions s ON s.id = r.session_id
-           WHERE r.state IN ('queued', 'running', 'waiting') ORDER BY r.id"#
+           WHERE r.state IN ('queued', 'running', 'waiting') ORDER BY r.session_id, r.id"#
     )
     .fetch_all(&mut *tx)
     .await?;
@@ -330,7 +333,8 @@ pub async fn list_active(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
     let active = sqlx::query_as!(
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
-           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.state IN ('running', 'waiting') ORDER BY r.id"#
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.state IN ('running', 'waiting')
+           ORDER BY r.session_id"#
     )
     .fetch_all(&mut *tx)
     .await?;

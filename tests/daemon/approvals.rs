@@ -58,7 +58,14 @@ impl House {
 async fn d6_a_button_approves_once() {
     let mut house = careful("").await;
     asking(&mut house).await;
-    insta::assert_snapshot!(house.heard(ADA)[0], @"");
+    insta::assert_snapshot!(house.heard(ADA)[0], @r#"
+    May I do this?
+    pay {"to": "Ben"}
+    A reason can go along: deny: REASON
+    1. approve
+    2. always
+    3. deny
+    "#);
     assert_eq!(house.buttons(ADA), ["approve", "always", "deny"]);
     assert!(house.lines("paid").is_empty(), "it was not asked for nothing");
     let (message, token) = house.telegram.look(|world| {
@@ -108,6 +115,7 @@ async fn d6_always_is_stored_listed_and_revoked_and_never_covers_the_critical() 
     house.model.reply(Reply::text("Paid."));
     house.say(ADA, "always");
     house.told(ADA, 2).await;
+    house.recorded(2).await;
     house.restart().await;
     house.model.reply(Reply::call("pay", r#"{"to": "Cleo"}"#));
     assert_eq!(house.ask(ADA, "And Cleo", Reply::text("Paid too.")).await, "Paid too.");
@@ -117,7 +125,13 @@ async fn d6_always_is_stored_listed_and_revoked_and_never_covers_the_critical() 
     assert!(listed.starts_with("I do these here without asking:\n1. pay for Person 7, since "), "{listed}");
     house.model.reply(Reply::call("wipe", "{}"));
     house.say(ADA, "Wipe it");
-    insta::assert_snapshot!(house.told(ADA, 5).await[4], @"");
+    insta::assert_snapshot!(house.told(ADA, 5).await[4], @"
+    May I do this? (This is asked each time.)
+    wipe {}
+    A reason can go along: deny: REASON
+    1. approve
+    2. deny
+    ");
     house.model.reply(Reply::text("Not wiped."));
     house.press(ADA, "deny");
     house.told(ADA, 6).await;
@@ -170,7 +184,7 @@ async fn d6_a_grant_is_one_persons_and_a_run_under_way_loses_it_at_once() {
 
 #[tokio::test]
 async fn d6_nobody_but_the_requester_or_an_owner_answers() {
-    let mut house = careful("").await;
+    let house = careful("").await;
     house.telegram.group(HALL, &[]);
     house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
     house.in_hall(ADA, "pay Ben");
@@ -194,7 +208,7 @@ async fn d6_nobody_but_the_requester_or_an_owner_answers() {
 
 #[tokio::test]
 async fn d6_a_question_nobody_answers_expires_and_is_told() {
-    let mut house = careful("[approvals]\nexpire_secs = 1").await;
+    let house = careful("[approvals]\nexpire_secs = 1").await;
     house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
     house.model.reply(Reply::text("I could not pay."));
     house.say(ADA, "Pay Ben");
@@ -214,12 +228,13 @@ async fn d6_a_question_nobody_answers_expires_and_is_told() {
 
 #[tokio::test]
 async fn d6_what_expires_while_hob_is_off_expires_at_its_start() {
-    let mut house = careful("[approvals]\nexpire_secs = 1").await;
+    let mut house = careful("[approvals]\nexpire_secs = 2").await;
     asking(&mut house).await;
+    house.recorded(1).await;
     house.crash().await;
     house.model.reply(Reply::text("I could not pay."));
     house.start().await;
-    assert_eq!(house.telegram.until_sent(ADA, 3).await.last().unwrap(), "I could not pay.");
+    assert_eq!(house.told(ADA, 3).await[2], "I could not pay.");
     assert!(house.lines("paid").is_empty());
 }
 

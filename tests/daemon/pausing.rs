@@ -105,6 +105,7 @@ async fn b7_only_who_may_stop_a_run_may_pause_it() {
     house.model.reply(Reply::text("Here."));
     house.say(BOB, "Hello");
     house.told(BOB, 3).await;
+    house.recorded(3).await;
     house.restart().await;
     house.say(BOB, "/resume");
     assert_eq!(house.told(BOB, 5).await[3..], ["I go on.", "Here."]);

@@ -9,9 +9,13 @@ const REST_MS: i64 = 240_000;
 
 /// Tells a story without a death, and then with one at each of its commits.
 fn at_every_commit(seed: u64, messages: &[Said]) {
+    at_every_commit_within(seed, messages, REST_MS);
+}
+
+fn at_every_commit_within(seed: u64, messages: &[Said], rest_ms: i64) {
     let whole = scripted(seed, messages, None);
     assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
-    let soon = messages.iter().map(|(at, ..)| at + REST_MS).max().unwrap_or(REST_MS);
+    let soon = messages.iter().map(|(at, ..)| at + rest_ms).max().unwrap_or(rest_ms);
     assert!(whole.rest_ms < soon, "{}", whole.trace.join("\n"));
     let mut kills = 0;
     for commit in 0..=whole.commits {
@@ -128,6 +132,65 @@ fn sessions_side_by_side() {
             (130, GROUP, "1", "m do append"),
             (140, "tty", "1", "m do append ask"),
             (150, GROUP, "2", "/queue drop 1"),
+        ],
+    );
+}
+
+/// Nobody says a word to the question: it expires, and the run goes on without the call.
+#[test]
+fn d6_an_approval_that_nobody_gives() {
+    at_every_commit_within(
+        20,
+        &[(100, "2", "2", "m do pay append wipe")],
+        // Two questions of five minutes each, and what a restart takes.
+        REST_MS + 2 * 300_000,
+    );
+}
+
+#[test]
+fn d6_approvals_and_a_grant() {
+    at_every_commit_within(
+        21,
+        &[
+            (100, "2", "2", "m do pay pay"),
+            (9_000, "2", "2", "always"),
+            (30_000, "2", "2", "m do pay+append wipe"),
+            (45_000, "2", "2", "approve"),
+            (60_000, "2", "2", "/grants revoke 1"),
+            (70_000, "2", "2", "m do pay"),
+            (80_000, "2", "2", "no, because it is late"),
+        ],
+        // At worst the decisions come before the questions, and all of them expire.
+        REST_MS + 4 * 300_000,
+    );
+}
+
+#[test]
+fn b7_a_pause_in_the_middle_of_everything() {
+    for seed in 22..24 {
+        at_every_commit(
+            seed,
+            &[
+                (100, "2", "2", "m do append nap append"),
+                (2_500, "2", "2", "/pause"),
+                (3_000, "2", "2", "m do append"),
+                (60_000, "2", "2", "/resume"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn b7_the_emergency_stop_holds_over_a_death() {
+    at_every_commit(
+        24,
+        &[
+            (100, "2", "2", "m do append nap append"),
+            (200, "3", "3", "m do ask append"),
+            (2_500, "1", "1", "/pause all"),
+            (3_000, "2", "2", "m do append"),
+            (50_000, "3", "3", "/stop"),
+            (60_000, "1", "1", "/resume all"),
         ],
     );
 }

@@ -73,6 +73,7 @@ fn run(told: &Told) -> Vec<String> {
     must(told.principal == Some(told.row.sender_id), "it has another's authority".to_owned());
     must(told.answers_ignored == 0, format!("{} answers were ignored", told.answers_ignored));
     must(told.started_after_cancel.is_empty(), format!("after its cancel: {:?}", told.started_after_cancel));
+    must(told.started_unasked.is_empty(), format!("started: {:?}", told.started_unasked));
     let replies = told.replies.len();
     let answered = matches!(told.replies.first(), Some((_, Reply::Answer { .. } | Reply::Silence)));
     let noticed = matches!(told.replies.first(), Some((_, Reply::Notice { .. })));
@@ -314,6 +315,7 @@ async fn overspent(tx: &mut Tx) -> Vec<String> {
 async fn leftovers(tx: &mut Tx) -> Vec<String> {
     let checks = [
         ("runs still open", "SELECT count(*) FROM runs WHERE ended_at IS NULL"),
+        ("questions that are over and would expire", "SELECT count(*) FROM runs WHERE waits_until IS NOT NULL"),
         ("outbox rows still open", "SELECT count(*) FROM outbox WHERE ended_at IS NULL"),
         ("model calls of which nobody knows", "SELECT count(*) FROM model_calls WHERE state = 'asked'"),
         (

@@ -1,6 +1,6 @@
 //! Every run's journal, folded again, with what the invariants ask of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hob::agent::journal::decode;
 use hob::agent::machine::effect::Effect;
@@ -40,6 +40,9 @@ pub(crate) struct Told {
     pub(crate) run_again: BTreeMap<String, usize>,
     /// What was started after somebody had ended the run.
     pub(crate) started_after_cancel: Vec<&'static str>,
+    /// What was started while it was to stand still, or without the approval that it needs.
+    pub(crate) started_unasked: Vec<String>,
+    approvals: Approvals,
     /// Words that joined, and whose.
     pub(crate) joined: Vec<(i64, String)>,
     pub(crate) kinds: Vec<&'static str>,
@@ -74,6 +77,8 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
         answers: 0,
         run_again: BTreeMap::new(),
         started_after_cancel: Vec::new(),
+        started_unasked: Vec::new(),
+        approvals: Approvals::default(),
         joined: Vec::new(),
         kinds: Vec::new(),
     };
@@ -102,15 +107,20 @@ impl Told {
         if cancelled && matches!(event, Event::ModelAsked { .. } | Event::ToolStarted { .. } | Event::HumanAsked(_)) {
             self.started_after_cancel.push(event.kind());
         }
+        self.started_unasked.extend(self.approvals.hear(&before, event, is_ignored(&effects)));
         match event {
             Event::Accepted(accepted) => self.principal = Some(accepted.principal.user.0),
             Event::Steered(steered) => self.joined.push((steered.principal.user.0, steered.text.clone())),
+            // Nobody is asked.
+            Event::HumanAsked(Question::Paused { .. }) => {}
             Event::HumanAsked(_) => self.questions.push(seq),
+            // It is told where it was asked.
+            Event::Expired { .. } if !is_ignored(&effects) => self.questions.push(seq),
             Event::Replied(reply) => self.replies.push((seq, reply.clone())),
             Event::Ended(_) => self.ends += 1,
             Event::HumanAnswered(answer) => {
                 self.answers += 1;
-                if effects.iter().any(|effect| matches!(effect, Effect::Ignored { .. })) {
+                if is_ignored(&effects) {
                     self.answers_ignored += 1;
                 }
                 if let Some((call, question)) = unsafe_call(&before)
@@ -130,5 +140,56 @@ fn unsafe_call(state: &State) -> Option<(String, Question)> {
             Some((call.0.clone(), question.clone()))
         }
         _ => None,
+    }
+}
+
+fn is_ignored(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::Ignored { .. }))
+}
+
+/// What people have allowed in a run so far, as its journal tells it.
+#[derive(Debug, Default)]
+struct Approvals {
+    granted: BTreeSet<String>,
+    /// One start of each of these calls.
+    once: BTreeSet<String>,
+    paused: bool,
+}
+
+impl Approvals {
+    /// Takes an event in; what it starts without a word that allows it, is told.
+    fn hear(&mut self, before: &State, event: &Event, ignored: bool) -> Option<String> {
+        match event {
+            Event::Begun(begun) => self.granted.extend(begun.granted.iter().cloned()),
+            Event::GrantRevoked { tool } => drop(self.granted.remove(tool)),
+            Event::PauseRequested { .. } if !ignored => self.paused = true,
+            Event::PauseLifted { .. } => self.paused = false,
+            Event::HumanAnswered(answer) if !ignored => self.decided(before, &answer.text),
+            Event::ModelAsked { .. } if self.paused => return Some("a model while paused".to_owned()),
+            Event::ToolStarted { call, .. } if self.paused => return Some(format!("{call} while paused")),
+            Event::ToolStarted { call, name, .. } => {
+                let covered =
+                    name == "pay" && self.granted.contains(name) || name == "peek" && self.granted.contains(name);
+                let needs = ["pay", "peek", "wipe"].contains(&name.as_str());
+                let allowed = self.once.remove(&call.0);
+                return (needs && !covered && !allowed).then(|| format!("{call} {name} without approval"));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn decided(&mut self, before: &State, text: &str) {
+        let Some(Phase::Waiting { question, .. }) = before.active().map(|run| &run.phase) else { return };
+        match (question, Decision::parse(text, question)) {
+            (Question::Approval { call, .. }, Some(Decision::Approve))
+            | (Question::UnsafeCall { call, .. }, Some(Decision::RunAgain)) => {
+                self.once.insert(call.0.clone());
+            }
+            (Question::Approval { name, .. }, Some(Decision::Always)) => {
+                self.granted.insert(name.clone());
+            }
+            _ => {}
+        }
     }
 }

@@ -16,6 +16,7 @@ use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
 use hob::domain::money::Money;
+use hob::domain::tools::Approval;
 use hob::model::catalog::{Catalog, Entry};
 use hob::model::table::Table;
 use hob::policy::access::AccessList;
@@ -213,6 +214,7 @@ impl Process {
             let outside = self.outside.clone();
             tokio::spawn(async move { outside.run_until_cancelled(feed).await });
         }
+        tokio::spawn(self.lanes.clone().keep_time(self.drain.clone()));
         let (lanes, world) = (self.lanes.clone(), Arc::clone(world));
         tokio::spawn(async move {
             loop {
@@ -270,6 +272,9 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(Hand::new(world, "append", false, 2_500))
         .with(Hand::new(world, "crawl", false, 100_000))
         .with(Hand::new(world, "bomb", false, 500))
+        .with(Hand::careful(world, "pay", false, (2_500, Approval::Ask)))
+        .with(Hand::careful(world, "peek", true, (2_500, Approval::Ask)))
+        .with(Hand::careful(world, "wipe", false, (2_500, Approval::Critical)))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(RequestMoreIterations::default()))
 }

@@ -5,6 +5,7 @@ use hob::domain::inbound::{ChannelKind, Conversation, Happening};
 use hob::store::error::StoreError;
 use hob::store::{Statement, Tx};
 
+use crate::plan::{OWNER, TELEGRAM};
 use crate::platform;
 use crate::world::World;
 
@@ -23,6 +24,18 @@ pub(crate) struct Open {
     pub(crate) runs: i64,
     pub(crate) outbox: i64,
     pub(crate) asking: Vec<Asking>,
+    /// The conversations that stand still.
+    pub(crate) paused: Vec<Place>,
+    /// Everything stands still.
+    pub(crate) stopped: bool,
+}
+
+/// A conversation.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub(crate) struct Place {
+    channel: String,
+    account: String,
+    chat: String,
 }
 
 impl Open {
@@ -46,24 +59,41 @@ impl Statement for LookAround {
             "SELECT i.channel, i.account, i.chat, p.external_id AS sender
              FROM runs r JOIN inbound i ON i.id = r.inbound_id
              JOIN identities p ON p.user_id = r.user_id AND p.channel = i.channel AND p.account = i.account
-             WHERE r.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)
+             WHERE r.state = 'waiting' AND r.waits_until IS NULL AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)
              ORDER BY r.id",
         )
         .fetch_all(&mut *tx)
         .await?;
-        Ok(Open { runs, outbox, asking })
+        let paused = sqlx::query_as(
+            "SELECT i.channel, i.account, i.chat FROM sessions s
+             JOIN inbound i ON i.id = (SELECT max(id) FROM inbound WHERE session_id = s.id)
+             WHERE s.paused_by IS NOT NULL ORDER BY s.id",
+        )
+        .fetch_all(&mut *tx)
+        .await?;
+        let stopped: i64 = sqlx::query_scalar("SELECT count(*) FROM switches").fetch_one(&mut *tx).await?;
+        Ok(Open { runs, outbox, asking, paused, stopped: stopped > 0 })
     }
 }
 
-/// Who was asked says something.
+/// Who was asked says something; but for approvals, which may expire. What stands still is let go on.
 pub(crate) fn answer(world: &World, open: &Open) {
-    for asking in &open.asking {
-        let kind: ChannelKind = asking.channel.parse().unwrap();
-        let place =
-            Conversation { channel: kind, account: asking.account.clone(), chat: asking.chat.clone(), thread: None };
-        let text = world.between(1, 3).to_string();
-        let at = world.now_ms() + i64::try_from(world.between(100, 4_000)).unwrap_or(0);
-        let who = asking.sender.as_str();
-        world.post(at, &asking.account, platform::from(world, kind, &place, (who, Happening::Posted { text })));
+    for Place { channel, account, chat } in &open.paused {
+        say(world, (channel, account, chat), OWNER, "/resume");
     }
+    if open.stopped {
+        say(world, ("telegram", TELEGRAM, OWNER), OWNER, "/resume all");
+    }
+    for asking in &open.asking {
+        let text = world.between(1, 3).to_string();
+        say(world, (&asking.channel, &asking.account, &asking.chat), &asking.sender, &text);
+    }
+}
+
+fn say(world: &World, (channel, account, chat): (&str, &str, &str), who: &str, text: &str) {
+    let kind: ChannelKind = channel.parse().unwrap();
+    let place = Conversation { channel: kind, account: account.to_owned(), chat: chat.to_owned(), thread: None };
+    let at = world.now_ms() + i64::try_from(world.between(100, 4_000)).unwrap_or(0);
+    let said = Happening::Posted { text: text.to_owned() };
+    world.post(at, account, platform::from(world, kind, &place, (who, said)));
 }

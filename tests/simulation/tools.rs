@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hob::domain::principal::Role;
-use hob::domain::tools::ToolFacts;
+use hob::domain::tools::{Approval, ToolFacts};
 use hob::model::provider::ToolSchema;
 use hob::tool::{Invocation, Outcome, Tool, ToolSpec};
 use tokio::time::sleep;
@@ -22,12 +22,22 @@ pub(crate) struct Hand {
 
 impl Hand {
     pub(crate) fn new(world: &Arc<World>, name: &str, idempotent: bool, slow_ms: u64) -> Arc<Self> {
+        Self::careful(world, name, idempotent, (slow_ms, Approval::Free))
+    }
+
+    /// One that a person has to approve, perhaps.
+    pub(crate) fn careful(
+        world: &Arc<World>,
+        name: &str,
+        idempotent: bool,
+        (slow_ms, approval): (u64, Approval),
+    ) -> Arc<Self> {
         let schema = ToolSchema {
             name: name.to_owned(),
             description: "A tool of the simulation.".to_owned(),
             parameters: serde_json::json!({ "type": "object", "properties": {} }),
         };
-        let facts = ToolFacts { changes: !idempotent, ..ToolFacts::default() };
+        let facts = ToolFacts { changes: !idempotent, approval, ..ToolFacts::default() };
         let timeout = Duration::from_secs(120);
         let spec = ToolSpec { schema, idempotent, timeout, facts, module: "core".to_owned(), role: Role::Guest };
         Arc::new(Self { world: Arc::clone(world), spec, slow_ms })
