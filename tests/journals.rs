@@ -218,6 +218,7 @@ fn begun() -> Event {
         granted: Vec::new(),
         past: Vec::new(),
         room: hob::agent::machine::begun::Room::default(),
+        persona: None,
         at: Timestamp::UNIX_EPOCH,
     }))
 }

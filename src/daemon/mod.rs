@@ -3,6 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
+pub mod declared;
 pub mod learned;
 pub mod models;
 mod parts;
@@ -20,8 +21,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::budget::Purse;
+use crate::agent::persona::Personas;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
+use crate::agent::quota::Meter;
 use crate::channel::telegram::{SetupError, Telegram};
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -35,6 +38,7 @@ use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
 use crate::model::table::{Table, TableError};
+use crate::policy::access::AccessList;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
@@ -43,6 +47,7 @@ use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
+use crate::tool::registry::Registry;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -189,8 +194,17 @@ impl Daemon {
             budget: parts::budget(&blueprint.config.budget),
             zone: parts::zone(blueprint.config.agent.time_zone.as_deref())?,
         });
+        let people = people(&blueprint, &store, &catalog, &purse.zone)?;
+        let access = Arc::clone(&people.access);
+        let house = Arc::new(House {
+            models: Arc::clone(&catalog),
+            purse: Arc::clone(&purse),
+            meter: Arc::clone(&people.meter),
+            personas: Arc::clone(&people.personas),
+            started: blueprint.clock.now(),
+        });
         let watcher = Arc::new(delivery.clone());
-        let shared = Shared { models: Arc::clone(&catalog), table, purse: Arc::clone(&purse), watcher };
+        let shared = Shared { models: catalog, table, purse, people, watcher };
         let ports = ports(&blueprint, &store, shared, owner)?;
         let lanes = Lanes::new(
             Arc::new(ports),
@@ -203,11 +217,10 @@ impl Daemon {
                 rest: Arc::clone(&rest),
             },
         );
-        let house = Arc::new(House { models: catalog, purse, started: blueprint.clock.now() });
         let router = Arc::new(Router {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
-            access: parts::access(&blueprint.config),
+            access,
             limits: intake_limits(&blueprint.config),
             house,
             lanes: lanes.clone(),
@@ -352,18 +365,37 @@ struct Shared {
     models: Arc<Catalog>,
     table: Arc<Table>,
     purse: Arc<Purse>,
+    people: People,
     watcher: Arc<dyn Watcher>,
 }
 
+/// Who speaks with whom, with which tools, and how much.
+struct People {
+    tools: Registry,
+    meter: Arc<Meter>,
+    personas: Arc<Personas>,
+    access: Arc<AccessList>,
+}
+
+fn people(blueprint: &Blueprint, store: &Store, models: &Catalog, zone: &TimeZone) -> Result<People, StartError> {
+    let config = &blueprint.config;
+    let tools = parts::tools(config, store, zone, &blueprint.data_dir);
+    let personas = Arc::new(parts::personas(config, models, &tools)?);
+    let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: zone.clone() });
+    Ok(People { tools, meter, personas, access: Arc::new(parts::access(config)) })
+}
+
 fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) -> Result<Ports, StartError> {
-    let Shared { models, table, purse, watcher } = shared;
+    let Shared { models, table, purse, people, watcher } = shared;
+    let People { tools, meter, personas, access } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {
         store: store.clone(),
         clock: Arc::clone(&blueprint.clock),
         models,
-        tools: parts::tools(&blueprint.config, store, &zone, &blueprint.data_dir),
+        tools,
+        personas,
         prompt: prompt_settings(&blueprint.config, zone.clone()),
         limits: RunLimits {
             iterations: agent.iterations_max,
@@ -378,6 +410,8 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
         counts: Arc::default(),
         reply_tokens: parts::reply_tokens(&blueprint.config),
         purse,
+        meter,
+        access,
         rng: Arc::clone(&blueprint.rng),
         watcher,
         owner,

@@ -11,5 +11,6 @@ pub mod intake;
 pub mod lanes;
 mod pause;
 mod pause_texts;
+mod persona;
 pub mod respond;
 pub mod texts;

@@ -59,7 +59,7 @@ pub(super) async fn pause(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resul
                 return Ok(texts::stands_still(&standstill));
             }
             let active = runs::find_active(tx, order.session.id).await?;
-            if active.as_ref().is_some_and(|run| !order.principal.may_act_for(run.user)) {
+            if active.as_ref().is_some_and(|run| !order.principal.may_act_for(run.user, run.role)) {
                 return Ok(crate::router::texts::NOT_YOURS.to_owned());
             }
             sessions::set_paused_by(tx, order.session.id, Some(by)).await?;
@@ -96,7 +96,7 @@ pub(super) async fn resume(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resu
             let Some(pause) = sessions::paused_by(tx, order.session.id).await? else {
                 return Ok(everywhere.map_or(texts::NOTHING_PAUSED.to_owned(), |all| texts::stands_still(&all)));
             };
-            if !order.principal.may_act_for(pause.user) {
+            if !order.principal.may_act_for(pause.user, pause.role) {
                 return Ok(crate::router::texts::NOT_YOURS.to_owned());
             }
             sessions::set_paused_by(tx, order.session.id, None).await?;

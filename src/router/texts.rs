@@ -17,6 +17,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /reset – the same, and end what I am doing here\n\
     /compact – sum up the older part of our conversation, to make room\n\
     /model [NAME] – show or choose the model; /auto – let each message choose\n\
+    /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
     /cost – what was spent, on which models, by whom\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
@@ -169,6 +170,8 @@ pub(super) fn mode_set(mode: Mode) -> String {
 pub(super) struct Status<'a> {
     pub(super) model: &'a str,
     pub(super) resting: &'a [String],
+    pub(super) persona: Option<&'a str>,
+    pub(super) standing: &'a [String],
     pub(super) here: Option<&'a str>,
     pub(super) waiting_here: i64,
     pub(super) paused: Option<String>,
@@ -190,6 +193,8 @@ pub(super) fn status(status: &Status<'_>) -> String {
     let mut lines =
         vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up)), format!("model: {}", status.model)];
     lines.extend(status.resting.iter().map(|resting| format!("resting: {resting}")));
+    lines.extend(status.persona.map(|persona| format!("persona: {persona}")));
+    lines.extend(status.standing.iter().cloned());
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
     lines.extend(status.paused.clone());
     let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
@@ -244,6 +249,8 @@ mod tests {
         let shown = status(&Status {
             model: "offline/hob",
             resting: &["a/b for 42 s (overloaded)".to_owned()],
+            persona: Some("cook, chosen here"),
+            standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
             here: None,
             waiting_here: 0,
             paused: Some("paused: everything, by Ada".to_owned()),
@@ -258,6 +265,8 @@ mod tests {
         Hob 0.1.0, up 1 h 6 min
         model: offline/hob
         resting: a/b for 42 s (overloaded)
+        persona: cook, chosen here
+        your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         here: idle, 0 queued
         paused: everything, by Ada
         runs: 2 running

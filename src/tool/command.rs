@@ -29,6 +29,10 @@ pub struct Declaration {
     pub command: Vec<String>,
     /// The arguments and what they mean: all are strings.
     pub parameters: BTreeMap<String, String>,
+    /// The group that personas choose tools by.
+    pub module: String,
+    /// Who may have it called.
+    pub role: Role,
     /// Safe to run twice.
     pub idempotent: bool,
     /// Whether a person has to approve each call.
@@ -82,8 +86,8 @@ impl CommandTool {
                 approval: declaration.approval,
                 ..ToolFacts::default()
             },
-            module: "commands".to_owned(),
-            role: Role::User,
+            module: declaration.module.clone(),
+            role: declaration.role,
         };
         Self { declaration, spec }
     }

@@ -18,6 +18,8 @@ mod human;
 mod kills;
 mod models;
 mod pausing;
+mod people;
+mod personas;
 mod queue;
 mod starting;
 mod stopping;

@@ -6,6 +6,7 @@
 mod advance;
 mod begin;
 mod claim;
+mod gate;
 mod perform;
 
 use std::sync::Arc;
@@ -20,13 +21,13 @@ pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::{Effect, ModelCall, SummaryCall};
-use crate::agent::machine::event::{CancelReason, Event, Question};
+use crate::agent::machine::event::{Accepted, CancelReason, Event, Question};
 use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::ports::Ports;
-use crate::agent::prompt::Material;
+use crate::agent::prompt::{Material, system_digest};
 use crate::agent::signal::Signal;
 use crate::domain::channel::Progress;
-use crate::domain::ids::RunId;
+use crate::domain::ids::{CallId, RunId};
 use crate::domain::outgoing::Destination;
 use crate::model::message::ToolCall;
 use crate::store::Statement;
@@ -73,6 +74,8 @@ pub struct Driver {
     work: Work,
     more: bool,
     blobs: Vec<(String, String)>,
+    /// Tool calls that are not let through, and why.
+    refused: Vec<(CallId, String)>,
 }
 
 impl Driver {
@@ -95,6 +98,7 @@ impl Driver {
             work: Work::default(),
             more: false,
             blobs: Vec::new(),
+            refused: Vec::new(),
         })
     }
 
@@ -145,6 +149,10 @@ impl Driver {
             return Ok(Cause::Event(Event::Mismatched(mismatch)));
         }
         if let State::Queued(accepted) = &*Arc::clone(&self.state) {
+            if !self.is_let_in(accepted).await? {
+                tracing::info!(run = %self.key.run, "its sender is not let in any more: withdrawn");
+                return Ok(Cause::Event(Event::Withdrawn));
+            }
             let mut begun = self.begin(accepted, &claimed).await?;
             begun.granted = claimed.granted;
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
@@ -155,7 +163,22 @@ impl Driver {
             return Ok(Cause::Signals);
         }
         tracing::info!(run = %self.key.run, "agent_run.resumed");
-        Ok(Cause::Event(Event::Resumed { system: self.ports.prompt.system_digest() }))
+        Ok(Cause::Event(Event::Resumed { system: system_digest(&self.system()) }))
+    }
+
+    /// Whether the sender of a message that waited is still let in.
+    async fn is_let_in(&mut self, accepted: &Accepted) -> Result<bool, StoreError> {
+        let place = accepted.destination.conversation.clone();
+        let names = self.read(claim::Names { user: accepted.principal.user, place: place.clone() }).await?;
+        let access = &self.ports.access;
+        // Who has got another name since is known by that one.
+        Ok(names.is_empty() || names.iter().any(|name| access.role_of(&place, name).is_some()))
+    }
+
+    /// The system prompt that the run would begin with now, as the one it began as.
+    fn system(&self) -> String {
+        let persona = self.state.active().and_then(|active| active.persona.as_ref());
+        self.ports.personas.system(&self.ports.prompt.base, persona.map(|persona| persona.name.as_str()))
     }
 
     /// Commits a cause with everything that follows from it; only then are the effects handed out.
@@ -171,11 +194,13 @@ impl Driver {
                 cause: cause.clone(),
                 blobs: self.blobs.clone(),
                 purse: Arc::clone(&self.ports.purse),
+                meter: Arc::clone(&self.ports.meter),
                 at: self.ports.clock.now(),
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, more }) => {
+                Ok(Advanced { state, seq, effects, refused, more }) => {
+                    self.refused.extend(refused);
                     self.remember_count(&cause);
                     self.more = more;
                     self.state = Arc::new(state);
@@ -238,7 +263,8 @@ impl Driver {
             return Ok(());
         };
         let material = self.material_of(active).await?;
-        let request = material.request(&active.view, &active.transcript, call.purpose);
+        let mut request = material.request(&active.view, &active.transcript, call.purpose);
+        request.max_output_tokens = self.reply_limit(active, &call);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
         self.work.call_model(&stage, call, request);
         Ok(())
@@ -269,10 +295,22 @@ impl Driver {
         Ok(material)
     }
 
+    /// The most tokens of a reply, where the persona sets it: never more than the model can write.
+    fn reply_limit(&self, active: &Active, call: &ModelCall) -> Option<u64> {
+        let wished = active.persona.as_ref()?.max_output_tokens?;
+        Some(self.ports.table.facts(&call.label).max_output_tokens.map_or(wished, |most| wished.min(most)))
+    }
+
     fn run_tool(&mut self, call: ToolCall) {
         let Some(active) = self.state.active() else {
             return;
         };
+        let refused = self.refused.iter().position(|(id, _)| *id == call.id);
+        let refused = refused.map(|at| self.refused.swap_remove(at).1);
+        if let Some(outcome) = gate::refusal(active, &call, refused) {
+            self.work.settle(call.id, outcome);
+            return;
+        }
         let principal = active.input.principal.clone();
         let session = self.destination.conversation.session_key();
         self.work.run_tool(&self.ports, perform::ToolJob { principal, session, run: self.key.run, call });

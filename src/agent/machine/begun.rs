@@ -43,6 +43,9 @@ pub struct Begun {
     /// What is known of the room for it, and of what went before it.
     #[serde(default, skip_serializing_if = "Room::is_unknown")]
     pub room: Room,
+    /// Who Hob is in it (row C3); none: nobody in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<Character>,
     /// When.
     pub at: Timestamp,
 }
@@ -87,6 +90,16 @@ pub struct Carried {
     pub text: String,
     /// Messages between it and the history that goes along.
     pub left_out: u32,
+}
+
+/// Who Hob is in a run, as far as it matters after its beginning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Character {
+    /// The persona's name.
+    pub name: String,
+    /// Tokens of a reply, at most; none: as the model's provider is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
 }
 
 /// A message of the history that goes along with a run, as far as its size and place matter.

@@ -83,7 +83,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::GrantRevoked { tool } => approval::on_revoked(run, tool),
         Event::PauseRequested { by } => pause::on_requested(run, *by),
         Event::PauseLifted { .. } => pause::on_lifted(run),
-        Event::QuotaReached(_) => vec![Effect::Ignored { why: "nothing waits for it" }],
+        Event::QuotaReached(stop) => control::on_quota(run, stop),
         Event::Suspended => Vec::new(),
         Event::Resumed { system } => resume::on_resumed(run, system, was_suspended),
         Event::Mismatched(mismatch) => resume::on_mismatch(run, mismatch),

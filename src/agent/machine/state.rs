@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::machine::batch::Batch;
-use crate::agent::machine::begun::{Begun, Billing, Context, Limits, PastMessage, Room, Rules};
+use crate::agent::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Room, Rules};
 use crate::agent::machine::compaction::{self, Course, View};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
-use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Order, Question, Steered};
+use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Order, Question, QuotaStop, Steered};
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::domain::ids::UserId;
@@ -63,6 +63,8 @@ pub struct Active {
     pub view: View,
     /// What was done to keep it within the window.
     pub course: Course,
+    /// Who Hob is in it.
+    pub persona: Option<Character>,
     /// What was said in it.
     pub transcript: Transcript,
     /// Replies of the model so far.
@@ -77,6 +79,8 @@ pub struct Active {
     pub billing: Billing,
     /// A budget that the next model call would overrun.
     pub budget: Option<BudgetStop>,
+    /// A quota that the next model call would overrun.
+    pub quota: Option<QuotaStop>,
     /// Messages that join at the next boundary.
     pub steering: Vec<Steered>,
     /// The soft limit has passed.
@@ -178,6 +182,7 @@ impl Active {
             room: begun.room,
             view: View::default(),
             course: Course::default(),
+            persona: begun.persona,
             transcript,
             cycles: 0,
             iterations: 0,
@@ -185,6 +190,7 @@ impl Active {
             cost: Money::ZERO,
             billing: begun.billing,
             budget: None,
+            quota: None,
             steering: Vec::new(),
             soft_limit: false,
             cancel: None,
@@ -300,8 +306,14 @@ impl Active {
     /// What is set aside for the model call in flight.
     #[must_use]
     pub fn open_reserve(&self) -> Option<Money> {
+        self.open_call()?.reserve
+    }
+
+    /// The model call in flight.
+    #[must_use]
+    pub fn open_call(&self) -> Option<&ModelCall> {
         match &self.phase {
-            Phase::Calling(call) => call.reserve,
+            Phase::Calling(call) => Some(call),
             Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
         }
     }

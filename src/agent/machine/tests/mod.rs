@@ -10,6 +10,7 @@ mod late;
 pub(crate) mod laws;
 mod limits;
 mod pause;
+mod quota;
 mod replay;
 mod reply;
 mod resume;
@@ -214,6 +215,7 @@ pub(crate) fn begun() -> Begun {
         granted: Vec::new(),
         past: Vec::new(),
         room: Room::default(),
+        persona: None,
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }
