@@ -234,6 +234,7 @@ async fn stream(dialect: &Dialect, how: &str, pieces: Vec<String>) {
         stable: 0,
         tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
     };
     let body = model.body(&request).await;
     let (mut raw, mut read) = (Vec::new(), Vec::new());

@@ -87,6 +87,7 @@ fn asking(text: &str) -> Request {
         stable: 0,
         tools: vec![tool("current_time"), tool("recall")],
         tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
     }
 }
 

@@ -8,10 +8,12 @@ pub mod counts;
 pub mod driver;
 pub mod journal;
 pub mod machine;
+pub mod persona;
 pub mod ports;
 pub mod prefix;
 pub mod projection;
 pub mod prompt;
+pub mod quota;
 pub mod signal;
 pub mod write_off;
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 use crate::agent::budget::Purse;
 use crate::agent::counts::Counts;
 use crate::agent::machine::policy::Policy;
+use crate::agent::persona::Personas;
 use crate::agent::prompt::PromptSettings;
+use crate::agent::quota::Meter;
 use crate::domain::channel::Progress;
 use crate::domain::clock::Clock;
 use crate::domain::ids::{RunId, SessionId};
@@ -14,6 +16,7 @@ use crate::domain::outgoing::Destination;
 use crate::domain::rng::Rng;
 use crate::model::catalog::Catalog;
 use crate::model::table::Table;
+use crate::policy::access::AccessList;
 use crate::store::Store;
 use crate::tool::registry::Registry;
 
@@ -55,6 +58,8 @@ pub struct Ports {
     pub models: Arc<Catalog>,
     /// The tools.
     pub tools: Registry,
+    /// Who Hob is where.
+    pub personas: Arc<Personas>,
     /// The prompts.
     pub prompt: PromptSettings,
     /// The numbers.
@@ -67,6 +72,10 @@ pub struct Ports {
     pub reply_tokens: u64,
     /// The household's caps on money.
     pub purse: Arc<Purse>,
+    /// The limits of each person.
+    pub meter: Arc<Meter>,
+    /// Who is let in.
+    pub access: Arc<AccessList>,
     /// Jitter.
     pub rng: Arc<dyn Rng>,
     /// Who hears of progress.

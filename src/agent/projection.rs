@@ -40,6 +40,8 @@ pub enum Row {
         call: ToolCall,
         /// 1 for the first time.
         attempt: u32,
+        /// On whose quota it counts; none: it is not made.
+        user: Option<UserId>,
     },
     /// A tool is done.
     ToolFinished {
@@ -94,7 +96,10 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
         rows.extend(cause.rows_of_event(event, seq));
     }
     rows.extend(step.effects.iter().filter_map(|effect| match effect {
-        Effect::RunTool { call, attempt, .. } => Some(Row::ToolStarted { call: call.clone(), attempt: *attempt }),
+        Effect::RunTool { call, attempt, .. } => {
+            let user = after.active().map(|active| active.input.principal.user);
+            Some(Row::ToolStarted { call: call.clone(), attempt: *attempt, user })
+        }
         Effect::CallModel(_)
         | Effect::AbortTools(_)
         | Effect::AskHuman(_)
@@ -330,9 +335,10 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             }
             write_message(tx, target, message, (*author, *tokens)).await
         }
-        Row::ToolStarted { call, attempt } => {
+        Row::ToolStarted { call, attempt, user } => {
             let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
-            let started = tool_calls::Started { run, call: &call.id, name, arguments, attempt: *attempt, at };
+            let (attempt, user) = (*attempt, *user);
+            let started = tool_calls::Started { run, call: &call.id, name, arguments, attempt, user, at };
             tool_calls::start(tx, &started).await
         }
         Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,

@@ -31,7 +31,7 @@ pub const FACTS_MAX: i64 = 30;
 /// How prompts are made in this household.
 #[derive(Debug, Clone)]
 pub struct PromptSettings {
-    /// The system prompt's core.
+    /// The system prompt that holds everywhere.
     pub base: String,
     /// Where the household lives.
     pub zone: TimeZone,
@@ -40,12 +40,6 @@ pub struct PromptSettings {
 }
 
 impl PromptSettings {
-    /// The digest by which a resumed run recognises its system prompt.
-    #[must_use]
-    pub fn system_digest(&self) -> Digest {
-        Digest::of(SYSTEM_SCHEME, &[self.base.as_bytes()])
-    }
-
     /// Time, person and facts: data that changes from call to call, kept out of the stable part.
     #[must_use]
     pub fn tail(&self, now: Timestamp, principal: &Principal, facts: &[FactRow]) -> String {
@@ -71,6 +65,12 @@ impl PromptSettings {
         let excess = (last - context_from - self.history_messages_max).max(0);
         context_from + 1 + (excess + step - 1) / step * step
     }
+}
+
+/// The digest by which a resumed run recognises its system prompt.
+#[must_use]
+pub fn system_digest(system: &str) -> Digest {
+    Digest::of(SYSTEM_SCHEME, &[system.as_bytes()])
 }
 
 /// The digest of a text that events refer to.
@@ -121,7 +121,8 @@ impl Material {
         };
         messages.extend(last_word.map(Message::user));
         let tool_choice = if purpose == Purpose::Work { ToolChoice::Auto } else { ToolChoice::None };
-        Request { system: self.system.clone(), messages, stable, tools: self.tools.clone(), tool_choice }
+        let (system, tools) = (self.system.clone(), self.tools.clone());
+        Request { system, messages, stable, tools, tool_choice, max_output_tokens: None }
     }
 
     /// Its size, for estimates.

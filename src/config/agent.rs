@@ -27,6 +27,9 @@ pub struct AgentConfig {
     /// What the model is told before every conversation, instead of Hob's own words.
     #[schemars(length(min = 1, max = 100_000), example = &"You are the helper of our household.")]
     pub system_prompt: Option<String>,
+    /// Who Hob is where nothing else says so: one of the personas. Without it: nobody in particular.
+    #[schemars(length(min = 1, max = 64), example = &"cook")]
+    pub persona: Option<String>,
     /// Model calls a run may make before it has to ask for more.
     #[schemars(range(min = 1, max = 1000))]
     pub iterations_max: u32,
@@ -65,6 +68,7 @@ impl Default for AgentConfig {
     fn default() -> Self {
         Self {
             system_prompt: None,
+            persona: None,
             iterations_max: 10,
             iterations_step: 10,
             iterations_cap: 25,

@@ -236,7 +236,7 @@ fn expected(shape: &Shape) -> String {
 }
 
 /// The known name that `typed` is most likely to mean, if any is near.
-fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if typed.len() > 64 {
         return None;
     }

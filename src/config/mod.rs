@@ -19,9 +19,12 @@ pub mod example;
 mod expand;
 pub mod load;
 pub mod models;
+pub mod people;
+pub mod persona;
 mod place;
 pub mod problem;
 pub mod provider;
+pub mod quotas;
 mod shape;
 pub mod state;
 pub mod telegram;
@@ -40,8 +43,11 @@ use crate::config::budget::BudgetConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::models::ModelConfig;
+use crate::config::people::PersonConfig;
+use crate::config::persona::PersonaConfig;
 use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
+use crate::config::quotas::QuotaConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::ToolConfig;
@@ -65,10 +71,20 @@ pub struct Config {
     /// How much money models may cost, in US dollars. What is left out is not limited. Models without a known price count
     /// for nothing: `hob models` shows what is known.
     pub budget: BudgetConfig,
+    /// How much each person may use.
+    pub quotas: QuotaConfig,
     /// The Telegram bot. Without this section Hob is not on Telegram.
     pub telegram: Option<TelegramConfig>,
+    /// People who have several names: one on Telegram and another there, or one there and the terminal. Whoever has only
+    /// one is listed under `[telegram]`.
+    #[schemars(extend("x-name" = "ada"))]
+    pub people: BTreeMap<String, PersonConfig>,
     /// How a conversation runs.
     pub agent: AgentConfig,
+    /// Who Hob is, where it is to be somebody in particular: other instructions, another model, other tools. `/persona NAME`
+    /// chooses one in a conversation, `[telegram]` for a chat, `[agent]` everywhere.
+    #[schemars(extend("x-name" = "cook"))]
+    pub personas: BTreeMap<String, PersonaConfig>,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -96,9 +112,11 @@ impl Config {
         }
         take("aliases", models::validate_aliases(&self.aliases));
         take("budget", self.budget.validate());
+        take("quotas", self.quotas.validate());
         if let Some(telegram) = &self.telegram {
             take("telegram", telegram.validate());
         }
+        take("people", people::validate(&self.people));
         take("agent", self.agent.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
@@ -107,6 +125,32 @@ impl Config {
         take("state", self.state.validate());
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
+        all.extend(self.validate_personas());
+        all
+    }
+
+    /// The personas, and where they are to be used.
+    fn validate_personas(&self) -> Vec<Finding> {
+        let modules = persona::modules(self.tools.values().map(|tool| tool.module.as_str()));
+        let mut found = Vec::new();
+        for (name, persona) in &self.personas {
+            let at = |finding: Finding| finding.within(&place::key(name));
+            found.extend(persona::validate_name(name));
+            found.extend(persona.validate(&modules).into_iter().map(at));
+        }
+        let mut all: Vec<Finding> = found.into_iter().map(|finding| finding.within("personas")).collect();
+        let mut used = |key: &str, name: &str| all.extend(persona::validate_use(key, name, &self.personas));
+        if let Some(name) = &self.agent.persona {
+            used("agent.persona", name);
+        }
+        if let Some(telegram) = &self.telegram {
+            if let Some(name) = &telegram.persona {
+                used("telegram.persona", name);
+            }
+            for (chat, name) in &telegram.personas {
+                used(&place::child("telegram.personas", chat), name);
+            }
+        }
         all
     }
 }

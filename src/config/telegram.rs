@@ -1,10 +1,12 @@
 //! `[telegram]`: the bot, and who may talk to it.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::problem::Finding;
-use crate::config::{shape, values};
+use crate::config::{place, shape, values};
 use crate::domain::secret::Secret;
 
 /// The Telegram bot.
@@ -23,6 +25,24 @@ pub struct TelegramConfig {
     #[serde(default)]
     #[schemars(length(max = 10_000), inner(range(min = 1, max = 4_503_599_627_370_495_i64)))]
     pub owner_user_ids: Vec<i64>,
+    /// Ids of the users that are let in as admins: they may see, stop and edit what users and guests do.
+    #[serde(default)]
+    #[schemars(length(max = 10_000), inner(range(min = 1, max = 4_503_599_627_370_495_i64)))]
+    pub admin_user_ids: Vec<i64>,
+    /// Ids of the users that are let in as guests: without memory and commands, and with few tokens (`[quotas]`).
+    #[serde(default)]
+    #[schemars(length(max = 10_000), inner(range(min = 1, max = 4_503_599_627_370_495_i64)))]
+    pub guest_user_ids: Vec<i64>,
+    /// Whether everybody else who finds the bot is let in as a guest.
+    #[serde(default)]
+    pub allow_guests: bool,
+    /// Who Hob is on Telegram: one of the personas. Without it: as under `[agent]`.
+    #[schemars(length(min = 1, max = 64), example = &"cook")]
+    pub persona: Option<String>,
+    /// Who Hob is in single chats: the chat's id = one of the personas.
+    #[serde(default)]
+    #[schemars(example = &persona_example())]
+    pub personas: BTreeMap<String, String>,
     /// The Bot API server.
     #[serde(default = "api_url")]
     #[schemars(length(min = 1, max = 1000))]
@@ -31,6 +51,10 @@ pub struct TelegramConfig {
     #[serde(default = "poll_timeout_secs")]
     #[schemars(range(min = 1, max = 50))]
     pub poll_timeout_secs: u64,
+}
+
+fn persona_example() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("-1001234567890", "cook")])
 }
 
 fn api_url() -> String {
@@ -50,6 +74,14 @@ impl TelegramConfig {
         if !self.bot_token.expose().chars().all(token_char) {
             let why = "has a character that no token has, expected digits, a colon, then letters, digits, `_` or `-`";
             found.push(Finding::new("bot_token", why, "copy it again from @BotFather"));
+        }
+        for chat in self.personas.keys().filter(|chat| chat.parse::<i64>().is_err()) {
+            let at = place::child("personas", chat);
+            found.push(Finding::new(
+                at,
+                "is not the id of a chat, expected a whole number",
+                "for example \"-1001234567890\"",
+            ));
         }
         found.extend(values::http_url("api_url", &self.api_url));
         found

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::config::people::RoleConfig;
 use crate::config::problem::Finding;
 use crate::config::{place, shape, values};
 
@@ -28,6 +29,13 @@ pub struct ToolConfig {
     /// Whether running it twice does no harm: only then it is run again after a crash.
     #[serde(default)]
     pub idempotent: bool,
+    /// Who may have it called: guest, user, admin or owner, and all above.
+    #[serde(default)]
+    pub role: RoleConfig,
+    /// The group that personas choose tools by.
+    #[serde(default = "module")]
+    #[schemars(length(min = 1, max = 64))]
+    pub module: String,
     /// Seconds after which it is ended.
     #[serde(default = "timeout_secs")]
     #[schemars(range(min = 1, max = 86_400))]
@@ -35,6 +43,10 @@ pub struct ToolConfig {
     /// Where it runs, as an absolute path. Without it: the data directory.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/lights")]
     pub working_dir: Option<PathBuf>,
+}
+
+fn module() -> String {
+    "commands".to_owned()
 }
 
 fn timeout_secs() -> u64 {
@@ -73,6 +85,10 @@ impl ToolConfig {
                 let why = "is not used, expected an element of command that is exactly its name in braces";
                 found.push(Finding::new(at, why, format!("add `\"{{{name}}}\"` to command")).with("command"));
             }
+        }
+        if !values::is_name(&self.module) {
+            let why = "cannot name a module, expected a letter, then up to 63 letters, digits, `_` or `-`";
+            found.push(Finding::new("module", why, "rename it"));
         }
         found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
         found

@@ -21,8 +21,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::agent::budget::Purse;
 use crate::agent::machine::policy::Policy;
+use crate::agent::persona::Personas;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
+use crate::agent::quota::Meter;
 use crate::channel::telegram::{SetupError, Telegram};
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -36,6 +38,7 @@ use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
 use crate::model::table::{Table, TableError};
+use crate::policy::access::AccessList;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
@@ -190,8 +193,19 @@ impl Daemon {
             budget: parts::budget(&blueprint.config.budget),
             zone: parts::zone(blueprint.config.agent.time_zone.as_deref())?,
         });
+        let meter = Arc::new(Meter { quotas: parts::quotas(&blueprint.config.quotas), zone: purse.zone.clone() });
+        let personas = Arc::new(parts::personas(&blueprint.config, &catalog)?);
+        let access = Arc::new(parts::access(&blueprint.config));
+        let house = Arc::new(House {
+            models: Arc::clone(&catalog),
+            purse: Arc::clone(&purse),
+            meter: Arc::clone(&meter),
+            personas: Arc::clone(&personas),
+            started: blueprint.clock.now(),
+        });
+        let people = People { meter, personas, access: Arc::clone(&access) };
         let watcher = Arc::new(delivery.clone());
-        let shared = Shared { models: Arc::clone(&catalog), table, purse: Arc::clone(&purse), watcher };
+        let shared = Shared { models: catalog, table, purse, people, watcher };
         let ports = ports(&blueprint, &store, shared, owner)?;
         let lanes = Lanes::new(
             Arc::new(ports),
@@ -204,11 +218,10 @@ impl Daemon {
                 rest: Arc::clone(&rest),
             },
         );
-        let house = Arc::new(House { models: catalog, purse, started: blueprint.clock.now() });
         let router = Arc::new(Router {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
-            access: parts::access(&blueprint.config),
+            access,
             limits: intake_limits(&blueprint.config),
             house,
             lanes: lanes.clone(),
@@ -352,11 +365,20 @@ struct Shared {
     models: Arc<Catalog>,
     table: Arc<Table>,
     purse: Arc<Purse>,
+    people: People,
     watcher: Arc<dyn Watcher>,
 }
 
+/// Who speaks with whom, and how much.
+struct People {
+    meter: Arc<Meter>,
+    personas: Arc<Personas>,
+    access: Arc<AccessList>,
+}
+
 fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) -> Result<Ports, StartError> {
-    let Shared { models, table, purse, watcher } = shared;
+    let Shared { models, table, purse, people, watcher } = shared;
+    let People { meter, personas, access } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {
@@ -364,6 +386,7 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
         clock: Arc::clone(&blueprint.clock),
         models,
         tools: parts::tools(&blueprint.config, store, &zone, &blueprint.data_dir),
+        personas,
         prompt: prompt_settings(&blueprint.config, zone.clone()),
         limits: RunLimits {
             iterations: agent.iterations_max,
@@ -378,6 +401,8 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
         counts: Arc::default(),
         reply_tokens: parts::reply_tokens(&blueprint.config),
         purse,
+        meter,
+        access,
         rng: Arc::clone(&blueprint.rng),
         watcher,
         owner,

@@ -1,21 +1,27 @@
 //! From config sections to what the rooms take.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use crate::agent::persona::{Persona, Personas};
 use crate::channel::telegram::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
+use crate::config::people::RoleConfig;
+use crate::config::quotas::QuotaConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::daemon::StartError;
+use crate::domain::inbound::ChannelKind;
 use crate::domain::money::Money;
-use crate::policy::access::AccessList;
+use crate::domain::principal::Role;
+use crate::model::catalog::Catalog;
+use crate::policy::access::{AccessList, Alias};
 use crate::policy::budget::Budget;
+use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
 use crate::store::Store;
 use crate::tool::ask_human::AskHuman;
@@ -32,14 +38,86 @@ pub(super) const REPLY_TOKENS: u64 = 4_096;
 
 /// Who is let in.
 pub(super) fn access(config: &Config) -> AccessList {
-    let ids = |ids: &[i64]| ids.iter().map(i64::to_string).collect::<BTreeSet<_>>();
-    match &config.telegram {
-        Some(telegram) => AccessList {
-            telegram_users: ids(&telegram.allowed_user_ids),
-            telegram_owners: ids(&telegram.owner_user_ids),
-        },
-        None => AccessList::default(),
+    let mut list = AccessList::default();
+    if let Some(telegram) = &config.telegram {
+        list.guests = telegram.allow_guests;
+        for (ids, role) in [
+            (&telegram.guest_user_ids, Role::Guest),
+            (&telegram.allowed_user_ids, Role::User),
+            (&telegram.admin_user_ids, Role::Admin),
+            (&telegram.owner_user_ids, Role::Owner),
+        ] {
+            ids.iter().for_each(|id| list.admit(&id.to_string(), role));
+        }
     }
+    for person in config.people.values() {
+        let ids = person.telegram_user_ids.iter().map(i64::to_string);
+        ids.clone().for_each(|id| list.admit(&id, role(person.role)));
+        let terminal = person.terminal.then_some(Alias::Terminal);
+        list.people.push(ids.map(Alias::Telegram).chain(terminal).collect());
+    }
+    list
+}
+
+fn role(role: RoleConfig) -> Role {
+    match role {
+        RoleConfig::Guest => Role::Guest,
+        RoleConfig::User => Role::User,
+        RoleConfig::Admin => Role::Admin,
+        RoleConfig::Owner => Role::Owner,
+    }
+}
+
+/// How much each person may use.
+pub(super) fn quotas(config: &QuotaConfig) -> Quotas {
+    let QuotaConfig { guest_month_tokens, user_month_tokens, hour_tokens, tool_calls_per_minute } = config;
+    Quotas {
+        guest_month: Some(*guest_month_tokens),
+        user_month: *user_month_tokens,
+        hour: *hour_tokens,
+        tool_calls_per_minute: Some(*tool_calls_per_minute),
+    }
+}
+
+/// Who Hob is where.
+pub(super) fn personas(config: &Config, models: &Catalog) -> Result<Personas, StartError> {
+    let mut personas = Personas::default();
+    for (name, persona) in &config.personas {
+        let model = match &persona.model {
+            Some(word) => Some(persona_model(name, word, models)?),
+            None => None,
+        };
+        let made = Persona {
+            prompt: persona.prompt.clone(),
+            model,
+            modules: persona.modules.iter().cloned().collect(),
+            max_output_tokens: persona.max_output_tokens,
+            iterations: persona.iterations_max,
+            iterations_cap: persona.iterations_cap,
+            declared: None,
+        };
+        personas.by_name.insert(name.clone(), made);
+    }
+    let assigned = &mut personas.assigned;
+    assigned.known = config.personas.keys().cloned().collect();
+    assigned.everywhere.clone_from(&config.agent.persona);
+    if let Some(telegram) = &config.telegram {
+        assigned.by_platform.extend(telegram.persona.iter().map(|name| (ChannelKind::Telegram, name.clone())));
+        let by_chat = telegram.personas.iter();
+        assigned.by_chat = by_chat.map(|(chat, name)| ((ChannelKind::Telegram, chat.clone()), name.clone())).collect();
+    }
+    Ok(personas)
+}
+
+/// The label of the model that a persona names.
+fn persona_model(persona: &str, word: &str, models: &Catalog) -> Result<String, StartError> {
+    models.resolve(word).map(str::to_owned).ok_or_else(|| {
+        let known: Vec<&str> = models.labels().map(|(_, label)| label).collect();
+        let known = known.join(", ");
+        StartError::Config(format!(
+            "personas.{persona}.model: there is no model {word:?}. There are: {known}. More can be named under [provider]."
+        ))
+    })
 }
 
 /// What happens to messages during a run.
@@ -107,6 +185,8 @@ pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &
             description: tool.description.clone(),
             command: tool.command.clone(),
             parameters: tool.parameters.clone(),
+            module: tool.module.clone(),
+            role: role(tool.role),
             idempotent: tool.idempotent,
             timeout: Duration::from_secs(tool.timeout_secs),
             working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),

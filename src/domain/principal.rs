@@ -44,9 +44,27 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// May this person answer, stop or edit what `requester` asked for? The requester themselves, admins and owners.
+    /// May this person answer, stop or edit what `requester` asked for, who may what `role` may? The requester themselves,
+    /// owners, and admins unless it is an owner's.
     #[must_use]
-    pub fn may_act_for(&self, requester: UserId) -> bool {
-        self.user == requester || self.role >= Role::Admin
+    pub fn may_act_for(&self, requester: UserId, role: Role) -> bool {
+        self.user == requester || self.role == Role::Owner || (self.role == Role::Admin && role < Role::Owner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c5_an_admin_acts_for_everybody_but_an_owner() {
+        use Role::{Admin, Guest, Owner, User};
+        let somebody = |role| Principal { user: UserId(1), name: "Somebody".to_owned(), role, trust: Trust::Trusted };
+        let table = [(Guest, [false; 4]), (User, [false; 4]), (Admin, [true, true, true, false]), (Owner, [true; 4])];
+        for (role, expected) in table {
+            let may = [Guest, User, Admin, Owner].map(|other| somebody(role).may_act_for(UserId(2), other));
+            assert_eq!(may, expected, "{role:?}");
+            assert!(somebody(role).may_act_for(UserId(1), Owner), "what is their own is theirs");
+        }
     }
 }

@@ -2,6 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The module of the tools by which a run is steered: they are always on offer.
+pub const CONTROL: &str = "control";
+
+/// The modules of the built-in tools that personas choose by (row C3).
+pub const MODULES: [&str; 3] = ["memory", "time", "commands"];
+
 /// What a run knows of a tool, as it was when the run began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

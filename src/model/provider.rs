@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::model::error::ModelError;
 use crate::model::message::{Completion, Message};
+use crate::model::settings::Tuning;
 
 /// What the model is told about a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,16 @@ pub struct Request {
     pub tools: Vec<ToolSchema>,
     /// Which of them may or must be called.
     pub tool_choice: ToolChoice,
+    /// Tokens of the reply, at most, instead of what is configured for the model.
+    pub max_output_tokens: Option<u64>,
+}
+
+impl Request {
+    /// How the model is to answer this one.
+    #[must_use]
+    pub fn tuned(&self, tuning: Tuning) -> Tuning {
+        Tuning { max_output_tokens: self.max_output_tokens.or(tuning.max_output_tokens), ..tuning }
+    }
 }
 
 /// Which tools the model may or must call (row B3). Where a provider has no such switch, it is left out.

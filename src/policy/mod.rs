@@ -1,8 +1,11 @@
 //! Who may what: pure rules over plain data.
 //!
 //! Never: I/O, or a default that lets somebody in.
-//! Start at [`access`] (who may what), [`routing`] (which model) and [`budget`] (how much).
+//! Start at [`access`] (who may what), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
+//! much).
 
 pub mod access;
 pub mod budget;
+pub mod persona;
+pub mod quota;
 pub mod routing;

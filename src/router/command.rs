@@ -15,6 +15,8 @@ pub enum Command {
     Model(Option<String>),
     /// Let the message's form choose the model again.
     Auto,
+    /// Show or choose who Hob is.
+    Persona(Option<String>),
     /// Show what was spent.
     Cost,
     /// Show what waits.
@@ -72,6 +74,8 @@ pub fn parse(text: &str) -> Option<Command> {
         ("new", []) => Command::New,
         ("model", []) => Command::Model(None),
         ("auto", []) | ("model", ["auto"]) => Command::Auto,
+        ("persona", []) => Command::Persona(None),
+        ("persona", [name]) => Command::Persona(Some((*name).to_owned())),
         ("cost", []) => Command::Cost,
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
@@ -101,6 +105,9 @@ mod tests {
             ("/model auto", Some(Command::Auto)),
             ("/auto", Some(Command::Auto)),
             ("/cost", Some(Command::Cost)),
+            ("/persona", Some(Command::Persona(None))),
+            ("/persona cook", Some(Command::Persona(Some("cook".into())))),
+            ("/persona of mine", Some(Command::Unknown("/persona of mine".into()))),
             ("/queue", Some(Command::Queue)),
             ("/queue drop 2", Some(Command::Drop(2))),
             ("/queue drop two", Some(Command::Unknown("/queue drop two".into()))),

@@ -17,7 +17,7 @@ use crate::agent::write_off::{change_queued, load_or_write_off};
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, RunId, SessionId};
-use crate::domain::inbound::{Happening, Inbound};
+use crate::domain::inbound::{ChannelKind, Happening, Inbound};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::importance;
@@ -52,7 +52,7 @@ pub struct Router {
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Who is let in.
-    pub access: AccessList,
+    pub access: Arc<AccessList>,
     /// The numbers.
     pub limits: IntakeLimits,
     /// What commands can tell about the house.
@@ -82,7 +82,10 @@ impl Router {
             return Ok(Accepted::Ignored);
         };
         let now = self.clock.now();
-        let take = Take { inbound, role, limits: self.limits, desk: self.house.desk(now, self.delivery.health()), now };
+        let others = self.access.others_of(&inbound.conversation, &inbound.sender.external_id);
+        let others = others.iter().map(|alias| (alias.channel(), alias.external_id().map(str::to_owned))).collect();
+        let desk = self.house.desk(now, self.delivery.health());
+        let take = Take { inbound, role, others, limits: self.limits, desk, now };
         let taken = self.store.write(take).await?;
         if let Some(session) = taken.lane {
             self.lanes.wake(session);
@@ -111,6 +114,8 @@ impl Taken {
 struct Take {
     inbound: Inbound,
     role: Role,
+    /// The sender's other names.
+    others: Vec<(ChannelKind, Option<String>)>,
     limits: IntakeLimits,
     desk: Desk,
     now: Timestamp,
@@ -148,6 +153,7 @@ impl Take {
             external_id: &sender.external_id,
             name: &sender.name,
             role: self.role,
+            others: self.others.clone(),
         };
         let user = users::ensure(tx, &identity, self.now).await?;
         let principal = Principal { user, name: sender.name.clone(), role: self.role, trust: Trust::Trusted };
@@ -193,7 +199,7 @@ impl Take {
             return self.enqueue(tx, &arriving, text, None).await;
         };
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
-        if is_asking(run) && arriving.principal.may_act_for(run.user) {
+        if is_asking(run) && arriving.principal.may_act_for(run.user, run.role) {
             match self.open_question(tx, arriving.session.id, run.id).await? {
                 Asked::Question(number, question) if is_answer(text, &question) => {
                     let answer = Answer { by: arriving.principal.user, text: text.to_owned(), question: Some(number) };
@@ -261,7 +267,9 @@ impl Take {
             // Without a running one, the first of those who wait is about to be served.
             let place = if active.is_some() { waiting + 1 } else { waiting };
             let told = match active {
-                Some(run) if mode == Mode::Queue && is_asking(run) && arriving.principal.may_act_for(run.user) => {
+                Some(run)
+                    if mode == Mode::Queue && is_asking(run) && arriving.principal.may_act_for(run.user, run.role) =>
+                {
                     texts::behind_a_question(place)
                 }
                 Some(_) | None => texts::acknowledged(mode, place),
@@ -283,7 +291,7 @@ impl Take {
             Mode::Queue => true,
             // Joining lends the running one's authority to the message: only the same person may.
             Mode::Steer => arriving.principal.user == active.user && active.state == "running",
-            Mode::Interrupt => arriving.principal.may_act_for(active.user),
+            Mode::Interrupt => arriving.principal.may_act_for(active.user, active.role),
         };
         if allowed { chosen } else { Mode::Queue }
     }
@@ -315,7 +323,7 @@ impl Take {
         };
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
-            Some((_, run)) if !arriving.principal.may_act_for(run.user) => {
+            Some((_, run)) if !arriving.principal.may_act_for(run.user, run.role) => {
                 self.tell(tx, &arriving, (token, "refused"), texts::NOT_YOURS.to_owned()).await
             }
             Some((press, run)) => {
@@ -378,8 +386,12 @@ impl Take {
         let Some(inbound) = self.claim(tx, arriving, (text, "command")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
         };
-        let caller =
-            respond::Caller { session: &arriving.session, principal: &arriving.principal, mode: self.limits.mode };
+        let caller = respond::Caller {
+            session: &arriving.session,
+            principal: &arriving.principal,
+            place: &self.inbound.conversation,
+            mode: self.limits.mode,
+        };
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         respond::say(tx, &reply, &told, self.now).await?;

@@ -8,5 +8,6 @@ mod cost;
 pub mod delivery;
 pub mod intake;
 pub mod lanes;
+mod persona;
 pub mod respond;
 pub mod texts;

@@ -8,16 +8,19 @@ use crate::agent::budget::Purse;
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{QueueChange, RunKey};
 use crate::agent::machine::event::CancelReason;
+use crate::agent::persona::Personas;
+use crate::agent::quota::Meter;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
 use crate::domain::ids::{InboundId, SessionId};
+use crate::domain::inbound::Conversation;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::catalog::Catalog;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
 use crate::router::command::{Command, Mode};
-use crate::router::{cost, texts};
+use crate::router::{cost, persona, texts};
 use crate::store::error::StoreError;
 use crate::store::sessions::Session;
 use crate::store::{Tx, millis, outbox, runs, sessions, signals, spend};
@@ -28,6 +31,10 @@ pub struct House {
     pub models: Arc<Catalog>,
     /// The household's caps on money, and its calendar.
     pub purse: Arc<Purse>,
+    /// The limits of each person.
+    pub meter: Arc<Meter>,
+    /// Who Hob is where.
+    pub personas: Arc<Personas>,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -47,15 +54,26 @@ impl House {
 
 /// What a command is carried out with.
 pub(super) struct Desk {
-    house: Arc<House>,
+    pub(super) house: Arc<House>,
     channels: Vec<String>,
     now: Timestamp,
+}
+
+impl Desk {
+    /// The model that somebody has chosen here, or the persona's.
+    fn chosen_model<'a>(&'a self, caller: &'a Caller<'_>) -> Option<&'a str> {
+        let personas = &self.house.personas;
+        let name = personas.resolve(caller.place, caller.session.persona.as_deref()).name();
+        let persona = personas.get(name).and_then(|persona| persona.model.as_deref());
+        caller.session.model.as_deref().or(persona)
+    }
 }
 
 /// Who gave a command, and where.
 pub(super) struct Caller<'a> {
     pub(super) session: &'a Session,
     pub(super) principal: &'a Principal,
+    pub(super) place: &'a Conversation,
     pub(super) mode: Mode,
 }
 
@@ -85,6 +103,7 @@ pub(super) async fn carry_out(
             sessions::set_model(tx, caller.session.id, None).await?;
             Ok(texts::auto(&desk.house.tiers()))
         }
+        Command::Persona(name) => persona::answer(tx, &desk.house.personas, caller, name.as_deref()).await,
         Command::Cost => cost::bill(tx, &desk.house.purse, caller.principal, desk.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, desk, caller, number).await,
@@ -100,7 +119,7 @@ async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, S
     let Some(active) = runs::find_active(tx, caller.session.id).await? else {
         return Ok(texts::NOTHING_RUNS.to_owned());
     };
-    if !caller.principal.may_act_for(active.user) {
+    if !caller.principal.may_act_for(active.user, active.role) {
         return Ok(texts::NOT_YOURS.to_owned());
     }
     let reason = CancelReason::Stopped { by: caller.principal.user };
@@ -111,8 +130,9 @@ async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, S
 async fn model(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, name: Option<String>) -> Result<String, StoreError> {
     let known: Vec<(&str, &str)> = desk.house.models.labels().collect();
     let Some(name) = name else {
-        let routed = caller.session.model.is_none().then(|| desk.house.tiers());
-        let chain = desk.house.models.chain(caller.session.model.as_deref());
+        let chosen = desk.chosen_model(caller);
+        let routed = chosen.is_none().then(|| desk.house.tiers());
+        let chain = desk.house.models.chain(chosen);
         let current = texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref());
         return Ok(texts::models(&current, &known));
     };
@@ -130,7 +150,7 @@ async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize)
     let Some(run) = number.checked_sub(1).and_then(|index| waiting.get(index)) else {
         return Ok(texts::no_such_place(number, waiting.len()));
     };
-    if !caller.principal.may_act_for(run.user) {
+    if !caller.principal.may_act_for(run.user, run.role) {
         return Ok(texts::NOT_YOURS.to_owned());
     }
     let key = RunKey { run: run.id, session: caller.session.id };
@@ -141,12 +161,16 @@ async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize)
 async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
     let day_ago = desk.now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, caller.session.id).await?;
-    let routed = caller.session.model.is_none().then(|| desk.house.tiers());
-    let chain = desk.house.models.chain(caller.session.model.as_deref());
+    let chosen = desk.chosen_model(caller);
+    let routed = chosen.is_none().then(|| desk.house.tiers());
+    let chain = desk.house.models.chain(chosen);
+    let standing = desk.house.meter.standing(tx, (caller.principal.user, caller.principal.role), desk.now).await?;
     let resting: Vec<String> = desk.house.models.states().iter().map(ToString::to_string).collect();
     Ok(texts::status(&texts::Status {
         model: &texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
         resting: &resting,
+        persona: persona::line(&desk.house.personas, caller).as_deref(),
+        standing: &standing,
         here: active.as_ref().map(|run| run.state.as_str()),
         waiting_here: runs::count_queued(tx, caller.session.id).await?,
         runs: &runs::count_open(tx).await?,

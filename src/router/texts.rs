@@ -15,6 +15,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /stop – end what I am doing here\n\
     /new – begin a new conversation (what you told me stays remembered)\n\
     /model [NAME] – show or choose the model; /auto – let each message choose\n\
+    /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
     /cost – what was spent, on which models, by whom\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /help – this";
@@ -157,6 +158,8 @@ pub(super) fn mode_set(mode: Mode) -> String {
 pub(super) struct Status<'a> {
     pub(super) model: &'a str,
     pub(super) resting: &'a [String],
+    pub(super) persona: Option<&'a str>,
+    pub(super) standing: &'a [String],
     pub(super) here: Option<&'a str>,
     pub(super) waiting_here: i64,
     pub(super) runs: &'a [StateCount],
@@ -177,6 +180,8 @@ pub(super) fn status(status: &Status<'_>) -> String {
     let mut lines =
         vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up)), format!("model: {}", status.model)];
     lines.extend(status.resting.iter().map(|resting| format!("resting: {resting}")));
+    lines.extend(status.persona.map(|persona| format!("persona: {persona}")));
+    lines.extend(status.standing.iter().cloned());
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
     let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
     lines.push(format!("runs: {}", if everywhere.is_empty() { "none".to_owned() } else { everywhere.join(", ") }));
@@ -230,6 +235,8 @@ mod tests {
         let shown = status(&Status {
             model: "offline/hob",
             resting: &["a/b for 42 s (overloaded)".to_owned()],
+            persona: Some("cook, chosen here"),
+            standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
             here: None,
             waiting_here: 0,
             runs: &runs,
@@ -243,6 +250,8 @@ mod tests {
         Hob 0.1.0, up 1 h 6 min
         model: offline/hob
         resting: a/b for 42 s (overloaded)
+        persona: cook, chosen here
+        your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         here: idle, 0 queued
         runs: 2 running
         outbox: 1 pending (oldest 1 min)

@@ -227,3 +227,33 @@ pub async fn reserved(tx: &mut Tx, user: Option<UserId>) -> Result<i64, StoreErr
     .await?;
     Ok(reserved)
 }
+
+/// The tokens that one person's calls since a time have read and written, without those that are open.
+///
+/// # Errors
+/// When the database fails.
+pub async fn tokens_since(tx: &mut Tx, user: UserId, since: i64) -> Result<i64, StoreError> {
+    let tokens = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(input_tokens + output_tokens), 0) AS "tokens!: i64" FROM model_calls
+           WHERE user_id = $1 AND asked_at >= $2"#,
+        user,
+        since
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(tokens)
+}
+
+/// The tokens that one person's open calls are expected to read.
+///
+/// # Errors
+/// When the database fails.
+pub async fn open_tokens(tx: &mut Tx, user: UserId) -> Result<i64, StoreError> {
+    let tokens = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(estimate), 0) AS "tokens!: i64" FROM model_calls WHERE state = 'asked' AND user_id = $1"#,
+        user
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(tokens)
+}

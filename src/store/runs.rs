@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::domain::ids::{InboundId, RunId, SessionId, UserId};
+use crate::domain::principal::Role;
 use crate::store::error::StoreError;
 use crate::store::{Tx, millis};
 
@@ -13,6 +14,8 @@ pub struct QueuedRun {
     pub id: RunId,
     /// Its sender.
     pub user: UserId,
+    /// What they may.
+    pub role: Role,
     /// Its message's words.
     pub text: String,
     /// Its sender's name.
@@ -26,6 +29,8 @@ pub struct ActiveRun {
     pub id: RunId,
     /// Whose message it answers.
     pub user: UserId,
+    /// What they may.
+    pub role: Role,
     /// `running` or `waiting`.
     pub state: String,
     /// A word for it is on its way: what it waits for may have come already.
@@ -73,7 +78,7 @@ pub async fn allow_joining(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRun>, StoreError> {
     let runs = sqlx::query_as!(
         QueuedRun,
-        r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", i.text, u.name
+        r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", i.text, u.name
            FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN users u ON u.id = r.user_id
            WHERE r.session_id = $1 AND r.state = 'queued' ORDER BY r.id"#,
         session
@@ -120,9 +125,10 @@ pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Res
 pub async fn find_active(tx: &mut Tx, session: SessionId) -> Result<Option<ActiveRun>, StoreError> {
     let run = sqlx::query_as!(
         ActiveRun,
-        r#"SELECT id AS "id!: RunId", user_id AS "user!: UserId", state,
-                  EXISTS (SELECT 1 FROM signals s WHERE s.run_id = runs.id AND s.taken = 0) AS "signalled!: bool"
-           FROM runs WHERE session_id = $1 AND state IN ('running', 'waiting')"#,
+        r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", r.state,
+                  EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0) AS "signalled!: bool"
+           FROM runs r JOIN users u ON u.id = r.user_id
+           WHERE r.session_id = $1 AND r.state IN ('running', 'waiting')"#,
         session
     )
     .fetch_optional(&mut *tx)

@@ -20,6 +20,8 @@ pub struct Session {
     pub queue_mode: Option<String>,
     /// The model chosen by `/model`; none: as configured.
     pub model: Option<String>,
+    /// The persona chosen by `/persona`; none: as configured.
+    pub persona: Option<String>,
     /// The context begins after this ordinal.
     pub context_from: i64,
     /// The newest message's ordinal.
@@ -38,7 +40,7 @@ pub async fn ensure(tx: &mut Tx, key: &str, channel: ChannelKind, now: Timestamp
     let session = sqlx::query_as!(
         Session,
         r#"INSERT INTO sessions (key, channel, created_at) VALUES ($1, $2, $3)
-           RETURNING id AS "id!: SessionId", key, channel, queue_mode, model, context_from, last_ordinal"#,
+           RETURNING id AS "id!: SessionId", key, channel, queue_mode, model, persona, context_from, last_ordinal"#,
         key,
         channel,
         now
@@ -55,7 +57,7 @@ pub async fn ensure(tx: &mut Tx, key: &str, channel: ChannelKind, now: Timestamp
 pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, StoreError> {
     let session = sqlx::query_as!(
         Session,
-        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, context_from, last_ordinal
+        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, persona, context_from, last_ordinal
            FROM sessions WHERE key = $1"#,
         key
     )
@@ -71,7 +73,7 @@ pub async fn find_by_key(tx: &mut Tx, key: &str) -> Result<Option<Session>, Stor
 pub async fn lookup(tx: &mut Tx, id: SessionId) -> Result<Option<Session>, StoreError> {
     let session = sqlx::query_as!(
         Session,
-        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, context_from, last_ordinal
+        r#"SELECT id AS "id!: SessionId", key, channel, queue_mode, model, persona, context_from, last_ordinal
            FROM sessions WHERE id = $1"#,
         id
     )
@@ -86,6 +88,15 @@ pub async fn lookup(tx: &mut Tx, id: SessionId) -> Result<Option<Session>, Store
 /// When the database fails.
 pub async fn set_model(tx: &mut Tx, id: SessionId, model: Option<&str>) -> Result<(), StoreError> {
     sqlx::query!("UPDATE sessions SET model = $1 WHERE id = $2", model, id).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Sets or clears the persona chosen for a session.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_persona(tx: &mut Tx, id: SessionId, persona: Option<&str>) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET persona = $1 WHERE id = $2", persona, id).execute(&mut *tx).await?;
     Ok(())
 }
 

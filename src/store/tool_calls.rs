@@ -1,6 +1,6 @@
 //! The idempotency envelope of tool calls (row B10), as the journal projects it.
 
-use crate::domain::ids::{CallId, RunId};
+use crate::domain::ids::{CallId, RunId, UserId};
 use crate::store::Tx;
 use crate::store::error::StoreError;
 
@@ -17,6 +17,8 @@ pub struct Started<'a> {
     pub arguments: &'a str,
     /// 1 for the first time.
     pub attempt: u32,
+    /// On whose quota it counts; none: it is not made.
+    pub user: Option<UserId>,
     /// When.
     pub at: i64,
 }
@@ -28,14 +30,16 @@ pub struct Started<'a> {
 pub async fn start(tx: &mut Tx, started: &Started<'_>) -> Result<(), StoreError> {
     let call = started.call.0.as_str();
     sqlx::query!(
-        "INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at) VALUES ($1, $2, $3, $4, $5, $6)
+        "INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at, user_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (run_id, call_id) DO UPDATE SET attempts = excluded.attempts, started_at = excluded.started_at",
         started.run,
         call,
         started.name,
         started.arguments,
         started.attempt,
-        started.at
+        started.at,
+        started.user
     )
     .execute(&mut *tx)
     .await?;
@@ -60,4 +64,30 @@ pub async fn finish(tx: &mut Tx, run: RunId, call: &CallId, result: (&str, bool)
     .execute(&mut *tx)
     .await?;
     Ok(())
+}
+
+/// Calls made for one person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Made {
+    /// How many.
+    pub count: i64,
+    /// When the first of them was started.
+    pub oldest: Option<i64>,
+}
+
+/// The calls that were started for one person after a time.
+///
+/// # Errors
+/// When the database fails.
+pub async fn since(tx: &mut Tx, user: UserId, since: i64) -> Result<Made, StoreError> {
+    let made = sqlx::query_as!(
+        Made,
+        r#"SELECT count(*) AS "count!: i64", min(started_at) AS "oldest: i64" FROM tool_calls
+           WHERE user_id = $1 AND started_at > $2"#,
+        user,
+        since
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(made)
 }

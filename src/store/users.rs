@@ -21,9 +21,12 @@ pub struct Identity<'a> {
     pub name: &'a str,
     /// What the config lets them do.
     pub role: Role,
+    /// The other names of the same person (row C1): the platform, and its id where it has several people.
+    pub others: Vec<(ChannelKind, Option<String>)>,
 }
 
-/// The user behind an identity; a new one is made, and the role follows the config.
+/// The user behind an identity; the role follows the config. A new one is made, unless the same person has another name by
+/// which they are known already.
 ///
 /// # Errors
 /// When the database fails.
@@ -39,13 +42,23 @@ pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Res
     )
     .fetch_optional(&mut *tx)
     .await?;
+    let same = same_person(tx, &identity.others).await?;
     if let Some(user) = known {
+        // Two that are said to be one: from now on the one who was known first.
+        if let Some(first) = same.filter(|same| same.0 < user.id.0) {
+            link(tx, identity, first).await?;
+            return Ok(first);
+        }
         if user.role != role || user.name != identity.name {
             sqlx::query!("UPDATE users SET role = $1, name = $2 WHERE id = $3", role, identity.name, user.id)
                 .execute(&mut *tx)
                 .await?;
         }
         return Ok(user.id);
+    }
+    if let Some(user) = same {
+        link(tx, identity, user).await?;
+        return Ok(user);
     }
     let now = millis(now);
     let id = sqlx::query_scalar!(
@@ -56,16 +69,45 @@ pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Res
     )
     .fetch_one(&mut *tx)
     .await?;
+    link(tx, identity, id).await?;
+    Ok(id)
+}
+
+/// The user whom one of these names belongs to, the first that was known.
+async fn same_person(tx: &mut Tx, names: &[(ChannelKind, Option<String>)]) -> Result<Option<UserId>, StoreError> {
+    let mut first: Option<UserId> = None;
+    for (channel, external_id) in names {
+        let channel = channel.as_str();
+        let user = sqlx::query_scalar!(
+            r#"SELECT min(user_id) AS "id: UserId" FROM identities
+               WHERE channel = $1 AND ($2 IS NULL OR external_id = $2)"#,
+            channel,
+            external_id
+        )
+        .fetch_one(&mut *tx)
+        .await?;
+        first = first.into_iter().chain(user).min_by_key(|user| user.0);
+    }
+    Ok(first)
+}
+
+/// Makes an identity a user's, whose role and name are now those of the identity.
+async fn link(tx: &mut Tx, identity: &Identity<'_>, user: UserId) -> Result<(), StoreError> {
+    let (channel, role) = (identity.channel.as_str(), role_name(identity.role));
     sqlx::query!(
-        "INSERT INTO identities (channel, account, external_id, user_id) VALUES ($1, $2, $3, $4)",
+        "INSERT INTO identities (channel, account, external_id, user_id) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (channel, account, external_id) DO UPDATE SET user_id = excluded.user_id",
         channel,
         identity.account,
         identity.external_id,
-        id
+        user
     )
     .execute(&mut *tx)
     .await?;
-    Ok(id)
+    sqlx::query!("UPDATE users SET role = $1, name = $2 WHERE id = $3", role, identity.name, user)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
 }
 
 /// The user behind an identity, if it is known.

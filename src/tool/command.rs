@@ -29,6 +29,10 @@ pub struct Declaration {
     pub command: Vec<String>,
     /// The arguments and what they mean: all are strings.
     pub parameters: BTreeMap<String, String>,
+    /// The group that personas choose tools by.
+    pub module: String,
+    /// Who may have it called.
+    pub role: Role,
     /// Safe to run twice.
     pub idempotent: bool,
     /// How long it may take.
@@ -76,8 +80,8 @@ impl CommandTool {
             idempotent: declaration.idempotent,
             timeout: declaration.timeout,
             facts: ToolFacts { changes: !declaration.idempotent, ..ToolFacts::default() },
-            module: "commands".to_owned(),
-            role: Role::User,
+            module: declaration.module.clone(),
+            role: declaration.role,
         };
         Self { declaration, spec }
     }

@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::domain::principal::Role;
 use crate::tool::registry::spec_of;
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
 
@@ -21,7 +22,8 @@ impl CurrentTime {
     /// Tells the time in `zone`.
     #[must_use]
     pub fn new(zone: TimeZone) -> Self {
-        Self { spec: spec_of::<Arguments>("current_time", "Tells the current date, time and time zone.", true), zone }
+        let about = "Tells the current date, time and time zone.";
+        Self { spec: spec_of::<Arguments>("current_time", about, true).of("time", Role::Guest), zone }
     }
 }
 

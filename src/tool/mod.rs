@@ -38,10 +38,18 @@ pub struct ToolSpec {
     pub timeout: Duration,
     /// What a run has to know of it.
     pub facts: ToolFacts,
-    /// The group that personas choose tools by (row C3).
+    /// The group that personas choose tools by (row C3); `control` is always on offer.
     pub module: String,
     /// Who may have it called (row C5).
     pub role: Role,
+}
+
+impl ToolSpec {
+    /// The same tool in this module, for this role and those above.
+    #[must_use]
+    pub fn of(self, module: &str, role: Role) -> Self {
+        Self { module: module.to_owned(), role, ..self }
+    }
 }
 
 /// One call, with what every tool is told about it (row A10).

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::domain::principal::Role;
 use crate::memory::recall::{Recall, Recalled, Scope};
 use crate::store::Store;
 use crate::tool::registry::{parse, spec_of};
@@ -38,7 +39,7 @@ impl RecallTool {
     #[must_use]
     pub fn new(store: Store, zone: TimeZone) -> Self {
         let about = "Looks up remembered facts and what the user said in earlier conversations.";
-        Self { spec: spec_of::<Arguments>("recall", about, true), store, zone }
+        Self { spec: spec_of::<Arguments>("recall", about, true).of("memory", Role::User), store, zone }
     }
 
     fn show(&self, recalled: &Recalled) -> String {

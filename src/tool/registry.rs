@@ -9,8 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::domain::principal::Role;
-use crate::domain::tools::ToolFacts;
+use crate::domain::tools::{CONTROL, ToolFacts};
 use crate::model::provider::ToolSchema;
+use crate::policy::access::Reach;
 use crate::tool::{Outcome, TIMEOUT, Tool, ToolSpec};
 
 /// All tools, sorted by name so that the prompt's prefix stays the same.
@@ -25,6 +26,14 @@ impl Registry {
     pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
         self.tools.insert(tool.spec().schema.name.clone(), tool);
         self
+    }
+
+    /// Those of them that are on offer to somebody (row C5).
+    #[must_use]
+    pub fn within(&self, reach: &Reach<'_>) -> Self {
+        let covered = |tool: &Arc<dyn Tool>| reach.covers(&tool.spec().module, tool.spec().role);
+        let tools = self.tools.iter().filter(|(_, tool)| covered(tool));
+        Self { tools: tools.map(|(name, tool)| (name.clone(), Arc::clone(tool))).collect() }
     }
 
     /// The tool with this name.
@@ -58,7 +67,8 @@ impl Registry {
     }
 }
 
-/// A built-in tool's spec, its arguments' schema derived from their type.
+/// A built-in tool's spec, its arguments' schema derived from their type. It steers the run, unless [`ToolSpec::of`] says
+/// otherwise.
 #[must_use]
 pub fn spec_of<A: JsonSchema>(name: &str, description: &str, idempotent: bool) -> ToolSpec {
     let settings = SchemaSettings::draft07().with(|settings| {
@@ -72,7 +82,7 @@ pub fn spec_of<A: JsonSchema>(name: &str, description: &str, idempotent: bool) -
     }
     let schema = ToolSchema { name: name.to_owned(), description: description.to_owned(), parameters };
     let facts = ToolFacts::default();
-    ToolSpec { schema, idempotent, timeout: TIMEOUT, facts, module: "core".to_owned(), role: Role::Guest }
+    ToolSpec { schema, idempotent, timeout: TIMEOUT, facts, module: CONTROL.to_owned(), role: Role::Guest }
 }
 
 /// The arguments as their type, or what is wrong with them, in words for the model.

@@ -10,16 +10,19 @@ use hob::agent::budget::Purse;
 use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::PromptSettings;
+use hob::agent::quota::Meter;
 use hob::config::Config;
 use hob::config::delivery::DeliveryConfig;
 use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
 use hob::domain::money::Money;
+use hob::domain::principal::Role;
 use hob::model::catalog::{Catalog, Entry};
 use hob::model::table::Table;
 use hob::policy::access::AccessList;
 use hob::policy::budget::Budget;
+use hob::policy::quota::Quotas;
 use hob::router::command::Mode;
 use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
@@ -165,17 +168,21 @@ impl Process {
         });
         let models = models(world);
         let purse = Arc::new(Purse { budget: budget(), zone: TimeZone::UTC });
+        let (meter, access) = (Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }), Arc::new(access()));
         let ports = Ports {
             store: store.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             tools: tools(world),
+            personas: Arc::default(),
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
             limits: run_limits(),
             table: Arc::new(prices()),
             counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
             purse: Arc::clone(&purse),
+            meter: Arc::clone(&meter),
+            access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
             watcher: Arc::new(delivery.clone()),
             owner,
@@ -195,9 +202,9 @@ impl Process {
         let router = Arc::new(Router {
             store: store.clone(),
             clock: Arc::clone(&clock),
-            access: access(),
+            access,
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House { models, purse: Arc::clone(&purse), started: clock.now() }),
+            house: Arc::new(House { models, purse, meter, personas: Arc::default(), started: clock.now() }),
             lanes: lanes.clone(),
             delivery,
         });
@@ -263,6 +270,11 @@ fn budget() -> Budget {
     Budget { run: Some(Money::from_usd(RUN_USD)), hour: Some(Money::from_usd(HOUR_USD)), ..Budget::default() }
 }
 
+/// Nobody's limit is reached: what a world does does not depend on how fast it is.
+fn quotas() -> Quotas {
+    Quotas { user_month: Some(1_000_000_000), tool_calls_per_minute: Some(1_000), ..Quotas::default() }
+}
+
 fn tools(world: &Arc<World>) -> Registry {
     Registry::default()
         .with(Hand::new(world, "look", true, 1_000))
@@ -298,6 +310,8 @@ fn delivery_limits() -> DeliveryLimits {
 }
 
 fn access() -> AccessList {
-    let telegram_users = plan::MEMBERS.iter().map(|id| (*id).to_owned()).collect();
-    AccessList { telegram_users, telegram_owners: BTreeSet::from([plan::OWNER.to_owned()]) }
+    let mut list = AccessList::default();
+    plan::MEMBERS.iter().for_each(|id| list.admit(id, Role::User));
+    list.admit(plan::OWNER, Role::Owner);
+    list
 }

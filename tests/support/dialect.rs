@@ -65,6 +65,7 @@ pub fn asking(messages: Vec<Message>) -> Request {
         stable: 0,
         tools: vec![tool("current_time"), tool("look")],
         tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
     }
 }
 

@@ -7,13 +7,15 @@ use jiff::Timestamp;
 
 use crate::agent::budget::{Purse, Spender};
 use crate::agent::journal::{self, QueueChange, RunKey};
-use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{BudgetStop, Event, Steered};
+use crate::agent::machine::effect::{Effect, ModelCall};
+use crate::agent::machine::event::{Event, Steered};
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::{self, Row, Target};
+use crate::agent::quota::{Meter, Wanted};
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
+use crate::domain::ids::CallId;
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
@@ -49,6 +51,8 @@ pub(super) struct Advance {
     pub(super) cause: Cause,
     /// The household's caps on money.
     pub(super) purse: Arc<Purse>,
+    /// The limits of each person.
+    pub(super) meter: Arc<Meter>,
     /// Texts that the cause refers to.
     pub(super) blobs: Vec<(String, String)>,
     pub(super) at: Timestamp,
@@ -60,6 +64,8 @@ pub(super) struct Advanced {
     /// The number of the last event.
     pub(super) seq: i64,
     pub(super) effects: Vec<Committed<Effect>>,
+    /// The tool calls among them that are not let through, and why.
+    pub(super) refused: Vec<(CallId, String)>,
     /// Another run waits in the lane.
     pub(super) more: bool,
 }
@@ -72,8 +78,9 @@ impl Statement for Advance {
         let events = self.events(tx).await?;
         let mut moved = self.fold(&events);
         if let Some(stop) = self.refusal(tx, &moved).await? {
-            moved = self.fold(&[vec![Event::BudgetReached(stop)], events].concat());
+            moved = self.fold(&[vec![stop], events].concat());
         }
+        let refused = self.refused_calls(tx, &mut moved).await?;
         let Moved { state, seq, recorded, effects, rows } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
@@ -91,7 +98,7 @@ impl Statement for Advance {
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
         }
-        Ok(Advanced { state, seq, effects, more })
+        Ok(Advanced { state, seq, effects, refused, more })
     }
 }
 
@@ -127,9 +134,9 @@ impl Advance {
         Spender { run: self.key.run, user: run.input.principal.user }
     }
 
-    /// The budget that the model call which would follow does not fit. Between this look and the call's own record
-    /// there is no other transaction: there is one writer.
-    async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<BudgetStop>, StoreError> {
+    /// The budget or quota that the model call which would follow does not fit. Between this look and the call's own
+    /// record there is no other transaction: there is one writer.
+    async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<Event>, StoreError> {
         let call = moved.effects.iter().find_map(|Committed(effect)| match effect {
             Effect::CallModel(call) => Some(call),
             _ => None,
@@ -137,6 +144,26 @@ impl Advance {
         let (Some(call), Some(run)) = (call, moved.state.active()) else {
             return Ok(None);
         };
+        if let Some(stop) = self.over_budget(tx, moved, (run, call)).await? {
+            return Ok(Some(stop));
+        }
+        let ended = moved.rows.iter().find_map(|row| match row {
+            Row::ModelEnded(end) => Some(end.input_tokens.saturating_add(end.output_tokens).unsigned_abs()),
+            _ => None,
+        });
+        let open = self.state.active().and_then(Active::open_call).map_or(0, |call| call.counted);
+        let closed = if ended.is_some() { open } else { 0 };
+        let wanted = Wanted { tokens: call.input_estimate, unsummed: ended.unwrap_or(0), closed };
+        let stop = self.meter.refuses(tx, &run.input.principal, wanted, self.at).await?;
+        Ok(stop.map(Event::QuotaReached))
+    }
+
+    async fn over_budget(
+        &self,
+        tx: &mut Tx,
+        moved: &Moved,
+        (run, call): (&Active, &ModelCall),
+    ) -> Result<Option<Event>, StoreError> {
         if self.purse.budget.is_unlimited() {
             return Ok(None);
         }
@@ -151,7 +178,35 @@ impl Advance {
             Some(spent) => Money::from_nanos(wanted.plus(spent).nanos().saturating_sub(open.nanos())),
             None => wanted,
         };
-        self.purse.refuses(tx, self.spender(run), wanted, self.at).await
+        let stop = self.purse.refuses(tx, self.spender(run), wanted, self.at).await?;
+        Ok(stop.map(Event::BudgetReached))
+    }
+
+    /// The tool calls of this step that are more than their person may have made in a minute (row E15). A call that is
+    /// made again has its place already.
+    async fn refused_calls(&self, tx: &mut Tx, moved: &mut Moved) -> Result<Vec<(CallId, String)>, StoreError> {
+        let calls = moved.effects.iter().filter_map(|Committed(effect)| match effect {
+            Effect::RunTool { call, attempt: 1, .. } => Some(call.id.clone()),
+            _ => None,
+        });
+        let calls: Vec<CallId> = calls.collect();
+        let Some(run) = moved.state.active() else {
+            return Ok(Vec::new());
+        };
+        let user = run.input.principal.user;
+        let Some(allowed) = self.meter.tool_calls(tx, user, calls.len(), self.at).await? else {
+            return Ok(Vec::new());
+        };
+        let refused: Vec<_> =
+            calls.into_iter().skip(allowed.calls).map(|call| (call, allowed.reason.clone())).collect();
+        for row in &mut moved.rows {
+            if let Row::ToolStarted { call, user, .. } = row
+                && refused.iter().any(|(id, _)| *id == call.id)
+            {
+                *user = None;
+            }
+        }
+        Ok(refused)
     }
 
     async fn tell_of_budgets(&self, tx: &mut Tx, target: &Target<'_>, seq: i64) -> Result<(), StoreError> {

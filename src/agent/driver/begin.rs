@@ -2,17 +2,28 @@
 
 use crate::agent::driver::advance::Cause;
 use crate::agent::driver::{Driver, claim, perform};
-use crate::agent::machine::begun::{Begun, Billing, Context, Limits, ModelBill, Rules};
+use crate::agent::machine::begun::{Begun, Billing, Character, Context, Limits, ModelBill, Rules};
 use crate::agent::machine::event::{Accepted, Event};
+use crate::agent::machine::policy::Policy;
 use crate::agent::machine::state::Phase;
-use crate::agent::prompt::{Material, Past, text_digest};
+use crate::agent::persona::Persona;
+use crate::agent::prompt::{Material, Past, system_digest, text_digest};
+use crate::model::provider::ToolSchema;
 use crate::model::tokens::{Calibration, Sample};
+use crate::policy::access::Reach;
 use crate::policy::routing::{Around, Features, Tiers, route};
 use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
 use crate::store::sessions::Session;
 
 use std::sync::Arc;
+
+/// What every request of a run begins with, but for the history.
+struct Fixed {
+    system: String,
+    tools: Vec<ToolSchema>,
+    tail: String,
+}
 
 impl Driver {
     /// Everything that a run begins with.
@@ -26,40 +37,53 @@ impl Driver {
         let from = self.ports.prompt.history_from(session.context_from, session.last_ordinal);
         let through = session.last_ordinal;
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
-        let (context, context_tokens) = self.context(tail, history).await?;
-        let models = self.chain(session, &accepted.text).await?;
-        let billing =
-            Billing { models: self.bills(&models).await?, context_tokens, reply_tokens: self.ports.reply_tokens };
-        let limits = &self.ports.limits;
+        let personas = Arc::clone(&self.ports.personas);
+        let name = personas.resolve(&accepted.destination.conversation, session.persona.as_deref()).name();
+        let nobody = Persona::default();
+        let persona = personas.get(name).unwrap_or(&nobody);
+        let tools = self.ports.tools.within(&Reach { role: accepted.principal.role, modules: &persona.modules });
+        let fixed = Fixed { system: personas.system(&self.ports.prompt.base, name), tools: tools.schemas(), tail };
+        let (context, context_tokens) = self.context(fixed, history).await?;
+        let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, &accepted.text).await?;
+        let reply_tokens = persona.max_output_tokens.unwrap_or(self.ports.reply_tokens);
+        let billing = Billing { models: self.bills(&models).await?, context_tokens, reply_tokens };
+        let declared = persona.declared.clone();
         Ok(Begun {
             context,
-            limits: Limits {
-                iterations: limits.iterations,
-                iterations_step: limits.iterations_step,
-                iterations_cap: limits.iterations_cap,
-            },
+            limits: self.limits(persona),
             models,
-            idempotent_tools: self.ports.tools.idempotent(),
+            idempotent_tools: tools.idempotent(),
             rules: Rules::CURRENT,
             billing,
-            policy: Some(Box::new(self.ports.limits.policy.clone())),
-            tools: self.ports.tools.facts(),
+            policy: Some(Box::new(Policy { declared, ..self.ports.limits.policy.clone() })),
+            tools: tools.facts(),
             granted: Vec::new(),
             past: Vec::new(),
+            persona: name.map(|name| Character { name: name.to_owned(), max_output_tokens: persona.max_output_tokens }),
             at: self.ports.clock.now(),
         })
     }
 
+    /// The run's numbers: the persona's, as far as it has any; the cap holds in any case.
+    fn limits(&self, persona: &Persona) -> Limits {
+        let limits = &self.ports.limits;
+        let iterations_cap = persona.iterations_cap.unwrap_or(limits.iterations_cap);
+        Limits {
+            iterations: persona.iterations.unwrap_or(limits.iterations).min(iterations_cap),
+            iterations_step: limits.iterations_step,
+            iterations_cap,
+        }
+    }
+
     /// The fixed part of the run's requests, and its tokens.
-    async fn context(&mut self, tail: String, stretch: claim::History) -> Result<(Context, u64), StoreError> {
-        let tools = self.ports.tools.schemas();
+    async fn context(&mut self, fixed: Fixed, stretch: claim::History) -> Result<(Context, u64), StoreError> {
+        let Fixed { system, tools, tail } = fixed;
         let tools_text = perform::encode_tools(&tools)?;
         let (from, through) = (stretch.from, stretch.through);
         let past = if from > through { Past::default() } else { self.read(stretch).await? };
-        let system = self.ports.prompt.base.clone();
         let material = Material { system, tools, tail, past };
         let context = Context {
-            system: self.ports.prompt.system_digest(),
+            system: system_digest(&material.system),
             tools: text_digest(&tools_text),
             tail: text_digest(&material.tail),
             history_from: from,
@@ -76,13 +100,13 @@ impl Driver {
         Ok((context, tokens))
     }
 
-    /// Whom to ask, in order: the session's choice, or the tier that the message's form needs (row A2).
-    async fn chain(&mut self, session: &Session, text: &str) -> Result<Vec<String>, StoreError> {
+    /// Whom to ask, in order: the session's choice or the persona's, or the tier that the message's form needs (row A2).
+    async fn chain(&mut self, choice: Option<&str>, session: &Session, text: &str) -> Result<Vec<String>, StoreError> {
         let models = Arc::clone(&self.ports.models);
-        let chosen = models.chain(session.model.as_deref());
+        let chosen = models.chain(choice);
         let primary = chosen.first().cloned().unwrap_or_default();
         let tiers = Tiers { fast: models.by_role("fast"), primary: &primary, smart: models.by_role("smart") };
-        if session.model.is_some() || !tiers.differ() {
+        if choice.is_some() || !tiers.differ() {
             return Ok(chosen);
         }
         let recent = self.read(claim::Recent { session: session.id }).await?;

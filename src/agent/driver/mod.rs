@@ -6,6 +6,7 @@
 mod advance;
 mod begin;
 mod claim;
+mod gate;
 mod perform;
 
 use std::sync::Arc;
@@ -21,12 +22,12 @@ use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{CancelReason, Event};
-use crate::agent::machine::state::{Phase, State, Status};
+use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::ports::Ports;
-use crate::agent::prompt::Material;
+use crate::agent::prompt::{Material, system_digest};
 use crate::agent::signal::Signal;
 use crate::domain::channel::Progress;
-use crate::domain::ids::RunId;
+use crate::domain::ids::{CallId, RunId};
 use crate::domain::outgoing::Destination;
 use crate::model::message::ToolCall;
 use crate::store::Statement;
@@ -73,6 +74,8 @@ pub struct Driver {
     work: Work,
     more: bool,
     blobs: Vec<(String, String)>,
+    /// Tool calls that are not let through, and why.
+    refused: Vec<(CallId, String)>,
 }
 
 impl Driver {
@@ -95,6 +98,7 @@ impl Driver {
             work: Work::default(),
             more: false,
             blobs: Vec::new(),
+            refused: Vec::new(),
         })
     }
 
@@ -154,7 +158,13 @@ impl Driver {
             return Ok(Cause::Signals);
         }
         tracing::info!(run = %self.key.run, "agent_run.resumed");
-        Ok(Cause::Event(Event::Resumed { system: self.ports.prompt.system_digest() }))
+        Ok(Cause::Event(Event::Resumed { system: system_digest(&self.system()) }))
+    }
+
+    /// The system prompt that the run would begin with now, as the one it began as.
+    fn system(&self) -> String {
+        let persona = self.state.active().and_then(|active| active.persona.as_ref());
+        self.ports.personas.system(&self.ports.prompt.base, persona.map(|persona| persona.name.as_str()))
     }
 
     /// Commits a cause with everything that follows from it; only then are the effects handed out.
@@ -170,11 +180,13 @@ impl Driver {
                 cause: cause.clone(),
                 blobs: self.blobs.clone(),
                 purse: Arc::clone(&self.ports.purse),
+                meter: Arc::clone(&self.ports.meter),
                 at: self.ports.clock.now(),
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, more }) => {
+                Ok(Advanced { state, seq, effects, refused, more }) => {
+                    self.refused.extend(refused);
                     self.remember_count(&cause);
                     self.more = more;
                     self.state = Arc::new(state);
@@ -243,17 +255,30 @@ impl Driver {
                 Arc::new(self.read(load).await?)
             }
         };
-        let request = material.request(active.transcript.messages(), call.purpose);
+        let mut request = material.request(active.transcript.messages(), call.purpose);
+        request.max_output_tokens = self.reply_limit(active, &call);
         self.material = Some(material);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
         self.work.call_model(&stage, call, request);
         Ok(())
     }
 
+    /// The most tokens of a reply, where the persona sets it: never more than the model can write.
+    fn reply_limit(&self, active: &Active, call: &ModelCall) -> Option<u64> {
+        let wished = active.persona.as_ref()?.max_output_tokens?;
+        Some(self.ports.table.facts(&call.label).max_output_tokens.map_or(wished, |most| wished.min(most)))
+    }
+
     fn run_tool(&mut self, call: ToolCall) {
         let Some(active) = self.state.active() else {
             return;
         };
+        let refused = self.refused.iter().position(|(id, _)| *id == call.id);
+        let refused = refused.map(|at| self.refused.swap_remove(at).1);
+        if let Some(outcome) = gate::refusal(active, &call, refused) {
+            self.work.settle(call.id, outcome);
+            return;
+        }
         let principal = active.input.principal.clone();
         let session = self.destination.conversation.session_key();
         self.work.run_tool(&self.ports, perform::ToolJob { principal, session, run: self.key.run, call });

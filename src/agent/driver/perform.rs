@@ -114,6 +114,11 @@ impl Work {
         self.running.push(Running { call: Some(id), work });
     }
 
+    /// A tool call that comes to its end without being run.
+    pub(super) fn settle(&mut self, call: CallId, outcome: ToolOutcome) {
+        self.ready.push_back(Event::ToolFinished { call, outcome });
+    }
+
     /// Stops tools: what they started is killed before their end is told, for that end may be committed at once.
     pub(super) fn abort(&mut self, calls: &[CallId]) {
         for id in calls {

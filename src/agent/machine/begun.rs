@@ -39,8 +39,21 @@ pub struct Begun {
     /// The history that goes along, message by message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<PastMessage>,
+    /// Who Hob is in it (row C3); none: nobody in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<Character>,
     /// When.
     pub at: Timestamp,
+}
+
+/// Who Hob is in a run, as far as it matters after its beginning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Character {
+    /// The persona's name.
+    pub name: String,
+    /// Tokens of a reply, at most; none: as the model's provider is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
 }
 
 /// A message of the history that goes along with a run, as far as its size and place matter.

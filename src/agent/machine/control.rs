@@ -2,7 +2,7 @@
 
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::ending;
-use crate::agent::machine::event::{BudgetStop, CancelReason, End, Reply, Steered};
+use crate::agent::machine::event::{BudgetStop, CancelReason, End, QuotaStop, Reply, Steered};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::texts;
 
@@ -38,6 +38,12 @@ pub(super) fn on_soft_limit(run: &mut Active) -> Vec<Effect> {
 /// The next model call is not made: what was done is told instead.
 pub(super) fn on_budget(run: &mut Active, stop: &BudgetStop) -> Vec<Effect> {
     run.budget = Some(stop.clone());
+    Vec::new()
+}
+
+/// The same, because of the one who asks.
+pub(super) fn on_quota(run: &mut Active, stop: &QuotaStop) -> Vec<Effect> {
+    run.quota = Some(stop.clone());
     Vec::new()
 }
 

@@ -12,12 +12,17 @@ pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
     ask(run, run.call_model())
 }
 
-/// Asks a model; where a budget is in the way, the run is handed back with what was done (row N10).
+/// Asks a model; where a budget or a quota is in the way, the run is handed back with what was done (rows N10, E15).
 pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
     if let Some(stop) = run.budget.take() {
         close(run, texts::INTERRUPTED);
         let text = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
         return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "budget".to_owned() })];
+    }
+    if let Some(stop) = run.quota.take() {
+        close(run, texts::INTERRUPTED);
+        let text = texts::quota_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "quota".to_owned() })];
     }
     run.model = call.model;
     run.phase = Phase::Calling(call.clone());

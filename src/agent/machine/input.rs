@@ -29,6 +29,7 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
         (State::Queued(_), Event::Withdrawn) => vec![Effect::End(End::Withdrawn)],
         (State::Queued(_), Event::Joined { .. }) => vec![Effect::End(End::Joined)],
         (State::Queued(_), Event::BudgetReached(stop)) => failed(texts::budget_before(stop), "budget"),
+        (State::Queued(_), Event::QuotaReached(stop)) => failed(texts::quota_before(stop), "quota"),
         (State::Queued(_), Event::Panicked { message }) => failed(texts::panicked(message), "panic"),
         // Its beginning is missing, so nobody knows what it did: it does not begin a second time.
         (State::Queued(_), Event::Mismatched(mismatch)) => failed(texts::lost_beginning(mismatch), "mismatch"),

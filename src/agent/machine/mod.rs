@@ -73,13 +73,13 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::CancelRequested(reason) => control::on_cancel(run, *reason),
         Event::SoftLimit => control::on_soft_limit(run),
         Event::BudgetReached(stop) => control::on_budget(run, stop),
+        Event::QuotaReached(stop) => control::on_quota(run, stop),
         Event::Expired { .. }
         | Event::PauseRequested { .. }
         | Event::PauseLifted { .. }
         | Event::CompactRequested { .. }
         | Event::SummaryMade { .. }
-        | Event::SummaryFailed { .. }
-        | Event::QuotaReached(_) => vec![Effect::Ignored { why: "nothing waits for it" }],
+        | Event::SummaryFailed { .. } => vec![Effect::Ignored { why: "nothing waits for it" }],
         Event::Suspended => Vec::new(),
         Event::Resumed { system } => resume::on_resumed(run, system, was_suspended),
         Event::Mismatched(mismatch) => resume::on_mismatch(run, mismatch),

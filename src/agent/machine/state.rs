@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::machine::batch::Batch;
-use crate::agent::machine::begun::{Begun, Billing, Context, Limits, PastMessage, Rules};
+use crate::agent::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Rules};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
-use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Question, Steered};
+use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Question, QuotaStop, Steered};
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::domain::money::Money;
@@ -55,6 +55,8 @@ pub struct Active {
     pub policy: Policy,
     /// The history that goes along, message by message.
     pub past: Vec<PastMessage>,
+    /// Who Hob is in it.
+    pub persona: Option<Character>,
     /// What was said in it.
     pub transcript: Transcript,
     /// Replies of the model so far.
@@ -69,6 +71,8 @@ pub struct Active {
     pub billing: Billing,
     /// A budget that the next model call would overrun.
     pub budget: Option<BudgetStop>,
+    /// A quota that the next model call would overrun.
+    pub quota: Option<QuotaStop>,
     /// Messages that join at the next boundary.
     pub steering: Vec<Steered>,
     /// The soft limit has passed.
@@ -162,6 +166,7 @@ impl Active {
             granted: begun.granted.into_iter().collect(),
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
+            persona: begun.persona,
             transcript,
             cycles: 0,
             iterations: 0,
@@ -169,6 +174,7 @@ impl Active {
             cost: Money::ZERO,
             billing: begun.billing,
             budget: None,
+            quota: None,
             steering: Vec::new(),
             soft_limit: false,
             cancel: None,
@@ -271,8 +277,14 @@ impl Active {
     /// What is set aside for the model call in flight.
     #[must_use]
     pub fn open_reserve(&self) -> Option<Money> {
+        self.open_call()?.reserve
+    }
+
+    /// The model call in flight.
+    #[must_use]
+    pub fn open_call(&self) -> Option<&ModelCall> {
         match &self.phase {
-            Phase::Calling(call) => call.reserve,
+            Phase::Calling(call) => Some(call),
             Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
         }
     }

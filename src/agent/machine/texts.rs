@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::begun::Limits;
-use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Question, Steered};
+use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Question, QuotaStop, Steered};
 use crate::agent::machine::state::Failure;
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;
@@ -154,11 +154,46 @@ pub(super) fn budget_before(stop: &BudgetStop) -> String {
 
 /// The hand-off at a cap: what was done, by the record, and how to go on.
 pub(super) fn budget_reached(stop: &BudgetStop, unfinished: &str, transcript: &[Message]) -> String {
+    handed_back(&used_up(stop), unfinished, transcript, how_to_go_on(stop))
+}
+
+/// What the person is told when a quota stops their message before it began.
+pub(super) fn quota_before(stop: &QuotaStop) -> String {
+    format!("{} So I have not begun with this. {}", quota_used_up(stop), after_quota(stop))
+}
+
+/// The hand-off at a quota.
+pub(super) fn quota_reached(stop: &QuotaStop, unfinished: &str, transcript: &[Message]) -> String {
+    handed_back(&quota_used_up(stop), unfinished, transcript, after_quota(stop))
+}
+
+fn quota_used_up(stop: &QuotaStop) -> String {
+    let QuotaStop { name, cap, used, .. } = stop;
+    if used < cap {
+        return format!(
+            "Your tokens for {name} do not allow the next step: {used} of {cap} are used, and it would take more than what \
+             is left."
+        );
+    }
+    format!("Your tokens for {name} are used up: {used} of {cap}.")
+}
+
+fn after_quota(stop: &QuotaStop) -> String {
+    let QuotaStop { key, resets, .. } = stop;
+    if stop.used == 0 {
+        return format!(
+            "Waiting does not help here: whoever runs me has to raise {key} under [quotas] in config.toml."
+        );
+    }
+    format!("They begin anew on {resets}; or whoever runs me raises {key} under [quotas] in config.toml.")
+}
+
+fn handed_back(why: &str, unfinished: &str, transcript: &[Message], how_to_go_on: String) -> String {
     let results: Vec<&ToolResult> = transcript
         .iter()
         .filter_map(|message| if let Message::Tool(result) = message { Some(result) } else { None })
         .collect();
-    let mut lines = vec![format!("{} So I have stopped here.", used_up(stop))];
+    let mut lines = vec![format!("{why} So I have stopped here.")];
     if results.is_empty() {
         lines.push("Done so far: nothing that changes anything.".to_owned());
     } else {
@@ -171,7 +206,7 @@ pub(super) fn budget_reached(stop: &BudgetStop, unfinished: &str, transcript: &[
     if !unfinished.trim().is_empty() {
         lines.push(format!("What I had to say so far:\n{}", unfinished.trim()));
     }
-    lines.push(how_to_go_on(stop));
+    lines.push(how_to_go_on);
     lines.join("\n")
 }
 

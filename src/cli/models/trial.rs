@@ -156,6 +156,7 @@ fn first_request() -> Request {
         stable: 1,
         tools: vec![echo],
         tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
     }
 }
 

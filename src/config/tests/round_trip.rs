@@ -97,11 +97,20 @@ fn settle(mut document: toml::Table) -> toml::Table {
                     section.remove(key);
                 }
             }
+            "quotas" => {
+                section.insert("user_month_tokens".to_owned(), 1_000_000_000_000_i64.into());
+            }
+            // Which names there are, other sections say.
+            "people" => people(section),
+            "personas" => section.iter_mut().filter_map(|(_, persona)| persona.as_table_mut()).for_each(persona),
             "telegram" => {
+                section.remove("persona");
+                section.remove("personas");
                 replace(section, "bot_token", "1:a");
                 replace(section, "api_url", "http://localhost:80/a");
             }
             "agent" => {
+                section.remove("persona");
                 section.insert("iterations_cap".to_owned(), 1000.into());
                 section.insert("hard_limit_secs".to_owned(), 86_400.into());
                 cap(section, "soft_limit_secs", 86_399);
@@ -121,6 +130,20 @@ fn settle(mut document: toml::Table) -> toml::Table {
         }
     }
     document
+}
+
+fn people(section: &mut toml::Table) {
+    for (index, (_, person)) in section.iter_mut().enumerate() {
+        let Toml::Table(person) = person else { continue };
+        person.insert("telegram_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
+        person.insert("terminal".to_owned(), (index == 0).into());
+        person.insert("role".to_owned(), if index == 0 { "owner" } else { "guest" }.into());
+    }
+}
+
+fn persona(persona: &mut toml::Table) {
+    persona.insert("modules".to_owned(), Toml::Array(vec!["memory".into()]));
+    persona.insert("iterations_cap".to_owned(), 1000.into());
 }
 
 fn price(model: &mut toml::Table) {
@@ -143,6 +166,7 @@ fn tool(tool: &mut toml::Table) {
         command.extend(names.iter().map(|name| format!("{{{name}}}").into()));
     }
     replace(tool, "working_dir", "/w ä");
+    replace(tool, "module", "lights");
 }
 
 /// Gives the key another value, if it has one.

@@ -58,11 +58,10 @@ pub(super) struct OutputConfig {
 }
 
 impl Plan {
-    /// The plan for a request.
-    pub(super) fn new(speaker: &Speaker, case: Case) -> Self {
+    /// The plan for a request whose reply has `asked` tokens at most.
+    pub(super) fn new(speaker: &Speaker, case: Case, asked: Option<u64>) -> Self {
         let forced = case == Case::ToolForced;
         let effort = speaker.tuning.effort;
-        let asked = speaker.tuning.max_output_tokens;
         match speaker.family.mode {
             Mode::Never => Self::silent(asked, None),
             Mode::Budget | Mode::Adaptive if effort.is_none() || forced => Self::silent(asked, None),
@@ -144,7 +143,7 @@ mod tests {
         let (model, label) = (model.to_owned(), String::new());
         let family = Family::of(&model);
         let case = if forced { Case::ToolForced } else { Case::Free };
-        let plan = Plan::new(&Speaker { model, label, family, tuning, sees_images: true }, case);
+        let plan = Plan::new(&Speaker { model, label, family, tuning, sees_images: true }, case, max_output_tokens);
         let thinking = plan.thinking.map(|thinking| serde_json::to_string(&thinking).unwrap()).unwrap_or_default();
         let effort = plan.output.map(|output| output.effort).unwrap_or_default();
         format!("{} {thinking}{effort}{}", plan.max_tokens, if plan.thinks { " thinks" } else { "" })

@@ -134,7 +134,8 @@ impl<'a> MessagesRequest<'a> {
             Some(Choice::None) | None if resumable(&history.messages) => Case::Free,
             Some(Choice::None) | None => Case::BegunWithout,
         };
-        let plan = Plan::new(speaker, case);
+        let asked = request.tuned(speaker.tuning).max_output_tokens;
+        let plan = Plan::new(speaker, case, asked);
         let temperature = speaker.tuning.temperature.filter(|_| speaker.family.temperature && !plan.thinks);
         let mut body = Self {
             model: &speaker.model,

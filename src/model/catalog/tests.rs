@@ -64,7 +64,14 @@ fn scripted(label: &str, script: impl IntoIterator<Item = Option<ErrorClass>>) -
 }
 
 fn request() -> Request {
-    Request { system: String::new(), messages: Vec::new(), stable: 0, tools: Vec::new(), tool_choice: ToolChoice::Auto }
+    Request {
+        system: String::new(),
+        messages: Vec::new(),
+        stable: 0,
+        tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
+    }
 }
 
 /// The class of the failure, or none for an answer.

@@ -165,7 +165,7 @@ impl<'a> GenerateRequest<'a> {
             system_instruction: (!system.is_empty()).then_some(System { parts: [SystemPart { text: system }] }),
             tools: tools(request),
             tool_config: tool_config(request),
-            generation_config: GenerationConfig::new(settings.tuning, family),
+            generation_config: GenerationConfig::new(request.tuned(settings.tuning), family),
             contents: contents(history.messages, family.signed_calls),
         }
     }

@@ -11,7 +11,14 @@ fn request(messages: Vec<Message>) -> Request {
         description: String::new(),
         parameters: json!({"type": "object"}),
     });
-    Request { system: String::new(), messages, stable: 0, tools: tools.into(), tool_choice: ToolChoice::Auto }
+    Request {
+        system: String::new(),
+        messages,
+        stable: 0,
+        tools: tools.into(),
+        tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
+    }
 }
 
 fn user(text: &str) -> Message {

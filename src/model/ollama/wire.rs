@@ -116,6 +116,7 @@ impl<'a> ChatRequest<'a> {
         let history = legal(&request.messages, request.stable, &target);
         let system = request.system.trim();
         let system = (!system.is_empty()).then(|| ChatMessage::System { content: system.to_owned() });
+        let tuning = request.tuned(settings.tuning);
         let offered = traits.calls_tools && request.tool_choice != ToolChoice::None;
         Self {
             model: &settings.model,
@@ -124,10 +125,10 @@ impl<'a> ChatRequest<'a> {
             shift: false,
             options: Options {
                 num_ctx: traits.window(settings.context_tokens),
-                num_predict: settings.tuning.max_output_tokens,
-                temperature: settings.tuning.temperature,
+                num_predict: tuning.max_output_tokens,
+                temperature: tuning.temperature,
             },
-            think: traits.think(settings.tuning.effort),
+            think: traits.think(tuning.effort),
             tools: request.tools.iter().filter(|_| offered).map(Tool::new).collect(),
             messages: system.into_iter().chain(history.messages.into_iter().map(ChatMessage::from)).collect(),
         }

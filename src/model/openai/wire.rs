@@ -192,7 +192,8 @@ impl<'a> ChatRequest<'a> {
 
 impl Options {
     fn new(request: &Request, asked: &Asked<'_>) -> Self {
-        let Asked { quirks, tuning, learned, .. } = asked;
+        let Asked { quirks, learned, .. } = asked;
+        let tuning = request.tuned(asked.tuning);
         let takes = |name: &str| !learned.refuses(name);
         let limit = learned.usable(&quirks.output_limit.names());
         let limit = |name: &str| tuning.max_output_tokens.filter(|_| limit == Some(name));

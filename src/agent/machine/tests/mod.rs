@@ -204,6 +204,7 @@ pub(crate) fn begun() -> Begun {
         tools: BTreeMap::new(),
         granted: Vec::new(),
         past: Vec::new(),
+        persona: None,
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }

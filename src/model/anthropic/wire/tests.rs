@@ -81,6 +81,7 @@ fn request(tool_choice: ToolChoice, system: &str) -> Request {
         stable: 0,
         tools: vec![tool("look"), tool("tell")],
         tool_choice,
+        max_output_tokens: None,
     }
 }
 

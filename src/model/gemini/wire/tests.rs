@@ -29,7 +29,7 @@ fn request(messages: Vec<Message>) -> Request {
         parameters: json!({"$schema": "x", "type": "object", "properties": {}}),
     };
     let (system, stable) = (" Be brief.\n".to_owned(), 0);
-    Request { system, messages, stable, tools: vec![tool], tool_choice: ToolChoice::Auto }
+    Request { system, messages, stable, tools: vec![tool], tool_choice: ToolChoice::Auto, max_output_tokens: None }
 }
 
 fn body(settings: &Settings, request: &Request) -> Value {

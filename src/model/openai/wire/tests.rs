@@ -20,7 +20,14 @@ fn sealed(model: &str, kind: &str, data: &str) -> ReplyPart {
 
 fn request(messages: Vec<Message>) -> Request {
     let tool = ToolSchema { name: "look".to_owned(), description: String::new(), parameters: json!({}) };
-    Request { system: " ".to_owned(), messages, stable: 0, tools: vec![tool], tool_choice: ToolChoice::Auto }
+    Request {
+        system: " ".to_owned(),
+        messages,
+        stable: 0,
+        tools: vec![tool],
+        tool_choice: ToolChoice::Auto,
+        max_output_tokens: None,
+    }
 }
 
 fn asked<'a>(quirks: &'a Quirks, learned: &'a Learned) -> Asked<'a> {

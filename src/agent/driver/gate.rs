@@ -1,0 +1,44 @@
+//! What a run may have called: only what it was offered when it began, and only so often (rows C5, E15).
+
+use crate::agent::machine::begun::Rules;
+use crate::agent::machine::event::ToolOutcome;
+use crate::agent::machine::state::Active;
+use crate::model::message::ToolCall;
+
+/// What the model is told instead of a result; none: the call may be made. `refused` is the quota's word.
+pub(super) fn refusal(run: &Active, call: &ToolCall, refused: Option<String>) -> Option<ToolOutcome> {
+    // What older runs were offered is not in their record's list of tools.
+    if run.rules >= Rules::THIRD && !run.tools.contains_key(&call.name) {
+        let names: Vec<&str> = run.tools.keys().map(String::as_str).collect();
+        let text = format!("There is no tool {:?}. There are: {}.", call.name, names.join(", "));
+        return Some(ToolOutcome::Text { text, is_error: true });
+    }
+    refused.map(|reason| ToolOutcome::Denied { reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::machine::begun::Begun;
+    use crate::agent::machine::tests::{accepted, begun};
+    use crate::domain::ids::CallId;
+    use crate::domain::tools::ToolFacts;
+
+    #[test]
+    fn c5_only_what_was_offered_may_be_called() {
+        let call =
+            |name: &str| ToolCall { id: CallId("1.0".to_owned()), name: name.to_owned(), arguments: String::new() };
+        let tools = [("look".to_owned(), ToolFacts::default())].into();
+        let current = Active::begin(accepted(), Begun { rules: Rules::THIRD, tools, ..begun() });
+        assert_eq!(refusal(&current, &call("look"), None), None);
+        let text = "There is no tool \"send\". There are: look.".to_owned();
+        let none = Some(ToolOutcome::Text { text, is_error: true });
+        assert_eq!(refusal(&current, &call("send"), None), none);
+        assert_eq!(refusal(&current, &call("send"), Some("wait".to_owned())), none);
+        let denied = Some(ToolOutcome::Denied { reason: "wait".to_owned() });
+        assert_eq!(refusal(&current, &call("look"), Some("wait".to_owned())), denied);
+        let older = Active::begin(accepted(), Begun { rules: Rules::SECOND, ..begun() });
+        assert_eq!(refusal(&older, &call("send"), None), None);
+        assert_eq!(refusal(&older, &call("send"), Some("wait".to_owned())), denied);
+    }
+}
