@@ -13,6 +13,7 @@ use hob::agent::budget::Purse;
 use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::{BASE, PromptSettings};
+use hob::agent::quota::Meter;
 use hob::domain::channel::{Channel, Intake, Progress};
 use hob::domain::clock::{Clock, SystemClock};
 use hob::domain::ids::RunId;
@@ -24,8 +25,8 @@ use hob::model::error::ModelError;
 use hob::model::message::{Completion, Usage};
 use hob::model::provider::{Provider, Request, Sink};
 use hob::model::table::Table;
-use hob::policy::access::AccessList;
 use hob::policy::budget::Budget;
+use hob::policy::quota::Quotas;
 use hob::router::command::Mode;
 use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
@@ -118,11 +119,13 @@ impl World {
         });
         let models = Arc::new(Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock)));
         let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
+        let meter = Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC });
         let ports = Arc::new(Ports {
             store: store.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             tools: Registry::default(),
+            personas: Arc::default(),
             prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
             limits: RunLimits {
                 iterations: 10,
@@ -137,6 +140,8 @@ impl World {
             counts: Arc::default(),
             reply_tokens: 1_000,
             purse: Arc::clone(&purse),
+            meter: Arc::clone(&meter),
+            access: Arc::default(),
             rng: Arc::new(SystemRng),
             watcher: Arc::new(delivery.clone()),
             owner: SystemRng.id(),
@@ -156,9 +161,9 @@ impl World {
         let router = Router {
             store: store.clone(),
             clock: Arc::clone(&clock),
-            access: AccessList::default(),
+            access: Arc::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House { models, purse: Arc::clone(&purse), started: clock.now() }),
+            house: Arc::new(House { models, purse, meter, personas: Arc::default(), started: clock.now() }),
             lanes,
             delivery,
         };

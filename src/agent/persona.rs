@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agent::machine::policy::DeclaredLoop;
+use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, DeclaredLoop, Policy};
 use crate::domain::inbound::Conversation;
 use crate::policy::persona::{Assignments, Resolved};
 
@@ -23,6 +23,21 @@ pub struct Persona {
     pub iterations_cap: Option<u32>,
     /// The loop that it declares.
     pub declared: Option<DeclaredLoop>,
+    /// What is done when the context fills its window.
+    pub strategy: Option<ContextStrategy>,
+    /// The tokens of the window.
+    pub window_tokens: Option<u64>,
+}
+
+impl Persona {
+    /// How its runs are decided, where others go by `policy`.
+    #[must_use]
+    pub fn policy(&self, policy: &Policy) -> Policy {
+        let strategy = self.strategy.unwrap_or(policy.context.strategy);
+        let window_tokens = self.window_tokens.or(policy.context.window_tokens);
+        let context = ContextPolicy { strategy, window_tokens, ..policy.context.clone() };
+        Policy { context, declared: self.declared.clone(), ..policy.clone() }
+    }
 }
 
 /// All personas.
@@ -60,6 +75,24 @@ impl Personas {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn c3_what_a_persona_declares_goes_before_the_policy() {
+        let mut policy = Policy::default();
+        policy.context.window_tokens = Some(9_000);
+        assert_eq!(Persona::default().policy(&policy), policy);
+        let declared = Some(DeclaredLoop { max_cycles: 3, terminate: Vec::new() });
+        let persona = Persona {
+            declared: declared.clone(),
+            strategy: Some(ContextStrategy::RollingWindow),
+            window_tokens: Some(4_000),
+            ..Persona::default()
+        };
+        let made = persona.policy(&policy);
+        assert_eq!((made.declared, made.context.window_tokens), (declared, Some(4_000)));
+        assert_eq!(made.context.strategy, ContextStrategy::RollingWindow);
+        assert_eq!(made.guards, policy.guards);
+    }
 
     #[test]
     fn a3_the_prompt_is_the_households_then_the_personas() {

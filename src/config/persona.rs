@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::config::declared::LoopConfig;
 use crate::config::problem::Finding;
 use crate::config::{check, place, shape, values};
 use crate::domain::tools::MODULES;
@@ -36,6 +37,9 @@ pub struct PersonaConfig {
     /// Model calls a run can never exceed.
     #[schemars(range(min = 1, max = 1000), example = &10)]
     pub iterations_cap: Option<u32>,
+    /// A loop that works until something in particular is so, rather than until the model has nothing more to do.
+    #[serde(rename = "loop")]
+    pub declared: Option<LoopConfig>,
 }
 
 impl PersonaConfig {
@@ -53,6 +57,9 @@ impl PersonaConfig {
         {
             let why = format!("is {max}, expected at most iterations_cap, which is {cap}");
             found.push(Finding::new("iterations_max", why, "lower it or raise iterations_cap").with("iterations_cap"));
+        }
+        if let Some(declared) = &self.declared {
+            found.extend(declared.validate().into_iter().map(|finding| finding.within("loop")));
         }
         found
     }

@@ -1,9 +1,15 @@
 //! From a persona's declared loop to what a run goes by (rows D1, D2).
 
+use std::collections::BTreeMap;
+
 use crate::agent::machine::policy::{ContextStrategy, DeclaredLoop, Termination};
 use crate::config::declared::{LoopConfig, LoopStrategy, TerminateConfig, TerminateWhen};
+use crate::config::tools::ToolConfig;
 use crate::daemon::StartError;
 use crate::tool::registry::Registry;
+
+/// The tools that are commands, by name.
+type Commands = BTreeMap<String, ToolConfig>;
 
 /// The loop, and how its context is kept: the strategy and the window's tokens, where they are set.
 #[must_use]
@@ -26,19 +32,20 @@ fn termination(config: &TerminateConfig) -> Termination {
     }
 }
 
-/// Refuses a condition that no tool of this Hob can fulfil; `at` is the loop's key in the config.
+/// Refuses a condition that none of `tools` can fulfil, of which `commands` end with a code; `at` is the loop's key in the
+/// config.
 ///
 /// # Errors
 /// When a tool is named that is not there, or an exit code is expected of one that has none.
-pub fn check_tools(at: &str, config: &LoopConfig, tools: &Registry) -> Result<(), StartError> {
+pub fn check_tools(at: &str, config: &LoopConfig, tools: &Registry, commands: &Commands) -> Result<(), StartError> {
     for (index, condition) in config.terminate.iter().enumerate() {
         let Some(name) = &condition.tool else { continue };
         let key = format!("{at}.terminate[{}].tool", index + 1);
-        let Some(tool) = tools.get(name) else {
+        if tools.get(name).is_none() {
             let known = tools.names().join(", ");
             return Err(StartError::Config(format!("{key}: there is no tool {name:?}; there are: {known}")));
-        };
-        if condition.exit_code.is_some() && tool.spec().module != "commands" {
+        }
+        if condition.exit_code.is_some() && !commands.contains_key(name) {
             let why = "has no exit code: only commands have one";
             return Err(StartError::Config(format!("{key}: {name} {why}; remove exit_code or use contains")));
         }

@@ -48,6 +48,7 @@ use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
+use crate::tool::registry::Registry;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -194,17 +195,15 @@ impl Daemon {
             budget: parts::budget(&blueprint.config.budget),
             zone: parts::zone(blueprint.config.agent.time_zone.as_deref())?,
         });
-        let meter = Arc::new(Meter { quotas: parts::quotas(&blueprint.config.quotas), zone: purse.zone.clone() });
-        let personas = Arc::new(parts::personas(&blueprint.config, &catalog)?);
-        let access = Arc::new(parts::access(&blueprint.config));
+        let people = people(&blueprint, &store, &catalog, &purse.zone)?;
+        let access = Arc::clone(&people.access);
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
             purse: Arc::clone(&purse),
-            meter: Arc::clone(&meter),
-            personas: Arc::clone(&personas),
+            meter: Arc::clone(&people.meter),
+            personas: Arc::clone(&people.personas),
             started: blueprint.clock.now(),
         });
-        let people = People { meter, personas, access: Arc::clone(&access) };
         let watcher = Arc::new(delivery.clone());
         let shared = Shared { models: catalog, table, purse, people, watcher };
         let ports = ports(&blueprint, &store, shared, owner)?;
@@ -370,23 +369,32 @@ struct Shared {
     watcher: Arc<dyn Watcher>,
 }
 
-/// Who speaks with whom, and how much.
+/// Who speaks with whom, with which tools, and how much.
 struct People {
+    tools: Registry,
     meter: Arc<Meter>,
     personas: Arc<Personas>,
     access: Arc<AccessList>,
 }
 
+fn people(blueprint: &Blueprint, store: &Store, models: &Catalog, zone: &TimeZone) -> Result<People, StartError> {
+    let config = &blueprint.config;
+    let tools = parts::tools(config, store, zone, &blueprint.data_dir);
+    let personas = Arc::new(parts::personas(config, models, &tools)?);
+    let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: zone.clone() });
+    Ok(People { tools, meter, personas, access: Arc::new(parts::access(config)) })
+}
+
 fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) -> Result<Ports, StartError> {
     let Shared { models, table, purse, people, watcher } = shared;
-    let People { meter, personas, access } = people;
+    let People { tools, meter, personas, access } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {
         store: store.clone(),
         clock: Arc::clone(&blueprint.clock),
         models,
-        tools: parts::tools(&blueprint.config, store, &zone, &blueprint.data_dir),
+        tools,
         personas,
         prompt: prompt_settings(&blueprint.config, zone.clone()),
         limits: RunLimits {

@@ -14,12 +14,12 @@ use crate::config::budget::BudgetConfig;
 use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::telegram::TelegramConfig;
-use crate::daemon::StartError;
+use crate::daemon::{StartError, declared};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
 use crate::model::catalog::Catalog;
-use crate::policy::access::{AccessList, Alias};
+use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
 use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
@@ -80,21 +80,37 @@ pub(super) fn quotas(config: &QuotaConfig) -> Quotas {
 }
 
 /// Who Hob is where.
-pub(super) fn personas(config: &Config, models: &Catalog) -> Result<Personas, StartError> {
+pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> Result<Personas, StartError> {
     let mut personas = Personas::default();
     for (name, persona) in &config.personas {
         let model = match &persona.model {
             Some(word) => Some(persona_model(name, word, models)?),
             None => None,
         };
+        let modules = persona.modules.iter().cloned().collect();
+        let looped = match &persona.declared {
+            Some(looped) => {
+                let reach = Reach { role: Role::Owner, modules: &modules };
+                let at = format!("personas.{name}.loop");
+                declared::check_tools(&at, looped, &tools.within(&reach), &config.tools)?;
+                Some(declared::declared(looped))
+            }
+            None => None,
+        };
+        let (declared, strategy, window_tokens) = match looped {
+            Some((declared, strategy, window_tokens)) => (Some(declared), strategy, window_tokens),
+            None => (None, None, None),
+        };
         let made = Persona {
             prompt: persona.prompt.clone(),
             model,
-            modules: persona.modules.iter().cloned().collect(),
+            modules,
             max_output_tokens: persona.max_output_tokens,
             iterations: persona.iterations_max,
             iterations_cap: persona.iterations_cap,
-            declared: None,
+            declared,
+            strategy,
+            window_tokens,
         };
         personas.by_name.insert(name.clone(), made);
     }

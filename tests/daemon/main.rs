@@ -15,6 +15,8 @@ mod group;
 mod human;
 mod kills;
 mod models;
+mod people;
+mod personas;
 mod queue;
 mod starting;
 mod stopping;

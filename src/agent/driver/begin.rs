@@ -4,7 +4,6 @@ use crate::agent::driver::advance::Cause;
 use crate::agent::driver::{Driver, claim, perform};
 use crate::agent::machine::begun::{Begun, Billing, Character, Context, Limits, ModelBill, Rules};
 use crate::agent::machine::event::{Accepted, Event};
-use crate::agent::machine::policy::Policy;
 use crate::agent::machine::state::Phase;
 use crate::agent::persona::Persona;
 use crate::agent::prompt::{Material, Past, system_digest, text_digest};
@@ -47,7 +46,6 @@ impl Driver {
         let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, &accepted.text).await?;
         let reply_tokens = persona.max_output_tokens.unwrap_or(self.ports.reply_tokens);
         let billing = Billing { models: self.bills(&models).await?, context_tokens, reply_tokens };
-        let declared = persona.declared.clone();
         Ok(Begun {
             context,
             limits: self.limits(persona),
@@ -55,7 +53,7 @@ impl Driver {
             idempotent_tools: tools.idempotent(),
             rules: Rules::CURRENT,
             billing,
-            policy: Some(Box::new(Policy { declared, ..self.ports.limits.policy.clone() })),
+            policy: Some(Box::new(persona.policy(&self.ports.limits.policy))),
             tools: tools.facts(),
             granted: Vec::new(),
             past: Vec::new(),

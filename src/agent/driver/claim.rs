@@ -8,6 +8,7 @@ use crate::agent::machine::state::State;
 use crate::agent::prompt::{FACTS_MAX, Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
 use crate::domain::ids::{SessionId, UserId};
+use crate::domain::inbound::Conversation;
 use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens;
@@ -15,7 +16,7 @@ use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, facts, messages, model_calls, runs, sessions};
+use crate::store::{Statement, Tx, blobs, facts, messages, model_calls, runs, sessions, users};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -214,5 +215,21 @@ impl Statement for Recent {
 
     async fn run(&self, tx: &mut Tx) -> Result<runs::Recent, StoreError> {
         runs::recent(tx, self.session).await
+    }
+}
+
+/// How somebody is called where they speak.
+#[derive(Clone)]
+pub(super) struct Names {
+    pub(super) user: UserId,
+    pub(super) place: Conversation,
+}
+
+#[async_trait]
+impl Statement for Names {
+    type Output = Vec<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
+        users::names(tx, self.user, &self.place).await
     }
 }

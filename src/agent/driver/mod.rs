@@ -21,7 +21,7 @@ pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::{Effect, ModelCall};
-use crate::agent::machine::event::{CancelReason, Event};
+use crate::agent::machine::event::{Accepted, CancelReason, Event};
 use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::ports::Ports;
 use crate::agent::prompt::{Material, system_digest};
@@ -149,6 +149,10 @@ impl Driver {
             return Ok(Cause::Event(Event::Mismatched(mismatch)));
         }
         if let State::Queued(accepted) = &*Arc::clone(&self.state) {
+            if !self.is_let_in(accepted).await? {
+                tracing::info!(run = %self.key.run, "its sender is not let in any more: withdrawn");
+                return Ok(Cause::Event(Event::Withdrawn));
+            }
             let begun = self.begin(accepted, &claimed.session, &claimed.facts).await?;
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }
@@ -159,6 +163,15 @@ impl Driver {
         }
         tracing::info!(run = %self.key.run, "agent_run.resumed");
         Ok(Cause::Event(Event::Resumed { system: system_digest(&self.system()) }))
+    }
+
+    /// Whether the sender of a message that waited is still let in.
+    async fn is_let_in(&mut self, accepted: &Accepted) -> Result<bool, StoreError> {
+        let place = accepted.destination.conversation.clone();
+        let names = self.read(claim::Names { user: accepted.principal.user, place: place.clone() }).await?;
+        let access = &self.ports.access;
+        // Who has got another name since is known by that one.
+        Ok(names.is_empty() || names.iter().any(|name| access.role_of(&place, name).is_some()))
     }
 
     /// The system prompt that the run would begin with now, as the one it began as.

@@ -144,6 +144,11 @@ fn people(section: &mut toml::Table) {
 fn persona(persona: &mut toml::Table) {
     persona.insert("modules".to_owned(), Toml::Array(vec!["memory".into()]));
     persona.insert("iterations_cap".to_owned(), 1000.into());
+    if let Some(Toml::Table(declared)) = persona.get_mut("loop") {
+        let done = [("when", "text-includes"), ("text", "DONE")].map(|(key, value)| (key.to_owned(), value.into()));
+        declared.insert("terminate".to_owned(), Toml::Array(vec![Toml::Table(done.into_iter().collect())]));
+        declared.remove("strategy");
+    }
 }
 
 fn price(model: &mut toml::Table) {

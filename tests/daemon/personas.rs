@@ -1,0 +1,181 @@
+//! Who Hob is where (rows A3, C3), and that a run stays who it was.
+
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+use crate::support::house::{ADA, BOB, House, STRANGER};
+
+/// A supergroup that all are in.
+const HALL: i64 = -100_123;
+
+/// A clerk on Telegram, a cook in the hall.
+const STAFF: &str = r#"
+[agent]
+system_prompt = "You are Hob."
+[personas.clerk]
+prompt = "You keep the books."
+[personas.cook]
+prompt = "You cook."
+modules = ["time"]
+max_output_tokens = 77
+iterations_max = 1
+iterations_cap = 2
+[telegram]
+persona = "clerk"
+personas = { "-100123" = "cook" }
+guest_user_ids = [99]
+"#;
+
+async fn in_hall(house: &House, person: i64, text: &str, reply: Reply) -> String {
+    let before = house.heard(HALL).len();
+    house.model.reply(reply);
+    house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+    house.told(HALL, before + 1).await.pop().unwrap()
+}
+
+#[tokio::test]
+async fn c3_by_chat_by_platform_and_as_chosen() {
+    let mut house = House::with(STAFF).await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    house.ask(ADA, "Who are you?", Reply::text("A clerk.")).await;
+    in_hall(&house, ADA, "who are you?", Reply::text("A cook.")).await;
+    house.say(ADA, "/persona cook");
+    house.told(ADA, 2).await;
+    house.ask(ADA, "And now?", Reply::text("A cook.")).await;
+    house.say(ADA, "/persona");
+    house.told(ADA, 4).await;
+    house.say(ADA, "/persona default");
+    house.told(ADA, 5).await;
+    house.ask(ADA, "And now?", Reply::text("A clerk.")).await;
+    house.say(ADA, "/persona cok");
+    let told = house.told(ADA, 7).await;
+    insta::assert_snapshot!([&told[1], &told[3], &told[4], &told[6]].map(String::as_str).join("\n"), @r#"
+    From now on I am cook here. /persona default undoes it.
+    I am cook (chosen here).
+    /persona NAME chooses another, /persona default undoes that: clerk, cook.
+    From now on I am clerk here, as configured.
+    I have no persona "cok". There are: clerk, cook. More can be declared in config.toml.
+    "#);
+    let requests = house.model.requests();
+    let systems: Vec<&str> = requests.iter().map(|request| request.system()).collect();
+    let (clerk, cook) = ("You are Hob.\n\nYou keep the books.", "You are Hob.\n\nYou cook.");
+    assert_eq!(systems, [clerk, cook, cook, clerk]);
+    // What else makes a cook.
+    assert_eq!(requests[0].body.get("max_tokens"), None);
+    assert_eq!(requests[1].body["max_tokens"], 77);
+    assert!(requests[0].tools().contains(&"recall"));
+    assert_eq!(requests[1].tools(), ["ask_human", "current_time", "request_more_iterations"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn c3_its_limits_and_its_tools_are_the_runs() {
+    let mut house = House::with(STAFF).await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    house.model.reply(Reply::call("recall", r#"{"query": "soup"}"#));
+    in_hall(&house, ADA, "what soup?", Reply::text("Leek.")).await;
+    let requests = house.model.requests();
+    assert!(requests[1].messages().iter().any(|message| {
+        message["content"].as_str().is_some_and(|text| text.starts_with("There is no tool \"recall\"."))
+    }));
+    assert_eq!(requests[1].body["tool_choice"], "none", "one step is all it has");
+}
+
+#[tokio::test]
+async fn c3_its_model_answers_unless_another_is_chosen() {
+    let mut house = House::with(
+        "[provider.models]
+        others = ['big']
+        [aliases]
+        large = 'openai-compatible/big'
+        [agent]
+        persona = 'thinker'
+        [personas.thinker]
+        model = 'large'",
+    )
+    .await;
+    house.start().await;
+    house.ask(ADA, "Think", Reply::text("I do.")).await;
+    house.say(ADA, "/status");
+    let status = house.told(ADA, 2).await.pop().unwrap();
+    assert!(status.contains("\nmodel: openai-compatible/big\n"), "{status}");
+    assert!(status.contains("\npersona: thinker, set for everywhere\n"), "{status}");
+    house.say(ADA, "/model fake");
+    house.told(ADA, 3).await;
+    house.ask(ADA, "Think", Reply::text("I do.")).await;
+    let asked: Vec<String> =
+        house.model.requests().iter().map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(asked, ["big", "fake"]);
+}
+
+#[tokio::test]
+async fn c3_one_that_is_not_configured_any_more_is_told_of() {
+    let mut house = House::with(STAFF).await;
+    house.start().await;
+    house.say(ADA, "/persona cook");
+    house.told(ADA, 1).await;
+    house.stop().await;
+    house.configure("[agent]\nsystem_prompt = 'You are Hob.'");
+    house.start().await;
+    house.ask(ADA, "Who are you?", Reply::text("Hob.")).await;
+    assert_eq!(house.model.requests()[0].system(), "You are Hob.");
+    house.say(ADA, "/persona");
+    insta::assert_snapshot!(house.told(ADA, 3).await[2], @r"
+    cook, which was chosen here, is not configured any more.
+    I am nobody in particular.
+    There are no personas; they can be declared under [personas] in config.toml.
+    ");
+    house.say(ADA, "/status");
+    let status = house.told(ADA, 4).await.pop().unwrap();
+    let line = "\npersona: nobody in particular (cook, which was chosen here, is not configured any more)\n";
+    assert!(status.contains(line), "{status}");
+}
+
+#[tokio::test]
+async fn c3_guests_do_not_choose() {
+    let mut house = House::with(STAFF).await;
+    house.start().await;
+    house.say(STRANGER, "/persona cook");
+    insta::assert_snapshot!(house.told(STRANGER, 1).await[0], @"Guests cannot choose who I am: somebody of the household can.");
+    house.ask(STRANGER, "Who are you?", Reply::text("A clerk.")).await;
+    assert!(house.model.requests()[0].system().ends_with("You keep the books."));
+}
+
+#[tokio::test]
+async fn c3_a_run_that_crashed_asks_when_its_own_persona_has_changed() {
+    for (change, asks) in [("You cook.", true), ("You keep the books.", false)] {
+        let mut house = House::with(STAFF).await;
+        house.telegram.group(HALL, &[]);
+        house.start().await;
+        house.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());
+        house.telegram.post(Post::new(HALL, BOB, &format!("@{} what soup?", FakeTelegram::BOT_NAME)));
+        house.asked(1).await;
+        house.crash().await;
+        house.configure(&STAFF.replace(change, "You have changed."));
+        house.model.reply(Reply::text("Leek."));
+        house.start().await;
+        let told = house.told(HALL, 1).await.pop().unwrap();
+        assert_eq!(
+            told.starts_with("I was interrupted on this, and my instructions have been changed since."),
+            asks,
+            "{told}"
+        );
+        assert_eq!(told == "Leek.", !asks, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a3_the_prompt_is_the_base_and_what_is_known() {
+    let mut house = House::with(STAFF).await;
+    house.start().await;
+    let fact = r#"{"category": "home", "key": "bins", "value": "They go out on Tuesday"}"#;
+    house.model.reply(Reply::call("remember_fact", fact));
+    house.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await;
+    house.ask(ADA, "When?", Reply::text("On Tuesday.")).await;
+    let last = house.model.requests().pop().unwrap();
+    assert_eq!(last.system(), "You are Hob.\n\nYou keep the books.");
+    let context = last.messages().iter().rev().nth(1).and_then(|message| message["content"].as_str()).unwrap();
+    assert!(context.starts_with("<context>\n") && context.contains("- bins: They go out on Tuesday"), "{context}");
+}
