@@ -2,8 +2,10 @@
 //!
 //! A declaration that contradicts itself is refused when the config is loaded.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::config::problem::Finding;
 use crate::config::{place, shape};
@@ -20,18 +22,27 @@ pub struct LoopConfig {
     #[schemars(range(min = 1, max = 1000), example = 20)]
     pub max_cycles: u32,
     /// What is done when the context fills its window. Without it: as for every run.
+    #[schemars(example = LoopStrategy::RollingWindow)]
     pub strategy: Option<LoopStrategy>,
     /// Tokens of the window, where it is to be smaller than the model's own.
     #[schemars(range(min = 2_048, max = 10_000_000), example = 32_000)]
     pub context_tokens: Option<u64>,
-    /// What ends the loop, looked at in this order after each batch of tool calls: the first that holds ends it.
+    /// What ends the loop, looked at in this order after each batch of tool calls: the first that holds ends it. Each has
+    /// `when`: text-includes (with text), tool-result (with exit_code, contains or both, and perhaps tool), budget-exhausted.
     #[serde(default)]
-    #[schemars(length(max = 20))]
+    #[schemars(length(max = 20), example = terminate_example())]
     pub terminate: Vec<TerminateConfig>,
 }
 
+fn terminate_example() -> [BTreeMap<&'static str, &'static str>; 2] {
+    [
+        BTreeMap::from([("when", "tool-result"), ("tool", "run_tests"), ("contains", "0 failed")]),
+        BTreeMap::from([("when", "text-includes"), ("text", "DONE")]),
+    ]
+}
+
 /// What is done when the context fills its window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoopStrategy {
     /// the older part becomes a summary
@@ -65,7 +76,7 @@ pub struct TerminateConfig {
 }
 
 /// What a condition looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TerminateWhen {
     /// the model's words

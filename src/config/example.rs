@@ -105,7 +105,8 @@ fn inner(field: &Field) -> Option<(String, &[Field], bool)> {
     match &field.shape {
         Shape::Section(fields) => Some(("[{}]".to_owned(), fields, false)),
         Shape::List { item, .. } => match &**item {
-            Shape::Section(fields) => Some(("[[{}]]".to_owned(), fields, true)),
+            // One that is shown whole is written on one line.
+            Shape::Section(fields) if field.example.is_none() => Some(("[[{}]]".to_owned(), fields, true)),
             _ => None,
         },
         Shape::Map { item, name } => match &**item {

@@ -55,14 +55,14 @@ fn unknown_keys() {
     insta::assert_snapshot!(told("[agent]\niteration_max = 30\nqueue-mode = 'steer'\nzzz = 1\nbot_token = 'hunter2'"), @r#"
     config.toml:2: agent.iteration_max: is not a known key; did you mean `iterations_max`?
     config.toml:3: agent.queue-mode: is not a known key; did you mean `queue_mode`?
-    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, queue_mode, queue_len_max, time_zone
+    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, persona, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, queue_mode, queue_len_max, time_zone
     config.toml:5: agent.bot_token: is not a known key; did you mean `telegram.bot_token`?
     "#);
     insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
-    config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, api_url, poll_timeout_secs
-    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, budget, telegram, agent, tools, state, delivery, daemon
+    config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, budget, quotas, telegram, people, agent, personas, tools, state, delivery, daemon
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?
@@ -269,4 +269,45 @@ fn models_and_aliases() {
     config.toml:1: aliases: is a whole number, expected a table of texts; for example `aliases = { quick = "openai/gpt-5-mini" }`
     config.toml:2: models: is text, expected sections, each with a name; write each as `[models."openai/gpt-5-mini"]`
     "#);
+}
+
+#[test]
+fn c3_personas() {
+    insta::assert_snapshot!(told("[personas.cook]\nprompt = 'Cook.'\nmodules = ['time', 'memori', 'lights', 'music']\niterations_max = 3\niterations_cap = 2\n[personas.default]\n[personas.'a b']\n[tools.lamp]\ndescription = 'x'\ncommand = ['x']\nmodule = 'lights'\n[agent]\npersona = 'cok'\n[telegram]\nbot_token = '1:a'\npersona = 'butler'\npersonas = { home = 'cook', '-12' = 'waiter' }"), @r#"
+    config.toml:3: personas.cook.modules[2]: is not the module of any tool; did you mean `memory`?
+    config.toml:3: personas.cook.modules[4]: is not the module of any tool; there are: commands, lights, memory, time
+    config.toml:4: personas.cook.iterations_max: is 3, expected at most iterations_cap, which is 2; lower it or raise iterations_cap
+    config.toml:6: personas.default: is the word by which `/persona` goes back, expected another; rename it
+    config.toml:7: personas."a b": cannot name a persona, expected a letter, then up to 63 letters, digits, `_` or `-`; rename it
+    config.toml:13: agent.persona: is not a persona; did you mean `cook`?
+    config.toml:16: telegram.persona: is not a persona; there are: a b, cook, default
+    config.toml:17: telegram.personas.-12: is not a persona; there are: a b, cook, default
+    config.toml:17: telegram.personas.home: is not the id of a chat, expected a whole number; for example "-1001234567890"
+    "#);
+    insta::assert_snapshot!(told("[agent]\npersona = 'cook'\n[personas.clerk.loop]\nmax_cycles = 3"), @r#"
+    config.toml:2: agent.persona: is not a persona; there are: clerk
+    config.toml:3: personas.clerk.loop.terminate: has nothing that could end the loop before its cycles are used up, expected a `text-includes` or a `tool-result`; for example `terminate = [{ when = "text-includes", text = "DONE" }]`
+    "#);
+}
+
+#[test]
+fn c1_people() {
+    insta::assert_snapshot!(told("[people.ada]\ntelegram_user_ids = [1, 2]\nterminal = true\n[people.bob]\ntelegram_user_ids = [2, 2]\nterminal = true\nrole = 'owner'\n[people.'b c']\nrole = 'boss'"), @r#"
+    config.toml:3: people.ada.terminal: makes them an owner, because whoever sits at this machine can do everything; set `role = "owner"`
+    config.toml:5: people.bob.telegram_user_ids[1]: is also ada's, expected one person; remove it from one
+    config.toml:6: people.bob.terminal: is also ada's, expected one person; remove it from one
+    config.toml:9: people."b c".role: is not a known word, expected one of: guest, user, admin, owner; for example `role = "user"`
+    "#);
+}
+
+#[test]
+fn e15_quotas_and_c5_roles() {
+    insta::assert_snapshot!(told("[quotas]\nuser_month_tokens = 4999\ntool_calls_per_minute = 0\nday_tokens = 1\n[tools.lamp]\ndescription = 'x'\ncommand = ['x']\nmodule = '9'\nrole = 'users'"), @r#"
+    config.toml:2: quotas.user_month_tokens: is 4999, expected at least guest_month_tokens, which is 5000; raise it or lower guest_month_tokens
+    config.toml:3: quotas.tool_calls_per_minute: is 0, expected a whole number from 1 to 10000; for example `tool_calls_per_minute = 60`
+    config.toml:4: quotas.day_tokens: is not a known key; known here: guest_month_tokens, user_month_tokens, hour_tokens, tool_calls_per_minute
+    config.toml:8: tools.lamp.module: cannot name a module, expected a letter, then up to 63 letters, digits, `_` or `-`; rename it
+    config.toml:9: tools.lamp.role: is not a known word, expected one of: guest, user, admin, owner; did you mean `user`?
+    "#);
+    assert_eq!(told("[quotas]\nuser_month_tokens = 5000"), "no problems");
 }

@@ -8,6 +8,7 @@ mod ladder;
 mod late;
 pub(crate) mod laws;
 mod limits;
+mod quota;
 mod replay;
 mod reply;
 mod resume;
