@@ -135,6 +135,7 @@ async fn n4_what_waits_is_withdrawn_when_its_sender_is_not_let_in_any_more() {
     house.model.reply(Reply::text("Still here."));
     house.start().await;
     house.told(HALL, 2).await;
+    house.hob().until_logged("its sender is not let in any more", 1).await;
     in_hall(&house, ADA, "and now?");
     let told = house.told(HALL, 3).await;
     assert_eq!(told[1..], ["Here I am.", "Still here."]);
