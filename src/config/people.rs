@@ -36,7 +36,7 @@ pub struct PersonConfig {
     pub telegram_user_ids: Vec<i64>,
     /// Whether it is they who sit at the terminal. Whoever does is an owner.
     pub terminal: bool,
-    /// What they may do.
+    /// What they may do; where `[telegram]` lets one of their ids do more, that one may.
     pub role: RoleConfig,
 }
 

@@ -99,3 +99,26 @@ pub trait Provider: Send + Sync {
         Ok(Checked::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c3_a_requests_own_limit_goes_before_the_models() {
+        let request = |max_output_tokens| Request {
+            system: String::new(),
+            messages: Vec::new(),
+            stable: 0,
+            tools: Vec::new(),
+            tool_choice: ToolChoice::Auto,
+            max_output_tokens,
+        };
+        let tuning = |max_output_tokens| Tuning { temperature: Some(0.5), max_output_tokens, effort: None };
+        let table =
+            [(None, None, None), (Some(7), None, Some(7)), (None, Some(9), Some(9)), (Some(7), Some(9), Some(7))];
+        for (own, configured, expected) in table {
+            assert_eq!(request(own).tuned(tuning(configured)), tuning(expected));
+        }
+    }
+}
