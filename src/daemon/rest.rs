@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::Conversation;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Store, Tx, outbox, runs, sessions};
+use crate::store::{Statement, Store, Tx, outbox, runs, sessions, switches};
 
 /// Watches conversations come to rest.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ impl RestWatch {
     }
 
     /// Resolves when the conversation has no run queued or at work and nothing to be said; a run that waits for a
-    /// person is at rest.
+    /// person is at rest, and so is what waits while the conversation or the house is paused.
     pub async fn at_rest(&self, conversation: &Conversation) {
         let key = conversation.session_key().0;
         loop {
@@ -63,6 +63,11 @@ async fn is_busy(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
     match active {
         Some(run) if run.state == "waiting" => Ok(run.signalled),
         Some(_) => Ok(true),
-        None => Ok(runs::count_queued(tx, session).await? > 0),
+        // What stands still is not about to move.
+        None => Ok(runs::count_queued(tx, session).await? > 0 && !stands_still(tx, session).await?),
     }
+}
+
+async fn stands_still(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    Ok(switches::paused_by(tx).await?.is_some() || sessions::paused_by(tx, session).await?.is_some())
 }

@@ -511,3 +511,51 @@ fn answer_in<'a>(text: &'a str, question: &Question) -> Option<&'a str> {
 fn is_asking(run: &runs::ActiveRun) -> bool {
     run.state == "waiting" && !run.signalled
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::CallId;
+
+    fn approval() -> Question {
+        let (name, arguments) = ("pay".to_owned(), "{}".to_owned());
+        Question::Approval { call: CallId::new(1, 0), name, arguments, grantable: true }
+    }
+
+    #[test]
+    fn d6_only_the_requester_or_an_owner_approves() {
+        let open = |is_for_requester| OpenQuestion { number: 1, question: approval(), is_for_requester };
+        let table = [
+            (1, Role::Guest, true, true),
+            (1, Role::User, true, true),
+            (2, Role::User, false, false),
+            (2, Role::Admin, false, true),
+            (2, Role::Owner, true, true),
+        ];
+        for (user, role, approves, answers) in table {
+            let principal = Principal { user: UserId(user), name: String::new(), role, trust: Trust::Trusted };
+            assert_eq!(open(true).may_be_answered_by(&principal, UserId(1)), approves, "{user} {role:?}");
+            assert_eq!(open(false).may_be_answered_by(&principal, UserId(1)), answers, "{user} {role:?}");
+        }
+    }
+
+    #[test]
+    fn d6_only_a_decision_is_an_answer_to_a_question_that_offers_some() {
+        let asked = Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned() };
+        let paused = Question::Paused { by: UserId(1) };
+        let table = [
+            ("approve", &approval(), Some("approve")),
+            ("@hob_bot approve", &approval(), Some("approve")),
+            ("@hob_bot no, because it rains", &approval(), Some("no, because it rains")),
+            ("@hob_bot", &approval(), None),
+            ("hob approve", &approval(), None),
+            ("what is it?", &approval(), None),
+            ("@hob_bot blue", &asked, Some("@hob_bot blue")),
+            ("blue", &asked, Some("blue")),
+            ("1", &paused, None),
+        ];
+        for (text, question, expected) in table {
+            assert_eq!(answer_in(text, question), expected, "{text}");
+        }
+    }
+}

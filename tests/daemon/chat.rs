@@ -70,6 +70,48 @@ async fn a_failure_of_the_model_is_an_answer() {
     assert!(printed.starts_with("I could not get an answer from the model: "), "{printed}");
 }
 
+#[tokio::test]
+async fn d6_a_typed_decision_approves_and_what_waits_keeps_nobody() {
+    let settings = r#"[tools.pay]
+    description = "Pays."
+    command = ["/bin/sh", "-c", "echo paid >> $HOME/paid; echo paid"]
+    approval = "ask""#;
+    let house = House::with(settings).await;
+    house.model.reply(Reply::call("pay", "{}"));
+    house.model.reply(Reply::text("Paid."));
+    house.model.reply(Reply::call("pay", "{}"));
+    house.model.reply(Reply::text("Not paid."));
+    let (code, printed) = piped(&house, b"pay\n1\npay again\nno, because I said so\n/pause\nhello\n").await;
+    assert_eq!((code, house.lines("paid").len()), (Some(0), 1));
+    let waits = printed.lines().last().unwrap();
+    assert!(waits.starts_with("Taken in; it waits.") && waits.ends_with("It goes on with /resume."), "{waits}");
+    let (rest, _) = printed.trim_end().rsplit_once('\n').unwrap();
+    insta::assert_snapshot!(rest, @"
+    May I do this?
+    pay {}
+    A reason can go along: deny: REASON
+    1. approve
+    2. always
+    3. deny
+      [1] approve
+      [2] always
+      [3] deny
+    Paid.
+    May I do this?
+    pay {}
+    A reason can go along: deny: REASON
+    1. approve
+    2. always
+    3. deny
+      [1] approve
+      [2] always
+      [3] deny
+    Not paid.
+    Paused. What you send waits until /resume.
+    ");
+    house.nothing_refused();
+}
+
 /// Kills a chat while the model is asked for the answer to its only line.
 async fn killed(house: &House) {
     house.model.reply(Script::default().gate(&Gate::default()).text("Never.").finish("stop").into());

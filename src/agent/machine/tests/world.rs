@@ -125,6 +125,8 @@ fn anywhere(what: u8, how: u8) -> Event {
         250 => presses(u32::from(how) % 4, "1"),
         251 => done("9.9"),
         252 => fails(ErrorClass::Server),
+        253 => Event::PauseRequested { by: BEN },
+        254 => Event::PauseLifted { by: ANNA },
         _ => Event::ModelAnswered(completion("late", &[])),
     }
 }
@@ -178,6 +180,7 @@ fn closing(state: &State) -> Option<Event> {
     match &run.phase {
         Phase::Calling(_) => Some(Event::ModelAnswered(completion("done", &[]))),
         Phase::Acting(batch) => batch.started().next().map(|(call, _)| done(&call.id.0)),
+        Phase::Waiting { question: Question::Paused { .. }, .. } => Some(Event::PauseLifted { by: ANNA }),
         Phase::Waiting { .. } => Some(super::answers("1")),
         Phase::Replied => panic!("a run that has replied must have ended: {run:?}"),
         Phase::Done(_) => None,
