@@ -127,7 +127,7 @@ fn anywhere(what: u8, how: u8) -> Event {
         250 => presses(u32::from(how) % 4, "1"),
         251 => done("9.9"),
         252 => fails(ErrorClass::Server),
-        253..255 => Event::CompactRequested { by: ANNA },
+        253 | 254 => Event::CompactRequested { by: ANNA },
         _ => Event::ModelAnswered(completion("late", &[])),
     }
 }
