@@ -137,7 +137,7 @@ async fn b4_a_summary_that_fails_is_empty_long_or_late_leaves_the_head_out() {
         ("is late", Script::default().stall().into()),
     ];
     for (what, reply) in bad {
-        let mut house = house(1).await;
+        let house = house(1).await;
         reads(&house, &["a", "b", "c"], move || reply.clone());
         house.say(ADA, TASK);
         assert_eq!(house.told(ADA, 1).await, ["Blue, and 4711."], "a summary that {what}");
@@ -196,7 +196,7 @@ async fn b5_compact_then_prune_then_ask_the_person() {
 #[tokio::test]
 async fn e11_too_long_trims_and_then_names_what_helps() {
     let too_long = r#"{"error": {"message": "This model's maximum context length is 2000 tokens.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}"#;
-    let mut house = house(60).await;
+    let house = house(60).await;
     house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;
     for file in ["a", "b"] {
         house.model.reply(Reply::call("show", &format!(r#"{{"name": "{file}"}}"#)));
@@ -233,7 +233,7 @@ async fn b4_fixed_parts_that_do_not_fit_are_told_before_any_model_is_asked() {
 
 #[tokio::test]
 async fn c7_compact_and_reset_by_hand() {
-    let mut house = house(60).await;
+    let house = house(60).await;
     house.say(ADA, "/compact");
     assert_eq!(house.told(ADA, 1).await, ["There is nothing to compact yet: our conversation is still short."]);
     for (count, text) in ["My bin is green", "My door is red", "My roof is blue"].iter().enumerate() {
@@ -274,7 +274,7 @@ async fn c7_compact_and_reset_by_hand() {
 
 #[tokio::test]
 async fn c7_what_was_summed_up_for_one_is_not_shown_to_another() {
-    let mut house = house(60).await;
+    let house = house(60).await;
     reads(&house, &["a", "b", "c"], || Reply::text("File a names the colour blue."));
     let post = |house: &House, person: i64, text: &str| {
         house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));

@@ -15,6 +15,7 @@ use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::{Replay, apply, step};
 use crate::domain::ids::{CallId, RunId};
 use crate::model::error::ErrorClass;
+use crate::model::message::Usage;
 
 pub(crate) fn choices() -> impl Strategy<Value = Vec<(u8, u8)>> {
     vec(any::<(u8, u8)>(), 0..40)
@@ -57,6 +58,9 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         steers(BEN, "and this"),
         steers(ANNA, "and that"),
         Event::SoftLimit,
+        Event::CompactRequested { by: ANNA },
+        Event::SummaryMade { text: "short".to_owned(), usage: Usage::default() },
+        Event::SummaryFailed { why: "no luck".to_owned(), late: true },
         Event::Suspended,
         crash(),
         Event::Resumed { system: system(2) },

@@ -6,13 +6,14 @@ use super::{
     ANNA, BEN, accepted, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers, stop,
     system,
 };
+use crate::agent::machine::effect::Purpose;
 use crate::agent::machine::event::{Answer, CancelReason, Event, JournalMismatch, Question, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::domain::ids::RunId;
 use crate::model::error::ErrorClass;
-use crate::model::message::StopReason;
+use crate::model::message::{StopReason, Usage};
 
 const TOOLS: [&str; 4] = ["look", "send", "ask_human", "request_more_iterations"];
 const CLASSES: [ErrorClass; 6] = [
@@ -86,6 +87,7 @@ fn cause(state: &State, (what, how): (u8, u8)) -> Event {
         return anywhere(what, how);
     }
     match &run.phase {
+        Phase::Calling(call) if call.purpose == Purpose::Summary => summary(what),
         Phase::Calling(_) => model(what, how),
         Phase::Acting(batch) => {
             let calls: Vec<_> = batch.started().collect();
@@ -122,11 +124,12 @@ fn anywhere(what: u8, how: u8) -> Event {
         249 => {
             Event::Mismatched(JournalMismatch { seq: i64::from(how), expected: "a".to_owned(), actual: "b".to_owned() })
         }
+        248 | 249 => Event::CompactRequested { by: ANNA },
         250 => presses(u32::from(how) % 4, "1"),
         251 => done("9.9"),
         252 => fails(ErrorClass::Server),
-        253 => Event::PauseRequested { by: BEN },
-        254 => Event::PauseLifted { by: ANNA },
+         253 => Event::PauseRequested { by: BEN },
+         254 => Event::PauseLifted { by: ANNA },
         _ => Event::ModelAnswered(completion("late", &[])),
     }
 }
@@ -146,6 +149,13 @@ fn model(what: u8, how: u8) -> Event {
                 (0..=how % 4).map(|index| TOOLS[usize::from((how >> (2 * index)) % 4) % TOOLS.len()]).collect();
             Event::ModelAnswered(completion(if how.is_multiple_of(5) { "let me see" } else { "" }, &names))
         }
+    }
+}
+
+fn summary(what: u8) -> Event {
+    match what {
+        0..100 => Event::SummaryMade { text: "short".to_owned(), usage: Usage::default() },
+        _ => Event::SummaryFailed { why: "no luck".to_owned(), late: what.is_multiple_of(2) },
     }
 }
 
@@ -178,6 +188,7 @@ fn closing(state: &State) -> Option<Event> {
         };
     };
     match &run.phase {
+        Phase::Calling(call) if call.purpose == Purpose::Summary => Some(summary(0)),
         Phase::Calling(_) => Some(Event::ModelAnswered(completion("done", &[]))),
         Phase::Acting(batch) => batch.started().next().map(|(call, _)| done(&call.id.0)),
         Phase::Waiting { question: Question::Paused { .. }, .. } => Some(Event::PauseLifted { by: ANNA }),
