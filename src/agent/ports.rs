@@ -15,6 +15,7 @@ use crate::domain::rng::Rng;
 use crate::model::catalog::Catalog;
 use crate::model::table::Table;
 use crate::store::Store;
+use crate::tool::Toolbox;
 use crate::tool::registry::Registry;
 
 /// Hears of runs while they go on; must return at once.
@@ -55,6 +56,8 @@ pub struct Ports {
     pub models: Arc<Catalog>,
     /// The tools.
     pub tools: Registry,
+    /// How they are run.
+    pub toolbox: Toolbox,
     /// The prompts.
     pub prompt: PromptSettings,
     /// The numbers.

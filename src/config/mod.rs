@@ -17,6 +17,7 @@ mod document;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod hooks;
 pub mod load;
 pub mod models;
 mod place;
@@ -39,6 +40,7 @@ use crate::config::agent::AgentConfig;
 use crate::config::budget::BudgetConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::hooks::HookConfig;
 use crate::config::models::ModelConfig;
 use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
@@ -73,6 +75,10 @@ pub struct Config {
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
     pub tools: BTreeMap<String, ToolConfig>,
+    /// Programs that are asked before a tool call or told after it, in this order. Each reads the call as JSON on standard
+    /// input and answers by its exit code: 0 lets it through, 2 blocks it with the reason on standard output.
+    #[schemars(length(max = 64))]
+    pub hooks: Vec<HookConfig>,
     /// Where Hob keeps its data.
     pub state: StateConfig,
     /// How answers are delivered and tried again.
@@ -103,6 +109,9 @@ impl Config {
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+        }
+        for (index, hook) in self.hooks.iter().enumerate() {
+            take(&place::item("hooks", index), hook.validate());
         }
         take("state", self.state.validate());
         take("delivery", self.delivery.validate());

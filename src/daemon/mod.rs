@@ -20,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::budget::Purse;
-use crate::agent::machine::policy::Policy;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
@@ -364,6 +363,7 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
         clock: Arc::clone(&blueprint.clock),
         models,
         tools: parts::tools(&blueprint.config, store, &zone, &blueprint.data_dir),
+        toolbox: parts::toolbox(&blueprint.config, &blueprint.environment, &blueprint.data_dir)?,
         prompt: prompt_settings(&blueprint.config, zone.clone()),
         limits: RunLimits {
             iterations: agent.iterations_max,
@@ -372,7 +372,7 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
             soft: Duration::from_secs(agent.soft_limit_secs),
             hard: Duration::from_secs(agent.hard_limit_secs),
             tool_output_chars_max: agent.tool_output_chars_max,
-            policy: Policy::default(),
+            policy: parts::policy(&blueprint.config),
         },
         table,
         counts: Arc::default(),

@@ -19,5 +19,6 @@ mod queue;
 mod starting;
 mod stopping;
 mod switching;
+mod toolbox;
 mod tools;
 mod typed;
