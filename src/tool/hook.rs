@@ -114,51 +114,37 @@ impl Hooks {
         Self { hooks, dir: data_dir.to_owned(), leftovers: Leftovers::of(data_dir) }
     }
 
-    /// Asks the hooks before a call, one after another.
-    ///
-    /// # Errors
-    /// When one of them blocks it: why, for the model.
-    pub async fn before(&self, tool: &str, call: &Invocation) -> Result<(), String> {
+    /// Asks the hooks before a call, one after another: why it is blocked, for the model, if one of them blocks it.
+    pub async fn blocks(&self, tool: &str, call: &Invocation) -> Option<String> {
         for hook in self.hooks.iter().filter(|hook| hook.is_for(Moment::Before, tool)) {
             match self.ask(hook, &told("before_tool", tool, call, None)).await {
                 Verdict::Allow => {}
-                Verdict::Block(reason) => return Err(format!("Blocked by the hook {}: {reason}", hook.name())),
+                Verdict::Block(reason) => return Some(format!("Blocked by the hook {}: {reason}", hook.name())),
                 Verdict::None(why) if hook.allows_on_failure => {
                     tracing::warn!(hook = hook.name(), tool, why, "tool.hook_failed: the call goes on");
                 }
                 Verdict::None(why) => {
                     tracing::warn!(hook = hook.name(), tool, why, "tool.hook_failed: the call is blocked");
-                    return Err(format!("Blocked: the hook {} gave no verdict ({why}).", hook.name()));
+                    return Some(format!("Blocked: the hook {} gave no verdict ({why}).", hook.name()));
                 }
             }
         }
-        Ok(())
+        None
     }
 
-    /// Tells the hooks of a call and what came of it.
-    ///
-    /// # Errors
-    /// When one of them withholds the result: why, for the model.
-    pub async fn after(&self, tool: &str, call: &Invocation, result: (&str, bool)) -> Result<(), String> {
+    /// Tells the hooks of a call and what came of it: why that is withheld, for the model, if one of them withholds it.
+    pub async fn withholds(&self, tool: &str, call: &Invocation, result: (&str, bool)) -> Option<String> {
         for hook in self.hooks.iter().filter(|hook| hook.is_for(Moment::After, tool)) {
             match self.ask(hook, &told("after_tool", tool, call, Some(result))).await {
                 Verdict::Allow => {}
                 Verdict::Block(reason) => {
-                    return Err(format!(
-                        "The call was made, but the hook {} withholds its result: {reason}",
-                        hook.name()
-                    ));
+                    let name = hook.name();
+                    return Some(format!("The call was made, but the hook {name} withholds its result: {reason}"));
                 }
                 Verdict::None(why) => tracing::warn!(hook = hook.name(), tool, why, "tool.hook_failed"),
             }
         }
-        Ok(())
-    }
-
-    /// Whether anybody wants to hear of this tool's results.
-    #[must_use]
-    pub fn any_after(&self, tool: &str) -> bool {
-        self.hooks.iter().any(|hook| hook.is_for(Moment::After, tool))
+        None
     }
 
     async fn ask(&self, hook: &Hook, told: &Told<'_>) -> Verdict {
@@ -239,9 +225,9 @@ mod tests {
         }
     }
 
-    async fn before(hook: Hook) -> Result<(), String> {
+    async fn before(hook: Hook) -> Option<String> {
         let dir = tempfile::tempdir().unwrap();
-        Hooks::new(vec![hook], dir.path()).before("light", &call()).await
+        Hooks::new(vec![hook], dir.path()).blocks("light", &call()).await
     }
 
     #[test]
@@ -260,9 +246,6 @@ mod tests {
             assert_eq!(hook(Moment::Before, tools, "").is_for(Moment::Before, "light"), fits, "{tools:?}");
             assert!(!hook(Moment::Before, tools, "").is_for(Moment::After, "light"));
         }
-        let dir = tempfile::tempdir().unwrap();
-        let hooks = Hooks::new(vec![hook(Moment::After, &["light"], "")], dir.path());
-        assert!(hooks.any_after("light") && !hooks.any_after("lamp"));
     }
 
     #[test]
@@ -275,19 +258,19 @@ mod tests {
 
     #[tokio::test]
     async fn e7_a_verdict_is_an_exit_code() {
-        assert_eq!(before(hook(Moment::Before, &[], "exit 0")).await, Ok(()));
-        let blocked = before(hook(Moment::Before, &[], "echo not after ten; exit 2")).await.unwrap_err();
+        assert_eq!(before(hook(Moment::Before, &[], "exit 0")).await, None);
+        let blocked = before(hook(Moment::Before, &[], "echo not after ten; exit 2")).await.unwrap();
         insta::assert_snapshot!(blocked, @"Blocked by the hook /bin/sh: not after ten");
-        let broken = before(hook(Moment::Before, &[], "echo oh; exit 1")).await.unwrap_err();
+        let broken = before(hook(Moment::Before, &[], "echo oh; exit 1")).await.unwrap();
         insta::assert_snapshot!(broken, @"Blocked: the hook /bin/sh gave no verdict (exit status: 1).");
         let allowed = Hook { allows_on_failure: true, ..hook(Moment::Before, &[], "exit 1") };
-        assert_eq!(before(allowed).await, Ok(()));
+        assert_eq!(before(allowed).await, None);
         let still_blocks = Hook { allows_on_failure: true, ..hook(Moment::Before, &[], "exit 2") };
-        assert!(before(still_blocks).await.is_err());
+        assert!(before(still_blocks).await.is_some());
         let missing = Hook { command: vec!["/nonexistent/hook".to_owned()], ..hook(Moment::Before, &[], "") };
-        insta::assert_snapshot!(before(missing).await.unwrap_err(), @"Blocked: the hook /nonexistent/hook gave no verdict (it could not be run: No such file or directory (os error 2)).");
+        insta::assert_snapshot!(before(missing).await.unwrap(), @"Blocked: the hook /nonexistent/hook gave no verdict (it could not be run: No such file or directory (os error 2)).");
         let hangs = Hook { timeout: Duration::from_millis(50), ..hook(Moment::Before, &[], "sleep 600 & wait") };
-        insta::assert_snapshot!(before(hangs).await.unwrap_err(), @"Blocked: the hook /bin/sh gave no verdict (stopped after 0 s).");
+        insta::assert_snapshot!(before(hangs).await.unwrap(), @"Blocked: the hook /bin/sh gave no verdict (stopped after 0 s).");
     }
 
     #[tokio::test]
@@ -295,18 +278,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let read = |moment| hook(moment, &[], "cat; exit 2");
         let hooks = Hooks::new(vec![read(Moment::Before), read(Moment::After)], dir.path());
-        let before = hooks.before("light", &call()).await.unwrap_err();
+        let before = hooks.blocks("light", &call()).await.unwrap();
         insta::assert_snapshot!(before, @r#"Blocked by the hook /bin/sh: {"event":"before_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true}"#);
-        let after = hooks.after("light", &call(), ("on", false)).await.unwrap_err();
+        let after = hooks.withholds("light", &call(), ("on", false)).await.unwrap();
         insta::assert_snapshot!(after, @r#"The call was made, but the hook /bin/sh withholds its result: {"event":"after_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"result":"on","is_error":false}"#);
         let broken = Hooks::new(vec![hook(Moment::After, &[], "exit 1")], dir.path());
-        assert_eq!(broken.after("light", &call(), ("on", false)).await, Ok(()), "a result is not lost to it");
+        assert_eq!(broken.withholds("light", &call(), ("on", false)).await, None, "a result is not lost to it");
     }
 
     #[tokio::test]
     async fn e7_a_hook_need_not_read_what_it_is_told() {
         let dir = tempfile::tempdir().unwrap();
         let hooks = Hooks::new(vec![hook(Moment::After, &[], "exit 0")], dir.path());
-        assert_eq!(hooks.after("light", &call(), (&"x".repeat(1_000_000), false)).await, Ok(()));
+        assert_eq!(hooks.withholds("light", &call(), (&"x".repeat(1_000_000), false)).await, None);
     }
 }

@@ -28,6 +28,7 @@ use crate::domain::notebook::NotebookChange;
 use crate::domain::principal::{Principal, Role};
 use crate::domain::tools::ToolFacts;
 use crate::model::provider::ToolSchema;
+use crate::store::error::StoreError;
 use crate::tool::hook::Hooks;
 use crate::tool::results::Results;
 
@@ -156,6 +157,14 @@ pub enum Request {
     },
 }
 
+impl Outcome {
+    /// A tool's words about the database that failed it: whether that may pass, the database knows.
+    #[must_use]
+    pub fn of_store(error: &StoreError, text: String) -> Self {
+        if error.is_passing() { Self::Transient(text) } else { Self::Error(text) }
+    }
+}
+
 /// A tool. Dropping the future of [`Tool::call`] stops it, with everything it started.
 #[async_trait]
 pub trait Tool: Send + Sync {
@@ -169,6 +178,13 @@ pub trait Tool: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn b1_what_the_database_says_will_pass_may_pass() {
+        let of = |error| Outcome::of_store(&error, "no".to_owned());
+        assert_eq!(of(StoreError::Busy(String::new())), Outcome::Transient("no".to_owned()));
+        assert_eq!(of(StoreError::Damaged(String::new())), Outcome::Error("no".to_owned()));
+    }
 
     #[test]
     fn e3_a_tool_has_two_minutes_an_agent_ten_and_zero_is_no_limit() {

@@ -81,7 +81,7 @@ impl Tool for ReadResult {
             Ok(true) => {}
             // Whether somebody else has such a result is theirs alone to know.
             Ok(false) => return Outcome::Error(unknown(&id)),
-            Err(error) => return Outcome::Error(format!("The result could not be looked up: {error}.")),
+            Err(error) => return Outcome::of_store(&error, format!("The result could not be looked up: {error}.")),
         }
         match self.results.read(&id).await {
             Ok(text) => piece(&text, (arguments.from, arguments.to), self.chars_max.saturating_sub(HEADER_CHARS)),

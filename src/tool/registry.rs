@@ -58,18 +58,13 @@ impl Registry {
         self.tools.get(name).map(|known| Arc::clone(&known.tool))
     }
 
-    /// Checks a call's arguments against its tool's schema.
-    ///
-    /// # Errors
-    /// Each wrong place, in words for the model; what stands there is not repeated.
-    pub fn check(&self, name: &str, arguments: &Value) -> Result<(), String> {
-        let Some(known) = self.tools.get(name) else {
-            return Ok(());
-        };
+    /// What of a call's arguments does not fit its tool's schema: each wrong place, in words for the model. What stands
+    /// there is not repeated.
+    #[must_use]
+    pub fn misfit(&self, name: &str, arguments: &Value) -> Option<String> {
+        let known = self.tools.get(name)?;
         let mut wrong = known.fits.iter_errors(arguments).peekable();
-        if wrong.peek().is_none() {
-            return Ok(());
-        }
+        wrong.peek()?;
         let line = |error: jsonschema::ValidationError<'_>| {
             let at = error.instance_path().to_string();
             let at =
@@ -80,7 +75,7 @@ impl Registry {
         if wrong.next().is_some() {
             lines.push("- and more".to_owned());
         }
-        Err(format!("The arguments do not fit {name}; the call was not made:\n{}", lines.join("\n")))
+        Some(format!("The arguments do not fit {name}; the call was not made:\n{}", lines.join("\n")))
     }
 
     /// What the model is offered.
@@ -188,21 +183,21 @@ mod tests {
             "additionalProperties": false,
         });
         let registry = Registry::default().with(tool("light", schema));
-        assert_eq!(registry.check("light", &json!({ "room": "hall", "lamps": [{ "level": 10 }] })), Ok(()));
-        insta::assert_snapshot!(registry.check("light", &json!({})).unwrap_err(), @r#"
+        assert_eq!(registry.misfit("light", &json!({ "room": "hall", "lamps": [{ "level": 10 }] })), None);
+        insta::assert_snapshot!(registry.misfit("light", &json!({})).unwrap(), @r#"
         The arguments do not fit light; the call was not made:
         - the arguments: "room" is a required property
         "#);
         let wrong =
             json!({ "room": "hunter2", "lamps": [{ "level": 3 }, { "level": 11 }, { "level": "x" }], "color": 1 });
-        insta::assert_snapshot!(registry.check("light", &wrong).unwrap_err(), @r#"
+        insta::assert_snapshot!(registry.misfit("light", &wrong).unwrap(), @r#"
         The arguments do not fit light; the call was not made:
         - lamps.1.level: value is greater than the maximum of 10
         - lamps.2.level: value is not of type "integer"
         - room: value is not one of "kitchen" or "hall"
         - the arguments: Additional properties are not allowed ('color' was unexpected)
         "#);
-        assert_eq!(registry.check("unknown", &json!({})), Ok(()));
+        assert_eq!(registry.misfit("unknown", &json!({})), None);
     }
 
     #[test]
@@ -213,10 +208,10 @@ mod tests {
             let wrong = |index: usize| (format!("{index}{}", "x".repeat(300)), json!("y".repeat(1_000)));
             Value::Object((0..count).map(wrong).collect())
         };
-        assert_eq!(registry.check("sum", &arguments(0)), Ok(()));
-        let eight = registry.check("sum", &arguments(8)).unwrap_err();
+        assert_eq!(registry.misfit("sum", &arguments(0)), None);
+        let eight = registry.misfit("sum", &arguments(8)).unwrap();
         assert!(eight.lines().count() == 9 && !eight.contains("and more"), "{eight}");
-        let nine = registry.check("sum", &arguments(9)).unwrap_err();
+        let nine = registry.misfit("sum", &arguments(9)).unwrap();
         assert!(nine.lines().count() == 10 && nine.ends_with("- and more"), "{nine}");
         assert!(nine.lines().all(|line| line.chars().count() <= 202), "{nine}");
     }

@@ -11,11 +11,17 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
 
 use crate::domain::ids::{CallId, RunId};
 
 /// The most that is kept of one result, in bytes; of more, head and tail.
 pub const BYTES_MAX: usize = 16 << 20;
+
+/// How long a result is kept after its run last had one.
+pub const KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 /// What a kept result is called: its run and its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,18 +75,15 @@ impl Results {
             let whole = bounded(&text, BYTES_MAX);
             keep(&path, &whole).map(|()| whole.chars().count())
         });
+        // At the end, where it survives should the text be cut once more.
         let told = match kept.await.map_err(io::Error::other).flatten() {
-            Ok(total) => {
-                format!(
-                    "… {left_out} characters left out; read_result {{\"id\": \"{name}\"}} reads from all {total} of them …"
-                )
-            }
+            Ok(total) => format!("[All {total} characters: read_result {{\"id\": \"{name}\"}}]"),
             Err(error) => {
                 tracing::error!(%error, result = name, "tool.result_lost: a long result could not be kept");
-                format!("… {left_out} characters left out, which could not be kept …")
+                "[What was left out could not be kept.]".to_owned()
             }
         };
-        format!("{head}\n{told}\n{tail}")
+        format!("{head}\n… {left_out} characters left out …\n{tail}\n{told}")
     }
 
     /// A kept result, whole.
@@ -91,9 +94,39 @@ impl Results {
         tokio::fs::read_to_string(self.path(id)).await
     }
 
+    /// Deletes the results of runs that ended long before `now`; no conversation shows them any more.
+    pub async fn sweep(&self, now: Timestamp) {
+        let dir = self.dir.clone();
+        let Some(before) = SystemTime::from(now).checked_sub(KEPT) else {
+            return;
+        };
+        match tokio::task::spawn_blocking(move || delete(&dir, before)).await.map_err(io::Error::other).flatten() {
+            Ok(0) => {}
+            Ok(runs) => tracing::info!(runs, "tool.results_swept"),
+            Err(error) => tracing::warn!(%error, "old results cannot be deleted"),
+        }
+    }
+
     fn path(&self, id: &ResultId) -> PathBuf {
         self.dir.join(id.run.to_string()).join(format!("{}.txt", id.call))
     }
+}
+
+/// Deletes the directories in which nothing was written since then; returns how many.
+fn delete(dir: &Path, before: SystemTime) -> io::Result<usize> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    let mut deleted = 0;
+    for entry in entries {
+        let entry = entry?;
+        if entry.metadata()?.modified()? < before {
+            fs::remove_dir_all(entry.path())?;
+            deleted += 1;
+        }
+    }
+    Ok(deleted)
 }
 
 /// Writes a file so that it is there, whole, whatever happens after.
@@ -213,8 +246,9 @@ mod tests {
         let shown = results.shown(id(), long.clone(), 10).await;
         insta::assert_snapshot!(shown, @r#"
         01234
-        … 10 characters left out; read_result {"id": "12/3.0"} reads from all 20 of them …
+        … 10 characters left out …
         fghij
+        [All 20 characters: read_result {"id": "12/3.0"}]
         "#);
         assert_eq!(results.read(&id()).await.unwrap(), long);
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -232,8 +266,30 @@ mod tests {
         let shown = Results::of(dir.path()).shown(id(), "0123456789ab".to_owned(), 10).await;
         insta::assert_snapshot!(shown, @r"
         01234
-        … 2 characters left out, which could not be kept …
+        … 2 characters left out …
         789ab
+        [What was left out could not be kept.]
         ");
+    }
+
+    #[tokio::test]
+    async fn c9_results_are_deleted_after_a_month() {
+        let dir = tempfile::tempdir().unwrap();
+        let results = Results::of(dir.path());
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        results.sweep(now).await;
+        let age = |id: &ResultId, age: Duration| {
+            let made = File::open(results.path(id).parent().unwrap()).unwrap();
+            made.set_modified(SystemTime::from(now) - age).unwrap();
+        };
+        let old = ResultId { run: RunId(11), call: CallId::new(1, 0) };
+        for id in [&old, &id()] {
+            results.shown(id.clone(), "x".repeat(11), 10).await;
+        }
+        age(&old, KEPT + Duration::from_secs(1));
+        age(&id(), KEPT);
+        results.sweep(now).await;
+        assert_eq!(results.read(&old).await.unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(results.read(&id()).await.is_ok());
     }
 }

@@ -81,6 +81,32 @@ async fn b1_a_retry_that_a_crash_cut_off_is_made_again() {
 }
 
 #[tokio::test]
+async fn a5_a_result_is_on_record_before_the_next_call_begins() {
+    let mut house = House::with(
+        r#"[tools.first]
+        description = "Has an effect."
+        command = ["/bin/sh", "-c", "echo ran >> $HOME/first; echo done"]
+        exclusive = true
+        [tools.second]
+        description = "Hangs once."
+        command = ["/bin/sh", "-c", "mkdir $HOME/hung || exec echo there; echo up > $HOME/up; sleep 600"]
+        idempotent = true"#,
+    )
+    .await;
+    let mut up = Fifo::make(&house.path("up"));
+    house.start().await;
+    house.model.reply(Reply::calls(&[("first", "{}"), ("second", "{}")]));
+    house.model.reply(Reply::text("Both."));
+    house.say(ADA, "Go");
+    assert_eq!(up.line().await, "up");
+    house.restart().await;
+    assert_eq!(house.told(ADA, 1).await, ["Both."]);
+    assert_eq!(house.lines("first"), ["ran"], "what has a recorded result is not run again");
+    assert_eq!(results(&house)[0], "done");
+    assert!(results(&house)[1].starts_with("there"), "{:?}", results(&house));
+}
+
+#[tokio::test]
 async fn d4_a_command_that_runs_alone_has_no_other_beside_it() {
     let mut house = House::with(
         r#"[tools.alone]
@@ -152,9 +178,10 @@ async fn c9_a_long_result_is_shown_by_its_ends_and_read_again_by_its_id() {
     house.ask(ADA, "Count", Reply::text("Counted.")).await;
     let results = results(&house);
     let shown: Vec<&str> = results[0].lines().collect();
-    assert_eq!((shown[0], *shown.last().unwrap()), ("1", "10000"));
+    assert_eq!((shown[0], shown[shown.len() - 2]), ("1", "10000"));
     let cut = shown.iter().find(|line| line.starts_with('…')).unwrap();
-    insta::assert_snapshot!(cut, @r#"… 48693 characters left out; read_result {"id": "1/1.0"} reads from all 48893 of them …"#);
+    insta::assert_snapshot!(cut, @"… 48693 characters left out …");
+    insta::assert_snapshot!(shown.last().unwrap(), @r#"[All 48893 characters: read_result {"id": "1/1.0"}]"#);
     insta::assert_snapshot!(results[1], @r"
     Characters 20000 to 20020 of 48893:
     22
@@ -270,6 +297,29 @@ async fn e7_a_hook_that_hangs_blocks_and_is_killed_with_all_it_started() {
     hold.abandoned().await;
     assert_eq!(house.told(ADA, 1).await, ["It may not."]);
     insta::assert_snapshot!(results(&house)[0], @"Blocked: the hook /bin/sh gave no verdict (stopped after 1 s).");
+    assert_eq!(house.lines("notes").len(), 0);
+}
+
+#[tokio::test]
+async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
+    let mut house = House::with(
+        r#"[tools.note]
+        description = "Notes."
+        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
+        [[hooks]]
+        when = "before_tool"
+        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; echo up >&3; sleep 600"]
+        timeout_secs = 600"#,
+    )
+    .await;
+    let mut hold = Fifo::make(&house.path("hold"));
+    house.start().await;
+    house.model.reply(Reply::call("note", "{}"));
+    house.say(ADA, "Go");
+    assert_eq!(hold.line().await, "up");
+    house.say(ADA, "/stop");
+    hold.abandoned().await;
+    assert_eq!(house.told(ADA, 1).await, ["Stopped."]);
     assert_eq!(house.lines("notes").len(), 0);
 }
 

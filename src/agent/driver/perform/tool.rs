@@ -35,10 +35,10 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolOutcome {
     let name = job.call.name.clone();
     let arguments = match arguments(&job.call.arguments) {
         Ok(arguments) => arguments,
-        Err(why) => return error(why),
+        Err(wrong) => return error(wrong),
     };
-    if let Err(why) = ports.tools.check(&name, &arguments) {
-        return error(why);
+    if let Some(wrong) = ports.tools.misfit(&name, &arguments) {
+        return error(wrong);
     }
     let invocation = Invocation {
         principal: job.principal,
@@ -49,7 +49,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolOutcome {
         arguments,
         now: ports.clock.now(),
     };
-    if let Err(reason) = ports.toolbox.hooks.before(&name, &invocation).await {
+    if let Some(reason) = ports.toolbox.hooks.blocks(&name, &invocation).await {
         return ToolOutcome::Denied { reason };
     }
     let outcome = call(&*tool, invocation.clone(), ports.toolbox.timeouts.limit(tool.spec().timeout)).await;
@@ -88,9 +88,9 @@ async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outco
         Outcome::Error(text) | Outcome::Transient(text) => (text.as_str(), true),
         Outcome::Request(_) => return outcome,
     };
-    match ports.toolbox.hooks.after(name, invocation, result).await {
-        Ok(()) => outcome,
-        Err(withheld) => Outcome::Error(withheld),
+    match ports.toolbox.hooks.withholds(name, invocation, result).await {
+        None => outcome,
+        Some(withheld) => Outcome::Error(withheld),
     }
 }
 
