@@ -33,6 +33,7 @@ use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
 use hob::store::{Pace, Store};
+use hob::tool::Toolbox;
 use hob::tool::registry::Registry;
 use jiff::tz::TimeZone;
 use sqlx::Executor;
@@ -126,6 +127,7 @@ impl World {
             models: Arc::clone(&models),
             tools: Registry::default(),
             personas: Arc::default(),
+            toolbox: Toolbox::plain(directory),
             prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
             limits: RunLimits {
                 iterations: 10,

@@ -18,6 +18,7 @@ use crate::model::catalog::Catalog;
 use crate::model::table::Table;
 use crate::policy::access::AccessList;
 use crate::store::Store;
+use crate::tool::Toolbox;
 use crate::tool::registry::Registry;
 
 /// Hears of runs while they go on; must return at once.
@@ -60,6 +61,8 @@ pub struct Ports {
     pub tools: Registry,
     /// Who Hob is where.
     pub personas: Arc<Personas>,
+    /// How they are run.
+    pub toolbox: Toolbox,
     /// The prompts.
     pub prompt: PromptSettings,
     /// The numbers.

@@ -273,6 +273,8 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
     match event {
         // A call that asks is done when the person has answered: with the messages of its batch.
         Event::ToolFinished { outcome: ToolOutcome::Ask { .. }, .. } => Vec::new(),
+        // It is run again: what came of the call is not known yet.
+        Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. } } if is_running(after, call) => Vec::new(),
         Event::ToolFinished { call, outcome } => {
             let (text, is_error) = outcome_text(outcome);
             vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
@@ -324,6 +326,13 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::Panicked { .. }
         | Event::Ended(_) => Vec::new(),
     }
+}
+
+fn is_running(state: &State, id: &CallId) -> bool {
+    let Some(Phase::Acting(batch)) = state.active().map(|run| &run.phase) else {
+        return false;
+    };
+    batch.started().any(|(call, _)| call.id == *id)
 }
 
 fn count(tokens: u64) -> i64 {

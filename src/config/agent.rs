@@ -51,9 +51,12 @@ pub struct AgentConfig {
     /// Characters of the longest message that is taken in.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub message_chars_max: usize,
-    /// Characters of a tool's output that the model sees.
+    /// Characters of a tool's output that the model sees; of more, the beginning and the end, and the rest on request.
     #[schemars(range(min = 100, max = 1_000_000))]
     pub tool_output_chars_max: usize,
+    /// Milliseconds before a tool that failed in passing is run again, one wait for each time; only idempotent tools are.
+    #[schemars(length(max = 10), inner(range(min = 0, max = 600_000)))]
+    pub tool_retries_ms: Vec<u64>,
     /// What happens to a message that arrives while a run is active.
     pub queue_mode: QueueMode,
     /// Messages that may wait in one conversation.
@@ -77,6 +80,7 @@ impl Default for AgentConfig {
             history_messages_max: 40,
             message_chars_max: 128_000,
             tool_output_chars_max: 8000,
+            tool_retries_ms: vec![500, 2000, 8000],
             queue_mode: QueueMode::default(),
             queue_len_max: 50,
             time_zone: None,

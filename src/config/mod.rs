@@ -20,6 +20,7 @@ mod document;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod hooks;
 pub mod load;
 pub mod models;
 pub mod people;
@@ -47,6 +48,7 @@ use crate::config::budget::BudgetConfig;
 use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::hooks::HookConfig;
 use crate::config::models::ModelConfig;
 use crate::config::people::PersonConfig;
 use crate::config::persona::PersonaConfig;
@@ -98,6 +100,10 @@ pub struct Config {
     pub tools: BTreeMap<String, ToolConfig>,
     /// How questions for approval are put: what `approval` says under [tools].
     pub approvals: ApprovalsConfig,
+    /// Programs that are asked before a tool call or told after it, in this order. Each reads the call as JSON on standard
+    /// input and answers by its exit code: 0 lets it through, 2 blocks it with the reason on standard output.
+    #[schemars(length(max = 64))]
+    pub hooks: Vec<HookConfig>,
     /// Where Hob keeps its data.
     pub state: StateConfig,
     /// How answers are delivered and tried again.
@@ -133,6 +139,9 @@ impl Config {
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
         take("approvals", self.approvals.validate());
+        for (index, hook) in self.hooks.iter().enumerate() {
+            take(&place::item("hooks", index), hook.validate());
+        }
         take("state", self.state.validate());
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());

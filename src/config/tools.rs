@@ -35,13 +35,22 @@ pub struct ToolConfig {
     /// argument.
     #[schemars(length(min = 1, max = 256), example = ["/usr/local/bin/light", "--room", "{room}", "{state}"])]
     pub command: Vec<String>,
-    /// The arguments, all text: name = "what it is". Each must stand in command.
+    /// The arguments, all text: name = "what it is". Each must stand in command. Two names are Hob's own, and no model
+    /// sees or sets them: `_session_id` is the conversation's, `_untrusted_source` is 1 where nobody vouches for the words
+    /// that the run began with, else 0. The command finds the same as $HOB_SESSION and $HOB_UNTRUSTED.
     #[serde(default)]
     #[schemars(example = example_parameters())]
     pub parameters: BTreeMap<String, String>,
-    /// Whether running it twice does no harm: only then it is run again after a crash.
+    /// Whether running it twice does no harm: only then it is run again, after a crash, a timeout, or an exit with code
+    /// 75, by which a command says that its failure may pass.
     #[serde(default)]
     pub idempotent: bool,
+    /// Whether it changes something outside. Without it: unless it is idempotent.
+    #[schemars(example = true)]
+    pub changes: Option<bool>,
+    /// Whether it runs alone: calls of one reply run side by side, but none beside this one.
+    #[serde(default)]
+    pub exclusive: bool,
     /// Whether a person has to approve each call.
     #[serde(default)]
     pub approval: ApprovalConfig,
@@ -52,10 +61,9 @@ pub struct ToolConfig {
     #[serde(default = "module")]
     #[schemars(length(min = 1, max = 64))]
     pub module: String,
-    /// Seconds after which it is ended.
-    #[serde(default = "timeout_secs")]
-    #[schemars(range(min = 1, max = 86_400))]
-    pub timeout_secs: u64,
+    /// Seconds after which it is ended; 0: never. Without it: $HOB_TOOL_TIMEOUT_SECS, else 120.
+    #[schemars(range(min = 0, max = 86_400), example = 300)]
+    pub timeout_secs: Option<u64>,
     /// Where it runs, as an absolute path. Without it: the data directory.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/lights")]
     pub working_dir: Option<PathBuf>,
@@ -65,18 +73,29 @@ fn module() -> String {
     "commands".to_owned()
 }
 
-fn timeout_secs() -> u64 {
-    120
-}
-
 fn example_parameters() -> BTreeMap<&'static str, &'static str> {
     BTreeMap::from([("room", "The room, such as kitchen."), ("state", "on or off")])
+}
+
+/// The parameter that Hob fills with the conversation's name (row A10).
+pub const SESSION_ID: &str = "_session_id";
+/// The parameter that Hob fills with whether the run is tainted (row A10).
+pub const UNTRUSTED_SOURCE: &str = "_untrusted_source";
+
+/// Whether Hob fills this parameter itself.
+#[must_use]
+pub fn is_injected(name: &str) -> bool {
+    matches!(name, SESSION_ID | UNTRUSTED_SOURCE)
+}
+
+fn is_parameter(name: &str) -> bool {
+    values::is_name(name) || is_injected(name)
 }
 
 /// The parameter an element of a command stands for, if it is exactly `{name}`.
 #[must_use]
 pub fn placeholder(element: &str) -> Option<&str> {
-    element.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).filter(|name| values::is_name(name))
+    element.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).filter(|name| is_parameter(name))
 }
 
 impl ToolConfig {
@@ -94,7 +113,7 @@ impl ToolConfig {
         }
         for name in self.parameters.keys() {
             let at = place::child("parameters", name);
-            if !values::is_name(name) {
+            if !is_parameter(name) {
                 let why = "cannot name a parameter, expected a letter, then up to 63 letters, digits, `_` or `-`";
                 found.push(Finding::new(at, why, "rename it"));
             } else if !self.command.iter().any(|element| placeholder(element) == Some(name)) {
@@ -148,6 +167,9 @@ mod tests {
             ("{\"a\":1}", None),
             ("{{room}}", None),
             ("room", None),
+            ("{_session_id}", Some("_session_id")),
+            ("{_untrusted_source}", Some("_untrusted_source")),
+            ("{_session}", None),
         ] {
             assert_eq!(placeholder(element), expected, "{element}");
         }

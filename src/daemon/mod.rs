@@ -48,6 +48,7 @@ use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
 use crate::tool::registry::Registry;
+use crate::tool::results::Results;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -57,6 +58,8 @@ const STOP_MARGIN: Duration = Duration::from_secs(5);
 const CLOSE: Duration = Duration::from_millis(500);
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);
+/// The wait between two looks for old results.
+const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3_600);
 /// The database's file in the data directory.
 pub const DATABASE: &str = "hob.db";
 
@@ -229,6 +232,11 @@ impl Daemon {
         delivery.sweep().await?;
         lanes.reconcile().await?;
         keep_house(&switches, &lanes, &delivery, &blueprint.config);
+        switches.channels.spawn(sweep_results(
+            Results::of(&blueprint.data_dir),
+            Arc::clone(&blueprint.clock),
+            switches.drain.clone(),
+        ));
         if let Some(telegram) = telegram {
             switches.channels.spawn(receive(telegram, Arc::clone(&router), switches.clone()));
         }
@@ -341,6 +349,16 @@ fn keep_house(switches: &Switches, lanes: &Lanes, delivery: &Delivery, config: &
     });
 }
 
+/// Deletes old results of tools, at the start and once a day.
+async fn sweep_results(results: Results, clock: Arc<dyn Clock>, stop: CancellationToken) {
+    loop {
+        results.sweep(clock.now()).await;
+        if slept(SWEEP_EVERY, &stop).await {
+            return;
+        }
+    }
+}
+
 /// Sleeps; true if it was woken because of the stop.
 async fn slept(wait: Duration, stop: &CancellationToken) -> bool {
     tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
@@ -395,6 +413,7 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
         clock: Arc::clone(&blueprint.clock),
         models,
         tools,
+        toolbox: parts::toolbox(&blueprint.config, &blueprint.environment, &blueprint.data_dir)?,
         personas,
         prompt: prompt_settings(&blueprint.config, zone.clone()),
         limits: RunLimits {

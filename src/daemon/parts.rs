@@ -6,22 +6,24 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, Policy};
+use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, Policy, ToolPolicy};
 use crate::agent::persona::{Persona, Personas};
 use crate::channel::telegram::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
 use crate::config::context::{ContextConfig, Strategy};
+use crate::config::environment::Environment;
+use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::telegram::TelegramConfig;
-use crate::config::tools::ApprovalConfig;
+use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::{StartError, declared};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
-use crate::domain::tools::Approval;
+use crate::domain::tools::{Approval, ToolFacts};
 use crate::model::catalog::Catalog;
 use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
@@ -31,20 +33,24 @@ use crate::store::Store;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
 use crate::tool::current_time::CurrentTime;
+use crate::tool::hook::{Hook, Hooks, Moment};
 use crate::tool::leftovers::Leftovers;
+use crate::tool::read_result::ReadResult;
 use crate::tool::recall::RecallTool;
 use crate::tool::registry::Registry;
 use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
+use crate::tool::results::Results;
+use crate::tool::{Timeout, Timeouts, Toolbox};
 
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
 pub(super) const REPLY_TOKENS: u64 = 4_096;
 
 /// How runs are decided.
 pub(super) fn policy(config: &Config) -> Policy {
-    let mut policy = Policy { context: context(&config.context), ..Policy::default() };
-    policy.tools.approval_secs = config.approvals.expire_secs;
-    policy
+    let tools =
+        ToolPolicy { retries_ms: config.agent.tool_retries_ms.clone(), approval_secs: config.approvals.expire_secs };
+    Policy { context: context(&config.context), tools, ..Policy::default() }
 }
 
 /// How a conversation is kept within the model's window.
@@ -228,27 +234,117 @@ pub(super) fn telegram(config: &TelegramConfig) -> Result<Settings, StartError> 
 
 /// All tools: the built-in ones, then those that the operator declares.
 pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &Path) -> Registry {
+    let (results, chars_max) = (Results::of(data_dir), config.agent.tool_output_chars_max);
     let built_in = Registry::default()
         .with(Arc::new(RememberFact::new(store.clone())))
         .with(Arc::new(RecallTool::new(store.clone(), zone.clone())))
+        .with(Arc::new(ReadResult::new(store.clone(), results, chars_max)))
         .with(Arc::new(CurrentTime::new(zone.clone())))
         .with(Arc::new(RequestMoreIterations::default()))
         .with(Arc::new(AskHuman::default()));
     let leftovers = Leftovers::of(data_dir);
-    config.tools.iter().fold(built_in, |registry, (name, tool)| {
-        registry.with(Arc::new(CommandTool::new(Declaration {
-            name: name.clone(),
-            description: tool.description.clone(),
-            command: tool.command.clone(),
-            parameters: tool.parameters.clone(),
-            module: tool.module.clone(),
-            role: role(tool.role),
-            idempotent: tool.idempotent,
-            approval: approval(tool.approval),
-            timeout: Duration::from_secs(tool.timeout_secs),
-            working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
-            output_chars_max: config.agent.tool_output_chars_max,
-            leftovers: leftovers.clone(),
-        })))
+    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers));
+    declared.fold(built_in, |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
+}
+
+fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Leftovers) -> Declaration {
+    let changes = tool.changes.unwrap_or(!tool.idempotent);
+    Declaration {
+        name: name.to_owned(),
+        description: tool.description.clone(),
+        command: tool.command.clone(),
+        parameters: tool.parameters.clone(),
+        module: tool.module.clone(),
+        role: role(tool.role),
+        idempotent: tool.idempotent,
+        facts: ToolFacts { changes, exclusive: tool.exclusive, approval: approval(tool.approval) },
+        timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
+        working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
+        leftovers: leftovers.clone(),
+    }
+}
+
+/// How tools are run, whatever they are.
+pub(super) fn toolbox(config: &Config, environment: &Environment, data_dir: &Path) -> Result<Toolbox, StartError> {
+    let hooks = Hooks::new(config.hooks.iter().map(hook).collect(), data_dir);
+    Ok(Toolbox { timeouts: timeouts(environment)?, hooks, results: Results::of(data_dir) })
+}
+
+fn hook(config: &HookConfig) -> Hook {
+    let HookConfig { when, tools, command, timeout_secs, on_failure } = config;
+    Hook {
+        moment: match when {
+            HookMoment::BeforeTool => Moment::Before,
+            HookMoment::AfterTool => Moment::After,
+        },
+        tools: tools.clone(),
+        command: command.clone(),
+        timeout: Duration::from_secs(*timeout_secs),
+        allows_on_failure: *on_failure == HookFailure::Allow,
+    }
+}
+
+/// Row E3: the environment goes before the usual timeouts; a tool's own goes before both.
+fn timeouts(environment: &Environment) -> Result<Timeouts, StartError> {
+    let seconds = |name: &str, usual: Duration| match environment.text(name) {
+        None => Ok(usual),
+        Some(text) => text.trim().parse().map(Duration::from_secs).map_err(|_not_a_number| {
+            StartError::Config(format!(
+                "${name} is {text:?}, expected whole seconds (0: no limit); set it right or unset it"
+            ))
+        }),
+    };
+    let Timeouts { usual, agent } = Timeouts::default();
+    Ok(Timeouts {
+        usual: seconds("HOB_TOOL_TIMEOUT_SECS", usual)?,
+        agent: seconds("HOB_AGENT_TOOL_TIMEOUT_SECS", agent)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e3_the_environment_goes_before_the_usual_timeouts() {
+        let read = |variables: &[(&str, &str)]| {
+            let timeouts = timeouts(&Environment::of("/w", variables.iter().copied()));
+            timeouts
+                .map(|Timeouts { usual, agent }| (usual.as_secs(), agent.as_secs()))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(read(&[]), Ok((120, 600)));
+        assert_eq!(read(&[("HOB_TOOL_TIMEOUT_SECS", "7")]), Ok((7, 600)));
+        assert_eq!(read(&[("HOB_AGENT_TOOL_TIMEOUT_SECS", "0"), ("HOB_TOOL_TIMEOUT_SECS", "")]), Ok((120, 0)));
+        insta::assert_snapshot!(read(&[("HOB_TOOL_TIMEOUT_SECS", "2m")]).unwrap_err(), @r#"$HOB_TOOL_TIMEOUT_SECS is "2m", expected whole seconds (0: no limit); set it right or unset it"#);
+        assert!(read(&[("HOB_AGENT_TOOL_TIMEOUT_SECS", "-1")]).is_err());
+    }
+
+    #[test]
+    fn e3_a_tools_own_timeout_goes_before_both() {
+        let tool = |settings: &str| -> ToolConfig {
+            toml::from_str(&format!("description = \"x\"\ncommand = [\"/bin/true\"]\n{settings}")).unwrap()
+        };
+        let of = |settings: &str| {
+            let (dir, leftovers) = (Path::new("/d"), Leftovers::of(Path::new("/d")));
+            declaration("x", &tool(settings), dir, &leftovers)
+        };
+        assert_eq!(of("").timeout, Timeout::Usual);
+        assert_eq!(of("timeout_secs = 0").timeout, Timeout::Own(Duration::ZERO));
+        assert_eq!(of("timeout_secs = 5").timeout, Timeout::Own(Duration::from_secs(5)));
+        let facts = |settings: &str| (of(settings).facts.changes, of(settings).facts.exclusive);
+        assert_eq!(facts(""), (true, false));
+        assert_eq!(facts("idempotent = true\nexclusive = true"), (false, true));
+        assert_eq!(facts("idempotent = true\nchanges = true"), (true, false));
+        assert_eq!(facts("changes = false"), (false, false));
+    }
+
+    #[test]
+    fn b1_the_waits_are_those_of_the_row_unless_configured() {
+        let mut config = Config::default();
+        assert_eq!(policy(&config).tools, ToolPolicy::default());
+        assert_eq!(policy(&config).tools.retries_ms, [500, 2_000, 8_000]);
+        config.agent.tool_retries_ms = vec![1];
+        assert_eq!(policy(&config).tools.retries_ms, [1]);
+    }
 }

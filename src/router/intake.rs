@@ -516,6 +516,7 @@ fn is_asking(run: &runs::ActiveRun) -> bool {
 mod tests {
     use super::*;
     use crate::domain::ids::CallId;
+    use crate::domain::ids::UserId;
 
     fn approval() -> Question {
         let (name, arguments) = ("pay".to_owned(), "{}".to_owned());

@@ -494,3 +494,19 @@ pub async fn recent(tx: &mut Tx, session: SessionId) -> Result<Recent, StoreErro
         failed: rows.first().is_some_and(|row| row.state == "failed"),
     })
 }
+
+/// Do these two runs belong to the same conversation and the same person?
+///
+/// # Errors
+/// When the database fails.
+pub async fn belong_together(tx: &mut Tx, one: RunId, other: RunId) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(
+        r#"SELECT a.id AS "id!: RunId" FROM runs a
+           JOIN runs b ON b.session_id = a.session_id AND b.user_id = a.user_id WHERE a.id = $1 AND b.id = $2"#,
+        one,
+        other
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.is_some())
+}

@@ -6,12 +6,17 @@
 pub mod ask_human;
 pub mod command;
 pub mod current_time;
+pub mod hook;
 pub mod leftovers;
+mod process;
+pub mod read_result;
 pub mod recall;
 pub mod registry;
 pub mod remember_fact;
 pub mod request_more_iterations;
+pub mod results;
 
+use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -23,9 +28,68 @@ use crate::domain::notebook::NotebookChange;
 use crate::domain::principal::{Principal, Role};
 use crate::domain::tools::ToolFacts;
 use crate::model::provider::ToolSchema;
+use crate::store::error::StoreError;
+use crate::tool::hook::Hooks;
+use crate::tool::results::Results;
 
-/// How long a tool may take unless it says otherwise (row E3).
-pub const TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a tool may take (row E3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeout {
+    /// As tools usually may.
+    Usual,
+    /// As tools may that let a model work in turn.
+    Agent,
+    /// As its own declaration says; zero: without end.
+    Own(Duration),
+}
+
+/// What the usual timeouts are; zero: none (row E3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// A tool's.
+    pub usual: Duration,
+    /// An agent tool's.
+    pub agent: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { usual: Duration::from_secs(120), agent: Duration::from_secs(600) }
+    }
+}
+
+impl Timeouts {
+    /// How long such a tool may take; none: without end.
+    #[must_use]
+    pub fn limit(&self, timeout: Timeout) -> Option<Duration> {
+        let limit = match timeout {
+            Timeout::Usual => self.usual,
+            Timeout::Agent => self.agent,
+            Timeout::Own(own) => own,
+        };
+        (!limit.is_zero()).then_some(limit)
+    }
+}
+
+/// How tools are run here, whatever they are.
+#[derive(Debug, Clone)]
+pub struct Toolbox {
+    /// How long they may take.
+    pub timeouts: Timeouts,
+    /// Who is asked before a call and told after it.
+    pub hooks: Hooks,
+    /// Where long results are kept.
+    pub results: Results,
+}
+
+impl Toolbox {
+    /// As a household has it that configures nothing.
+    #[must_use]
+    pub fn plain(data_dir: &Path) -> Self {
+        let hooks = Hooks::new(Vec::new(), data_dir);
+        Self { timeouts: Timeouts::default(), hooks, results: Results::of(data_dir) }
+    }
+}
 
 /// What Hob and the model know of a tool.
 #[derive(Debug, Clone)]
@@ -35,7 +99,7 @@ pub struct ToolSpec {
     /// Safe to run twice with the same arguments: after a crash it is simply run again.
     pub idempotent: bool,
     /// How long it may take.
-    pub timeout: Duration,
+    pub timeout: Timeout,
     /// What a run has to know of it.
     pub facts: ToolFacts,
     /// The group that personas choose tools by (row C3); `control` is always on offer.
@@ -63,7 +127,9 @@ pub struct Invocation {
     pub run: RunId,
     /// The call within it.
     pub call: CallId,
-    /// The arguments: an object that fits the schema's names; the tool checks the rest.
+    /// 1 for the first time.
+    pub attempt: u32,
+    /// The arguments: an object that fits the schema.
     pub arguments: Value,
     /// Now.
     pub now: Timestamp,
@@ -99,6 +165,14 @@ pub enum Request {
     },
 }
 
+impl Outcome {
+    /// A tool's words about the database that failed it: whether that may pass, the database knows.
+    #[must_use]
+    pub fn of_store(error: &StoreError, text: String) -> Self {
+        if error.is_passing() { Self::Transient(text) } else { Self::Error(text) }
+    }
+}
+
 /// A tool. Dropping the future of [`Tool::call`] stops it, with everything it started.
 #[async_trait]
 pub trait Tool: Send + Sync {
@@ -107,4 +181,26 @@ pub trait Tool: Send + Sync {
 
     /// Runs it.
     async fn call(&self, invocation: Invocation) -> Outcome;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b1_what_the_database_says_will_pass_may_pass() {
+        let of = |error| Outcome::of_store(&error, "no".to_owned());
+        assert_eq!(of(StoreError::Busy(String::new())), Outcome::Transient("no".to_owned()));
+        assert_eq!(of(StoreError::Damaged(String::new())), Outcome::Error("no".to_owned()));
+    }
+
+    #[test]
+    fn e3_a_tool_has_two_minutes_an_agent_ten_and_zero_is_no_limit() {
+        let secs = |timeout| Timeouts::default().limit(timeout).map(|limit| limit.as_secs());
+        assert_eq!((secs(Timeout::Usual), secs(Timeout::Agent)), (Some(120), Some(600)));
+        assert_eq!(secs(Timeout::Own(Duration::from_secs(3))), Some(3));
+        assert_eq!(secs(Timeout::Own(Duration::ZERO)), None);
+        let none = Timeouts { usual: Duration::ZERO, agent: Duration::ZERO };
+        assert_eq!((none.limit(Timeout::Usual), none.limit(Timeout::Agent)), (None, None));
+    }
 }

@@ -83,7 +83,7 @@ impl Tool for RecallTool {
         };
         match self.store.read(recall).await {
             Ok(recalled) => Outcome::Text(self.show(&recalled)),
-            Err(error) => Outcome::Error(format!("The memory could not be searched: {error}.")),
+            Err(error) => Outcome::of_store(&error, format!("The memory could not be searched: {error}.")),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The tools of this Hob, by name.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
+use jsonschema::Validator;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
@@ -12,19 +14,42 @@ use crate::domain::principal::Role;
 use crate::domain::tools::{CONTROL, ToolFacts};
 use crate::model::provider::ToolSchema;
 use crate::policy::access::Reach;
-use crate::tool::{Outcome, TIMEOUT, Tool, ToolSpec};
+use crate::tool::{Outcome, Timeout, Tool, ToolSpec};
+
+/// The most wrong places that are named to the model at once.
+const WRONG_MAX: usize = 8;
+/// The most characters about each of them.
+const WRONG_CHARS_MAX: usize = 200;
 
 /// All tools, sorted by name so that the prompt's prefix stays the same.
 #[derive(Clone, Default)]
 pub struct Registry {
-    tools: BTreeMap<String, Arc<dyn Tool>>,
+    tools: BTreeMap<String, Known>,
+}
+
+/// A tool, and what checks its arguments.
+#[derive(Clone)]
+struct Known {
+    tool: Arc<dyn Tool>,
+    fits: Arc<Validator>,
 }
 
 impl Registry {
-    /// Adds a tool; one of the same name is replaced.
+    /// Adds a tool; one of the same name is replaced. One whose schema is none is left out, and told of.
     #[must_use]
     pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
-        self.tools.insert(tool.spec().schema.name.clone(), tool);
+        let ToolSchema { name, parameters, .. } = &tool.spec().schema;
+        match jsonschema::options().build(parameters) {
+            Ok(validator) => {
+                let known = Known { tool: Arc::clone(&tool), fits: Arc::new(validator) };
+                self.tools.insert(name.clone(), known);
+            }
+            Err(error) => {
+                let why = excerpt(&error);
+                tracing::error!(tool = name, why, "tool.quarantined: its arguments' schema is none; it is left out");
+                self.tools.remove(name);
+            }
+        }
         self
     }
 
@@ -32,32 +57,52 @@ impl Registry {
     #[must_use]
     pub fn within(&self, reach: &Reach<'_>) -> Self {
         let covered = |tool: &Arc<dyn Tool>| reach.covers(&tool.spec().module, tool.spec().role);
-        let tools = self.tools.iter().filter(|(_, tool)| covered(tool));
-        Self { tools: tools.map(|(name, tool)| (name.clone(), Arc::clone(tool))).collect() }
+        let tools = self.tools.iter().filter(|(_, known)| covered(&known.tool));
+        Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }
     }
 
     /// The tool with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        self.tools.get(name).cloned()
+        self.tools.get(name).map(|known| Arc::clone(&known.tool))
+    }
+
+    /// What of a call's arguments does not fit its tool's schema: each wrong place, in words for the model. What stands
+    /// there is not repeated.
+    #[must_use]
+    pub fn misfit(&self, name: &str, arguments: &Value) -> Option<String> {
+        let known = self.tools.get(name)?;
+        let mut wrong = known.fits.iter_errors(arguments).peekable();
+        wrong.peek()?;
+        let line = |error: jsonschema::ValidationError<'_>| {
+            let at = error.instance_path().to_string();
+            let at =
+                if at.is_empty() { "the arguments".to_owned() } else { at.trim_start_matches('/').replace('/', ".") };
+            format!("- {}", excerpt(&format!("{at}: {}", error.masked())))
+        };
+        let mut lines: Vec<String> = wrong.by_ref().take(WRONG_MAX).map(line).collect();
+        if wrong.next().is_some() {
+            lines.push("- and more".to_owned());
+        }
+        Some(format!("The arguments do not fit {name}; the call was not made:\n{}", lines.join("\n")))
     }
 
     /// What the model is offered.
     #[must_use]
     pub fn schemas(&self) -> Vec<ToolSchema> {
-        self.tools.values().map(|tool| tool.spec().schema.clone()).collect()
+        self.tools.values().map(|known| known.tool.spec().schema.clone()).collect()
     }
 
     /// The names of those that are safe to run twice.
     #[must_use]
     pub fn idempotent(&self) -> Vec<String> {
-        self.tools.iter().filter(|(_, tool)| tool.spec().idempotent).map(|(name, _)| name.clone()).collect()
+        self.tools.iter().filter(|(_, known)| known.tool.spec().idempotent).map(|(name, _)| name.clone()).collect()
     }
 
     /// What runs have to know of each.
     #[must_use]
     pub fn facts(&self) -> BTreeMap<String, ToolFacts> {
-        self.tools.iter().map(|(name, tool)| (name.clone(), tool.spec().facts)).collect()
+        self.tools.iter().map(|(name, known)| (name.clone(), known.tool.spec().facts)).collect()
     }
 
     /// The names of all, for people and for a model that asked for one that is not there.
@@ -65,6 +110,11 @@ impl Registry {
     pub fn names(&self) -> Vec<&str> {
         self.tools.keys().map(String::as_str).collect()
     }
+}
+
+/// Words about something wrong, bounded: they may quote a schema, which may be long.
+fn excerpt(words: &impl Display) -> String {
+    words.to_string().chars().take(WRONG_CHARS_MAX).collect()
 }
 
 /// A built-in tool's spec, its arguments' schema derived from their type. It steers the run, unless [`ToolSpec::of`] says
@@ -82,7 +132,7 @@ pub fn spec_of<A: JsonSchema>(name: &str, description: &str, idempotent: bool) -
     }
     let schema = ToolSchema { name: name.to_owned(), description: description.to_owned(), parameters };
     let facts = ToolFacts::default();
-    ToolSpec { schema, idempotent, timeout: TIMEOUT, facts, module: CONTROL.to_owned(), role: Role::Guest }
+    ToolSpec { schema, idempotent, timeout: Timeout::Usual, facts, module: CONTROL.to_owned(), role: Role::Guest }
 }
 
 /// The arguments as their type, or what is wrong with them, in words for the model.
@@ -96,4 +146,94 @@ pub fn parse<A: DeserializeOwned>(spec: &ToolSpec, arguments: Value) -> Result<A
             spec.schema.name, spec.schema.parameters
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use serde_json::json;
+
+    use super::*;
+    use crate::tool::Invocation;
+
+    struct Plain(ToolSpec);
+
+    #[async_trait]
+    impl Tool for Plain {
+        fn spec(&self) -> &ToolSpec {
+            &self.0
+        }
+
+        async fn call(&self, _invocation: Invocation) -> Outcome {
+            Outcome::Text(String::new())
+        }
+    }
+
+    fn tool(name: &str, parameters: Value) -> Arc<dyn Tool> {
+        let schema = ToolSchema { name: name.to_owned(), description: String::new(), parameters };
+        Arc::new(Plain(ToolSpec {
+            schema,
+            idempotent: true,
+            timeout: Timeout::Usual,
+            facts: ToolFacts::default(),
+            module: "core".to_owned(),
+            role: Role::Guest,
+        }))
+    }
+
+    #[test]
+    fn d5_each_wrong_place_is_named_and_nothing_is_repeated() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "room": { "type": "string", "enum": ["kitchen", "hall"] },
+                "lamps": { "type": "array", "items": { "type": "object", "properties": { "level": { "type": "integer", "maximum": 10 } } } },
+            },
+            "required": ["room"],
+            "additionalProperties": false,
+        });
+        let registry = Registry::default().with(tool("light", schema));
+        assert_eq!(registry.misfit("light", &json!({ "room": "hall", "lamps": [{ "level": 10 }] })), None);
+        insta::assert_snapshot!(registry.misfit("light", &json!({})).unwrap(), @r#"
+        The arguments do not fit light; the call was not made:
+        - the arguments: "room" is a required property
+        "#);
+        let wrong =
+            json!({ "room": "hunter2", "lamps": [{ "level": 3 }, { "level": 11 }, { "level": "x" }], "color": 1 });
+        insta::assert_snapshot!(registry.misfit("light", &wrong).unwrap(), @r#"
+        The arguments do not fit light; the call was not made:
+        - lamps.1.level: value is greater than the maximum of 10
+        - lamps.2.level: value is not of type "integer"
+        - room: value is not one of "kitchen" or "hall"
+        - the arguments: Additional properties are not allowed ('color' was unexpected)
+        "#);
+        assert_eq!(registry.misfit("unknown", &json!({})), None);
+    }
+
+    #[test]
+    fn d5_what_is_wrong_is_told_within_bounds() {
+        let schema = json!({ "type": "object", "additionalProperties": { "type": "integer" } });
+        let registry = Registry::default().with(tool("sum", schema));
+        let arguments = |count: usize| {
+            let wrong = |index: usize| (format!("{index}{}", "x".repeat(300)), json!("y".repeat(1_000)));
+            Value::Object((0..count).map(wrong).collect())
+        };
+        assert_eq!(registry.misfit("sum", &arguments(0)), None);
+        let eight = registry.misfit("sum", &arguments(8)).unwrap();
+        assert!(eight.lines().count() == 9 && !eight.contains("and more"), "{eight}");
+        let nine = registry.misfit("sum", &arguments(9)).unwrap();
+        assert!(nine.lines().count() == 10 && nine.ends_with("- and more"), "{nine}");
+        assert!(nine.lines().all(|line| line.chars().count() <= 202), "{nine}");
+    }
+
+    #[test]
+    fn d5_a_schema_that_is_none_costs_its_tool_and_no_other() {
+        let registry = Registry::default()
+            .with(tool("good", json!({ "type": "object" })))
+            .with(tool("typo", json!({ "type": "objekt" })))
+            .with(tool("pattern", json!({ "type": "object", "properties": { "a": { "pattern": "(" } } })))
+            .with(tool("far", json!({ "$ref": "https://example.org/schema.json" })))
+            .with(tool("nowhere", json!({ "$ref": "#/missing" })));
+        assert_eq!(registry.names(), ["good"]);
+    }
 }

@@ -67,7 +67,7 @@ impl Tool for RememberFact {
         match self.store.write(remember).await {
             Ok(Some(before)) => Outcome::Text(format!("Remembered: {key}: {value} (before: {before}).")),
             Ok(None) => Outcome::Text(format!("Remembered: {key}: {value}.")),
-            Err(error) => Outcome::Error(format!("Could not be remembered: {error}.")),
+            Err(error) => Outcome::of_store(&error, format!("Could not be remembered: {error}.")),
         }
     }
 }

@@ -24,5 +24,6 @@ mod queue;
 mod starting;
 mod stopping;
 mod switching;
+mod toolbox;
 mod tools;
 mod typed;

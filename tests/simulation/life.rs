@@ -31,6 +31,7 @@ use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
 use hob::store::error::StoreError;
 use hob::store::{Pace, Statement, Store, Tx, runs};
+use hob::tool::Toolbox;
 use hob::tool::ask_human::AskHuman;
 use hob::tool::registry::Registry;
 use hob::tool::request_more_iterations::RequestMoreIterations;
@@ -176,6 +177,7 @@ impl Process {
             models: Arc::clone(&models),
             tools: tools(world),
             personas: Arc::default(),
+            toolbox: Toolbox::plain(path.parent().unwrap_or(path)),
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
             limits: run_limits(),
             table: Arc::new(prices()),

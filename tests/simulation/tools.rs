@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use hob::domain::principal::Role;
 use hob::domain::tools::{Approval, ToolFacts};
 use hob::model::provider::ToolSchema;
-use hob::tool::{Invocation, Outcome, Tool, ToolSpec};
+use hob::tool::{Invocation, Outcome, Timeout, Tool, ToolSpec};
 use tokio::time::sleep;
 
 use crate::world::{Effect, World};
@@ -38,7 +38,7 @@ impl Hand {
             parameters: serde_json::json!({ "type": "object", "properties": {} }),
         };
         let facts = ToolFacts { changes: !idempotent, approval, ..ToolFacts::default() };
-        let timeout = Duration::from_secs(120);
+        let timeout = Timeout::Usual;
         let spec = ToolSpec { schema, idempotent, timeout, facts, module: "core".to_owned(), role: Role::Guest };
         Arc::new(Self { world: Arc::clone(world), spec, slow_ms })
     }
@@ -63,6 +63,9 @@ impl Tool for Hand {
         sleep(Duration::from_millis(world.below(self.slow_ms))).await;
         if !world.is_calm() && world.chance(10) {
             panic!("simulated: after its effect");
+        }
+        if !world.is_calm() && world.chance(30) {
+            return Outcome::Transient("not now".to_owned());
         }
         if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) }
     }

@@ -245,7 +245,7 @@ impl Driver {
     async fn perform(&mut self, effect: Committed<Effect>) -> Result<(), StoreError> {
         match effect.into_inner() {
             Effect::CallModel(call) => self.call_model(call).await?,
-            Effect::RunTool { call, .. } => self.run_tool(call),
+            Effect::RunTool { call, attempt, delay_ms } => self.run_tool(call, attempt, delay_ms),
             Effect::Summarise(call) => self.summarise(call).await?,
             Effect::Note(event) => tracing::info!(run = %self.key.run, event = event.kind(), "{}", event.kind()),
             Effect::AbortTools(calls) => self.work.abort(&calls),
@@ -301,7 +301,7 @@ impl Driver {
         Some(self.ports.table.facts(&call.label).max_output_tokens.map_or(wished, |most| wished.min(most)))
     }
 
-    fn run_tool(&mut self, call: ToolCall) {
+    fn run_tool(&mut self, call: ToolCall, attempt: u32, delay_ms: u64) {
         let Some(active) = self.state.active() else {
             return;
         };
@@ -313,7 +313,8 @@ impl Driver {
         }
         let principal = active.input.principal.clone();
         let session = self.destination.conversation.session_key();
-        self.work.run_tool(&self.ports, perform::ToolJob { principal, session, run: self.key.run, call });
+        let job = perform::tool::ToolJob { principal, session, run: self.key.run, call, attempt, delay_ms };
+        self.work.run_tool(&self.ports, job);
     }
 
     /// The daemon stops: what is under way is cut, and the journal says that it was on purpose.

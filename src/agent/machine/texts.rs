@@ -73,6 +73,11 @@ pub(super) fn more_iterations(limits: &Limits) -> (String, u32) {
     (text, granted)
 }
 
+/// Row B1: the last failure of a tool that was run more than once.
+pub(super) fn tried(text: &str, attempts: u32) -> String {
+    if attempts > 1 { format!("{text}\n(Tried {attempts} times.)") } else { text.to_owned() }
+}
+
 /// A message that joined on the way; another person's carries their name.
 pub(super) fn steered(steered: &Steered, requester: UserId) -> String {
     if steered.principal.user == requester {

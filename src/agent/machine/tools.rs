@@ -1,21 +1,35 @@
-//! Tool results (rows A5, A6, D4, D5).
+//! Tool results (rows A5, A6, B1, D4, D5).
 
 use crate::agent::machine::batch::{Batch, Progress};
+use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{Question, ToolOutcome};
+use crate::agent::machine::ending;
+use crate::agent::machine::event::{Event, Question, ToolOutcome};
+use crate::agent::machine::note::ToolRetry;
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, compaction, ending, pause, texts};
+use crate::agent::machine::{approval, compaction, pause, texts};
 use crate::domain::ids::CallId;
+use crate::model::message::ToolCall;
 
 /// A tool is done.
 pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) -> Vec<Effect> {
-    let Phase::Acting(batch) = &mut run.phase else {
+    let Phase::Acting(batch) = &run.phase else {
         return vec![Effect::Ignored { why: "no tool is running" }];
     };
-    let running = batch.started().any(|(call, _)| call.id == *id);
-    if !running {
+    let running = batch.started().find(|(call, _)| call.id == *id);
+    let Some((call, attempt)) = running.map(|(call, attempt)| (call.clone(), attempt)) else {
         return vec![Effect::Ignored { why: "that tool is not running" }];
+    };
+    run.crashes = 0;
+    if let ToolOutcome::Transient { text } = outcome {
+        return match wait_before_retry(run, &call.name, attempt) {
+            Some(delay_ms) => retry(run, call, attempt + 1, delay_ms),
+            None => settle_with(run, id, texts::tried(text, attempt)),
+        };
     }
+    let Phase::Acting(batch) = &mut run.phase else {
+        return Vec::new();
+    };
     match outcome {
         ToolOutcome::Text { text, is_error } => batch.finish(id, text.clone(), *is_error),
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => batch.finish(id, text.clone(), true),
@@ -33,7 +47,33 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
         }
         ToolOutcome::Ask { .. } => batch.finish(id, texts::ONE_QUESTION.to_owned(), true),
     }
-    run.crashes = 0;
+    settle(run)
+}
+
+/// Row B1: an idempotent tool that failed in passing is run again, as often as there are waits; no other ever is. A run
+/// that is being stopped runs nothing again. Attempts that a crash cut off count as well.
+fn wait_before_retry(run: &Active, name: &str, attempt: u32) -> Option<u64> {
+    if run.rules < Rules::THIRD || run.cancel.is_some() || !run.idempotent.contains(name) {
+        return None;
+    }
+    let before = usize::try_from(attempt.checked_sub(1)?).ok()?;
+    run.policy.tools.retries_ms.get(before).copied()
+}
+
+fn retry(run: &mut Active, call: ToolCall, attempt: u32, delay_ms: u64) -> Vec<Effect> {
+    if let Phase::Acting(batch) = &mut run.phase
+        && let Some(open) = batch.find(&call.id)
+    {
+        open.progress = Progress::Started { attempt };
+    }
+    let note = ToolRetry { call: call.id.clone(), attempt, delay_ms };
+    vec![Effect::Note(Box::new(Event::ToolRetried(note))), Effect::RunTool { call, attempt, delay_ms }]
+}
+
+fn settle_with(run: &mut Active, id: &CallId, error: String) -> Vec<Effect> {
+    if let Phase::Acting(batch) = &mut run.phase {
+        batch.finish(id, error, true);
+    }
     settle(run)
 }
 

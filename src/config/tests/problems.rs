@@ -47,7 +47,7 @@ parameters = { room = "which" }
     assert_eq!((telegram.api_url.as_str(), telegram.poll_timeout_secs), ("https://api.telegram.org", 50));
     assert_eq!(config.agent.queue_mode, QueueMode::Steer);
     assert_eq!(config.agent.system_prompt.as_deref(), Some("Costs ${1}."));
-    assert_eq!(config.tools["switch_light"].timeout_secs, 120);
+    assert_eq!(config.tools["switch_light"].timeout_secs, None);
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn unknown_keys() {
     insta::assert_snapshot!(told("[agent]\niteration_max = 30\nqueue-mode = 'steer'\nzzz = 1\nbot_token = 'hunter2'"), @r#"
     config.toml:2: agent.iteration_max: is not a known key; did you mean `iterations_max`?
     config.toml:3: agent.queue-mode: is not a known key; did you mean `queue_mode`?
-    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, persona, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, queue_mode, queue_len_max, time_zone
+    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, tool_retries_ms, queue_mode, queue_len_max, time_zone
     config.toml:5: agent.bot_token: is not a known key; did you mean `telegram.bot_token`?
     "#);
     insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"

@@ -67,6 +67,10 @@ fn of_fields(fields: &[Field]) -> BoxedStrategy<toml::Table> {
 /// Sets right what the schema cannot say: the rules of each section's `validate`.
 fn settle(mut document: toml::Table) -> toml::Table {
     for (name, section) in &mut document {
+        if let ("hooks", Toml::Array(hooks)) = (name.as_str(), &mut *section) {
+            hooks.iter_mut().filter_map(Toml::as_table_mut).for_each(hook);
+            continue;
+        }
         let Toml::Table(section) = section else { continue };
         match name.as_str() {
             "provider" => {
@@ -177,6 +181,17 @@ fn tool(tool: &mut toml::Table) {
     }
     replace(tool, "working_dir", "/w ä");
     replace(tool, "module", "lights");
+}
+
+fn hook(hook: &mut toml::Table) {
+    replace_items(hook, "tools", "mail_*");
+    replace_items(hook, "command", "/bin/${x}");
+}
+
+fn replace_items(section: &mut toml::Table, key: &str, with: &str) {
+    if let Some(Toml::Array(items)) = section.get_mut(key) {
+        items.iter_mut().for_each(|item| *item = with.into());
+    }
 }
 
 /// Gives the key another value, if it has one.

@@ -14,6 +14,7 @@ mod quota;
 mod replay;
 mod reply;
 mod resume;
+mod retries;
 mod steering;
 mod texts;
 mod tools;
@@ -135,7 +136,10 @@ fn shown(effect: &Effect) -> String {
             let delay = if call.delay_ms == 0 { String::new() } else { format!(" in {} ms", call.delay_ms) };
             format!("ask {} {:?}{delay}", call.label, call.purpose)
         }
-        Effect::RunTool { call, attempt, .. } => format!("run {} {} #{attempt}", call.id, call.name),
+        Effect::RunTool { call, attempt, delay_ms } => {
+            let delay = if *delay_ms == 0 { String::new() } else { format!(" in {delay_ms} ms") };
+            format!("run {} {} #{attempt}{delay}", call.id, call.name)
+        }
         Effect::AbortTools(calls) => {
             format!("abort {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }

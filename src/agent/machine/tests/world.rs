@@ -116,7 +116,8 @@ fn anywhere(what: u8, how: u8) -> Event {
         225..230 => Event::Resumed { system: system(how % 3) },
         230..234 => Event::Suspended,
         234..240 => steers(if how.is_multiple_of(2) { ANNA } else { BEN }, "and this"),
-        240..243 => Event::SoftLimit,
+        240 | 241 => Event::SoftLimit,
+        242 => Event::CompactRequested { by: ANNA },
         243..246 => stop(),
         246 => hard_limit(),
         247 => Event::CancelRequested(CancelReason::Interrupted { by: BEN }),
@@ -124,12 +125,11 @@ fn anywhere(what: u8, how: u8) -> Event {
         249 => {
             Event::Mismatched(JournalMismatch { seq: i64::from(how), expected: "a".to_owned(), actual: "b".to_owned() })
         }
-        248 | 249 => Event::CompactRequested { by: ANNA },
         250 => presses(u32::from(how) % 4, "1"),
         251 => done("9.9"),
         252 => fails(ErrorClass::Server),
-         253 => Event::PauseRequested { by: BEN },
-         254 => Event::PauseLifted { by: ANNA },
+        253 => Event::PauseRequested { by: BEN },
+        254 => Event::PauseLifted { by: ANNA },
         _ => Event::ModelAnswered(completion("late", &[])),
     }
 }

@@ -1,5 +1,7 @@
 //! What is under way: at most one model call, and the tools of one batch. Dropping it stops it.
 
+pub(super) mod tool;
+
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -8,22 +10,20 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
-use serde_json::Value;
 
+use crate::agent::driver::perform::tool::ToolJob;
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Chain, ModelCall};
 use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::agent::ports::{Ports, Watcher};
 use crate::domain::channel::Progress;
-use crate::domain::ids::{CallId, RunId, SessionKey};
+use crate::domain::ids::{CallId, RunId};
 use crate::domain::outgoing::Destination;
-use crate::domain::principal::Principal;
 use crate::model::error::{ErrorClass, ModelError};
-use crate::model::message::{Completion, ToolCall};
+use crate::model::message::Completion;
 use crate::model::provider::{NoSink, Provider, Request, Sink, ToolSchema};
 use crate::policy::redact::redact;
 use crate::store::error::StoreError;
-use crate::tool::{Invocation, Outcome, Request as ToolRequest, Tool};
 
 /// How much of a panic's words is logged.
 const LOGGED_PANIC_CHARS_MAX: usize = 200;
@@ -47,14 +47,6 @@ pub(super) struct Stage<'a> {
     pub(super) ports: &'a Arc<Ports>,
     pub(super) destination: &'a Destination,
     pub(super) run: RunId,
-}
-
-/// A tool call about to be run.
-pub(super) struct ToolJob {
-    pub(super) principal: Principal,
-    pub(super) session: SessionKey,
-    pub(super) run: RunId,
-    pub(super) call: ToolCall,
 }
 
 impl Work {
@@ -122,7 +114,7 @@ impl Work {
         let id = job.call.id.clone();
         let work = Box::pin(async move {
             let call = job.call.id.clone();
-            let done = AssertUnwindSafe(run_tool(&ports, job)).catch_unwind().await;
+            let done = AssertUnwindSafe(tool::run(&ports, job)).catch_unwind().await;
             let outcome = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
                 tracing::error!(message = excerpt(&message), "a tool panicked");
@@ -193,67 +185,6 @@ impl Sink for Live {
     fn delta(&self, text: &str) {
         self.tell(Progress::Delta(text.to_owned()));
     }
-}
-
-async fn run_tool(ports: &Ports, job: ToolJob) -> ToolOutcome {
-    let error = |text: String| ToolOutcome::Text { text, is_error: true };
-    let Some(tool) = ports.tools.get(&job.call.name) else {
-        let names = ports.tools.names().join(", ");
-        return error(format!("There is no tool {:?}. There are: {names}.", job.call.name));
-    };
-    let written = if job.call.arguments.trim().is_empty() { "{}" } else { job.call.arguments.as_str() };
-    let arguments = match serde_json::from_str::<Value>(written) {
-        Ok(arguments @ Value::Object(_)) => arguments,
-        Ok(_) => return error("The arguments must be a JSON object.".to_owned()),
-        Err(why) => return error(format!("The arguments are not valid JSON ({why}). Send the call again.")),
-    };
-    let invocation = Invocation {
-        principal: job.principal,
-        session: job.session,
-        run: job.run,
-        call: job.call.id,
-        arguments,
-        now: ports.clock.now(),
-    };
-    outcome_of(call(&*tool, invocation).await, ports.limits.tool_output_chars_max)
-}
-
-/// Row E3: a tool that takes too long is stopped; zero means no limit.
-async fn call(tool: &dyn Tool, invocation: Invocation) -> Outcome {
-    let limit = tool.spec().timeout;
-    if limit.is_zero() {
-        return tool.call(invocation).await;
-    }
-    match tokio::time::timeout(limit, tool.call(invocation)).await {
-        Ok(outcome) => outcome,
-        Err(_elapsed) => Outcome::Error(format!(
-            "Stopped after {} s without a result; it may have had a part of its effect.",
-            limit.as_secs()
-        )),
-    }
-}
-
-fn outcome_of(outcome: Outcome, chars_max: usize) -> ToolOutcome {
-    match outcome {
-        Outcome::Text(text) => ToolOutcome::Text { text: head_and_tail(&text, chars_max), is_error: false },
-        Outcome::Error(text) => ToolOutcome::Text { text: head_and_tail(&text, chars_max), is_error: true },
-        Outcome::Transient(text) => ToolOutcome::Transient { text: head_and_tail(&text, chars_max) },
-        Outcome::Request(ToolRequest::Notebook(change)) => ToolOutcome::Notebook { change },
-        Outcome::Request(ToolRequest::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
-        Outcome::Request(ToolRequest::Ask { question }) => ToolOutcome::Ask { question },
-    }
-}
-
-/// Row C9: a big result is cut to its head and its tail.
-fn head_and_tail(text: &str, chars_max: usize) -> String {
-    let count = text.chars().count();
-    if count <= chars_max {
-        return text.to_owned();
-    }
-    let half = chars_max / 2;
-    let head: String = text.chars().take(half).collect();
-    let tail: String = text.chars().skip(count - half).collect();
-    format!("{head}\n… {} characters left out …\n{tail}", count - 2 * half)
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -1,0 +1,108 @@
+//! One call of a tool: its wait, its arguments, its hooks, its deadline, and what the model is shown of its result.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::agent::machine::event::ToolOutcome;
+use crate::agent::ports::Ports;
+use crate::domain::ids::{RunId, SessionKey};
+use crate::domain::principal::Principal;
+use crate::model::message::ToolCall;
+use crate::tool::results::ResultId;
+use crate::tool::{Invocation, Outcome, Request, Tool};
+
+/// A tool call about to be run.
+pub(in crate::agent::driver) struct ToolJob {
+    pub(in crate::agent::driver) principal: Principal,
+    pub(in crate::agent::driver) session: SessionKey,
+    pub(in crate::agent::driver) run: RunId,
+    pub(in crate::agent::driver) call: ToolCall,
+    pub(in crate::agent::driver) attempt: u32,
+    pub(in crate::agent::driver) delay_ms: u64,
+}
+
+/// Runs a tool to its end.
+pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolOutcome {
+    if job.delay_ms > 0 {
+        tokio::time::sleep(Duration::from_millis(job.delay_ms)).await;
+    }
+    let error = |text: String| ToolOutcome::Text { text, is_error: true };
+    let Some(tool) = ports.tools.get(&job.call.name) else {
+        let names = ports.tools.names().join(", ");
+        return error(format!("There is no tool {:?}. There are: {names}.", job.call.name));
+    };
+    let name = job.call.name.clone();
+    let arguments = match arguments(&job.call.arguments) {
+        Ok(arguments) => arguments,
+        Err(wrong) => return error(wrong),
+    };
+    if let Some(wrong) = ports.tools.misfit(&name, &arguments) {
+        return error(wrong);
+    }
+    let invocation = Invocation {
+        principal: job.principal,
+        session: job.session,
+        run: job.run,
+        call: job.call.id,
+        attempt: job.attempt,
+        arguments,
+        now: ports.clock.now(),
+    };
+    if let Some(reason) = ports.toolbox.hooks.blocks(&name, &invocation).await {
+        return ToolOutcome::Denied { reason };
+    }
+    let outcome = call(&*tool, invocation.clone(), ports.toolbox.timeouts.limit(tool.spec().timeout)).await;
+    let outcome = told(ports, &name, &invocation, outcome).await;
+    shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await
+}
+
+/// The arguments as the model wrote them; nothing at all stands for none.
+fn arguments(written: &str) -> Result<Value, String> {
+    let written = if written.trim().is_empty() { "{}" } else { written };
+    match serde_json::from_str::<Value>(written) {
+        Ok(arguments @ Value::Object(_)) => Ok(arguments),
+        Ok(_) => Err("The arguments must be a JSON object.".to_owned()),
+        Err(why) => Err(format!("The arguments are not valid JSON ({why}). Send the call again.")),
+    }
+}
+
+/// Row E3: a tool that takes too long is stopped. That may pass by itself (row B1).
+async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) -> Outcome {
+    let Some(limit) = limit else {
+        return tool.call(invocation).await;
+    };
+    match tokio::time::timeout(limit, tool.call(invocation)).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => Outcome::Transient(format!(
+            "Stopped after {} s without a result; it may have had a part of its effect.",
+            limit.as_secs()
+        )),
+    }
+}
+
+/// Row E7: hooks after the call may withhold its words. What only the machine can do has none yet.
+async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outcome) -> Outcome {
+    let result = match &outcome {
+        Outcome::Text(text) => (text.as_str(), false),
+        Outcome::Error(text) | Outcome::Transient(text) => (text.as_str(), true),
+        Outcome::Request(_) => return outcome,
+    };
+    match ports.toolbox.hooks.withholds(name, invocation, result).await {
+        None => outcome,
+        Some(withheld) => Outcome::Error(withheld),
+    }
+}
+
+/// Row C9: of a long result the model sees head and tail; the whole is in a file before anything refers to it.
+async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
+    let (results, chars_max) = (&ports.toolbox.results, ports.limits.tool_output_chars_max);
+    match outcome {
+        Outcome::Text(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: false },
+        Outcome::Error(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: true },
+        Outcome::Transient(text) => ToolOutcome::Transient { text: results.shown(id, text, chars_max).await },
+        Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
+        Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
+        Outcome::Request(Request::Ask { question }) => ToolOutcome::Ask { question },
+    }
+}

@@ -1,0 +1,261 @@
+//! A program that Hob starts for a tool or a hook, and what it printed.
+//!
+//! Its environment is clean, its process group is its own and is killed when the call is dropped, and it carries the mark
+//! by which a later Hob finds it.
+//!
+//! Never: a shell, or a secret of Hob's in its environment.
+//! Start at [`run`].
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStdin, Command};
+
+use crate::tool::leftovers::Leftovers;
+
+/// How long the rest of the output is waited for after the program has ended.
+const REST: Duration = Duration::from_secs(1);
+
+/// What is to be run.
+pub(super) struct Errand {
+    /// The program and its arguments.
+    pub(super) vector: Vec<String>,
+    /// Where.
+    pub(super) dir: PathBuf,
+    /// What its environment has besides the usual.
+    pub(super) environment: Vec<(&'static str, String)>,
+    /// What it finds on its standard input; none: nothing at all.
+    pub(super) input: Option<Vec<u8>>,
+    /// How much is kept of each of its two outputs, in bytes.
+    pub(super) bytes_max: usize,
+    /// Whose mark it carries.
+    pub(super) leftovers: Leftovers,
+}
+
+/// How it ended.
+pub(super) struct Ended {
+    /// Its own word.
+    pub(super) status: ExitStatus,
+    /// Its standard output, with the middle left out if there was too much of it.
+    pub(super) out: String,
+    /// Its standard error, likewise.
+    pub(super) err: String,
+}
+
+impl Ended {
+    /// Everything it printed.
+    pub(super) fn printed(&self) -> String {
+        let parts = [self.out.trim_end(), self.err.trim_end()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Runs it to its end. Dropping the future kills it with everything it started.
+///
+/// # Errors
+/// When it could not be started.
+pub(super) async fn run(errand: Errand) -> io::Result<Ended> {
+    let Some((program, rest)) = errand.vector.split_first() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
+    };
+    let mut command = Command::new(program);
+    let stdin = if errand.input.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.args(rest).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env_clear().envs(clean_environment()).envs(errand.environment).process_group(0).kill_on_drop(true);
+    let (mark, whose) = errand.leftovers.mark();
+    command.env(mark, whose).current_dir(&errand.dir);
+    let mut child = command.spawn()?;
+    let _group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    // Whoever holds the pipe open after the command has ended is not waited for: the group is killed on return.
+    let talking = async {
+        let (out, err) = (read(stdout, errand.bytes_max), read(stderr, errand.bytes_max));
+        let ((), out, err) = tokio::join!(write(stdin, errand.input.unwrap_or_default()), out, err);
+        (out, err)
+    };
+    let mut talking = std::pin::pin!(talking);
+    let mut output = None;
+    let status = tokio::select! {
+        biased;
+        both = &mut talking => { output = Some(both); child.wait().await? }
+        status = child.wait() => status?,
+    };
+    let (out, err) = match output {
+        Some(both) => both,
+        None => match tokio::time::timeout(REST, talking).await {
+            Ok(both) => both,
+            Err(_elapsed) => ("(its output was held open by a child and is lost)".to_owned(), String::new()),
+        },
+    };
+    Ok(Ended { status, out, err })
+}
+
+/// What a child sees of the environment: no secret is in it.
+fn clean_environment() -> impl Iterator<Item = (&'static str, String)> {
+    ["PATH", "HOME", "LANG", "LC_ALL", "TZ"].into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)))
+}
+
+/// Kills the whole process group when the call is dropped: stopped, timed out, or the daemon leaves.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0
+            && let Err(error) = kill_process_group(group, Signal::KILL)
+        {
+            tracing::debug!(%error, "the process group was gone already");
+        }
+    }
+}
+
+/// Hands the input over; a program need not read it.
+async fn write(stdin: Option<ChildStdin>, input: Vec<u8>) {
+    if let Some(mut stdin) = stdin
+        && let Err(error) = stdin.write_all(&input).await
+    {
+        tracing::debug!(%error, "a program did not read its input");
+    }
+}
+
+/// Reads to the end.
+async fn read<R: AsyncRead + Unpin>(source: Option<R>, bytes_max: usize) -> String {
+    let Some(mut source) = source else {
+        return String::new();
+    };
+    let mut kept = Kept::new(bytes_max);
+    let mut buffer = [0_u8; 8192];
+    loop {
+        match source.read(&mut buffer).await {
+            Ok(0) => break,
+            Ok(read) => kept.take(&buffer[..read]),
+            Err(error) => {
+                tracing::debug!(%error, "a program's output broke off");
+                break;
+            }
+        }
+    }
+    kept.into_text()
+}
+
+/// The head and the tail of a stream of any length.
+struct Kept {
+    half: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    lost: usize,
+}
+
+impl Kept {
+    fn new(bytes_max: usize) -> Self {
+        Self { half: bytes_max / 2, head: Vec::new(), tail: VecDeque::new(), lost: 0 }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
+        let (head, tail) = bytes.split_at(room);
+        self.head.extend_from_slice(head);
+        self.tail.extend(tail);
+        let excess = self.tail.len().saturating_sub(self.half);
+        self.tail.drain(..excess);
+        self.lost += excess;
+    }
+
+    /// The text; no character is cut in two where the middle is missing.
+    fn into_text(self) -> String {
+        let (mut head, tail) = (self.head, Vec::from(self.tail));
+        if self.lost == 0 {
+            head.extend(tail);
+            return String::from_utf8_lossy(&head).into_owned();
+        }
+        let (head, tail) = (without_cut_end(&head), without_cut_start(&tail));
+        let lost = self.lost;
+        format!("{}\n… {lost} bytes left out …\n{}", String::from_utf8_lossy(head), String::from_utf8_lossy(tail))
+    }
+}
+
+/// Without a last character of which only the beginning is there.
+fn without_cut_end(bytes: &[u8]) -> &[u8] {
+    let start = bytes.iter().rposition(|byte| !(0x80..=0xBF).contains(byte));
+    let Some(start) = start.filter(|start| bytes.len() - start < 4) else {
+        return bytes;
+    };
+    let needed = match bytes[start] {
+        0xF0.. => 4,
+        0xE0..=0xEF => 3,
+        0xC0..=0xDF => 2,
+        _ => 1,
+    };
+    if bytes.len() - start < needed { &bytes[..start] } else { bytes }
+}
+
+/// Without a first character of which only the end is there.
+fn without_cut_start(bytes: &[u8]) -> &[u8] {
+    let cut = bytes.iter().take(3).take_while(|byte| (0x80..=0xBF).contains(*byte)).count();
+    &bytes[cut..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(text: &str, bytes_max: usize, step: usize) -> String {
+        let mut kept = Kept::new(bytes_max);
+        text.as_bytes().chunks(step).for_each(|piece| kept.take(piece));
+        kept.into_text()
+    }
+
+    #[test]
+    fn c9_a_stream_is_kept_whole_up_to_the_bound_and_then_by_its_ends() {
+        for step in [1, 3, 100] {
+            assert_eq!(kept("", 8, step), "");
+            assert_eq!(kept("12345678", 8, step), "12345678");
+            assert_eq!(kept("123456789", 8, step), "1234\n… 1 bytes left out …\n6789");
+        }
+    }
+
+    #[test]
+    fn c9_no_character_is_cut_in_two() {
+        // The seam between head and tail lies within a character, and nothing is missing.
+        assert_eq!(kept("äöü", 6, 100), "äöü");
+        assert_eq!(kept("aäöüb", 8, 1), "aäöüb");
+        for (text, expected) in [
+            ("ääääää", "ä\n… 6 bytes left out …\nä"),
+            ("1€€€€9", "1\n… 8 bytes left out …\n9"),
+            ("😀😀😀😀", "\n… 10 bytes left out …\n"),
+            ("123😀😀😀789", "123\n… 12 bytes left out …\n789"),
+        ] {
+            assert_eq!(kept(text, 6, 1), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn c9_cut_ends_are_found() {
+        for (bytes, expected) in [
+            (&b"abc"[..], &b"abc"[..]),
+            (b"a\xC3", b"a"),
+            (b"a\xC3\xA4", b"a\xC3\xA4"),
+            (b"a\xE2\x82", b"a"),
+            (b"a\xE2\x82\xAC", b"a\xE2\x82\xAC"),
+            (b"a\xF0\x9F\x98", b"a"),
+            (b"\xF0\x9F\x98\x80", b"\xF0\x9F\x98\x80"),
+            (b"\x80\x80\x80\x80\x80", b"\x80\x80\x80\x80\x80"),
+            (b"", b""),
+        ] {
+            assert_eq!(without_cut_end(bytes), expected, "{bytes:?}");
+        }
+        for (bytes, expected) in [
+            (&b"abc"[..], &b"abc"[..]),
+            (b"\x82\xACa", b"a"),
+            (b"\x9F\x98\x80a", b"a"),
+            (b"\x80\x80\x80\x80", b"\x80"),
+            (b"\xC3\xA4", b"\xC3\xA4"),
+        ] {
+            assert_eq!(without_cut_start(bytes), expected, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! How tools are run: again, alone, checked, hooked, stopped, and what of their results is shown.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::support::fake_model::Reply;
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+use crate::support::fifo::Fifo;
+use crate::support::house::{ADA, BOB, House};
+use crate::support::process::{Hob, hob};
+
+/// A supergroup that Ada and Bob are in.
+const HALL: i64 = -100_123;
+
+/// A command that notes each of its runs, and fails in passing until the third.
+const MOODY: &str = r#"
+[agent]
+tool_retries_ms = [1, 1, 1]
+[tools.moody]
+description = "Fails twice."
+command = ["/bin/sh", "-c", "echo run >> $HOME/runs; test $(wc -l < $HOME/runs) -ge 3 && echo there && exit; echo busy; exit 75"]
+"#;
+
+/// A command with a long output: the numbers to ten thousand.
+const COUNT: &str = r#"
+[tools.count]
+description = "Counts."
+command = ["seq", "1", "10000"]
+"#;
+
+/// What tools answered in the last request, in order.
+fn results(house: &House) -> Vec<String> {
+    let last = house.model.requests().pop().unwrap();
+    let results = last.messages().iter().filter(|message| message["role"] == "tool");
+    results.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn b1_a_command_that_fails_in_passing_is_run_again() {
+    let mut house = House::with(&format!("{MOODY}\nidempotent = true")).await;
+    house.start().await;
+    house.model.reply(Reply::call("moody", "{}"));
+    house.ask(ADA, "Go", Reply::text("Done.")).await;
+    assert_eq!(results(&house), ["there"]);
+    assert_eq!(house.lines("runs").len(), 3);
+    house.hob().until_logged("agent.tool.retry", 2).await;
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b1_a_command_with_side_effects_is_run_once() {
+    let mut house = House::with(MOODY).await;
+    house.start().await;
+    house.model.reply(Reply::call("moody", "{}"));
+    house.ask(ADA, "Go", Reply::text("No.")).await;
+    assert_eq!(results(&house), ["exit status: 75\nbusy"]);
+    assert_eq!(house.lines("runs").len(), 1);
+}
+
+#[tokio::test]
+async fn b1_a_retry_that_a_crash_cut_off_is_made_again() {
+    let mut house = House::with(
+        r#"[agent]
+        tool_retries_ms = [1, 1, 1]
+        [tools.frail]
+        description = "Fails, hangs, works."
+        command = ["/bin/sh", "-c", "echo run >> $HOME/runs; case $(wc -l < $HOME/runs) in 1) exit 75;; 2) echo up > $HOME/up; sleep 600;; esac; echo there"]
+        idempotent = true"#,
+    )
+    .await;
+    let mut up = Fifo::make(&house.path("up"));
+    house.start().await;
+    house.model.reply(Reply::call("frail", "{}"));
+    house.model.reply(Reply::text("Done."));
+    house.say(ADA, "Go");
+    assert_eq!(up.line().await, "up");
+    house.restart().await;
+    assert_eq!(house.told(ADA, 1).await, ["Done."]);
+    assert_eq!(results(&house), ["there"]);
+    assert_eq!(house.lines("runs").len(), 3);
+}
+
+#[tokio::test]
+async fn a5_a_result_is_on_record_before_the_next_call_begins() {
+    let mut house = House::with(
+        r#"[tools.first]
+        description = "Has an effect."
+        command = ["/bin/sh", "-c", "echo ran >> $HOME/first; echo done"]
+        exclusive = true
+        [tools.second]
+        description = "Hangs once."
+        command = ["/bin/sh", "-c", "mkdir $HOME/hung || exec echo there; echo up > $HOME/up; sleep 600"]
+        idempotent = true"#,
+    )
+    .await;
+    let mut up = Fifo::make(&house.path("up"));
+    house.start().await;
+    house.model.reply(Reply::calls(&[("first", "{}"), ("second", "{}")]));
+    house.model.reply(Reply::text("Both."));
+    house.say(ADA, "Go");
+    assert_eq!(up.line().await, "up");
+    house.restart().await;
+    assert_eq!(house.told(ADA, 1).await, ["Both."]);
+    assert_eq!(house.lines("first"), ["ran"], "what has a recorded result is not run again");
+    assert_eq!(results(&house)[0], "done");
+    assert!(results(&house)[1].starts_with("there"), "{:?}", results(&house));
+}
+
+#[tokio::test]
+async fn d4_a_command_that_runs_alone_has_no_other_beside_it() {
+    let mut house = House::with(
+        r#"[tools.alone]
+        description = "Runs alone."
+        command = ["/bin/sh", "-c", 'echo "begin $1" >> $HOME/log; echo "$1" > $HOME/up; read line < $HOME/go; echo "end $1" >> $HOME/log', "sh", "{who}"]
+        parameters = { who = "Who." }
+        exclusive = true
+        idempotent = true"#,
+    )
+    .await;
+    let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.start().await;
+    house.model.reply(Reply::calls(&[("alone", r#"{"who": "a"}"#), ("alone", r#"{"who": "b"}"#)]));
+    house.model.reply(Reply::text("Both."));
+    house.say(ADA, "Go");
+    for who in ["a", "b"] {
+        assert_eq!(up.line().await, who);
+        go.tell("go").await;
+    }
+    assert_eq!(house.told(ADA, 1).await, ["Both."]);
+    assert_eq!(house.lines("log"), ["begin a", "end a", "begin b", "end b"]);
+}
+
+#[tokio::test]
+async fn e3_the_environment_sets_the_usual_timeout_and_a_tools_own_goes_before_it() {
+    let house = House::with(
+        r#"[tools.hang]
+        description = "Hangs."
+        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; echo up >&3; sleep 600"]
+        [tools.patient]
+        description = "Waits."
+        command = ["/bin/sh", "-c", "read line < $HOME/go; echo $line"]
+        timeout_secs = 0"#,
+    )
+    .await;
+    let (mut hold, mut go) = (Fifo::make(&house.path("hold")), Fifo::make(&house.path("go")));
+    let mut command = hob(house.home.path(), &["run"]);
+    command.env("HOB_TOOL_TIMEOUT_SECS", "1");
+    let _hob = Hob::start(command);
+    house.model.reply(Reply::calls(&[("hang", "{}"), ("patient", "{}")]));
+    house.model.reply(Reply::text("It hung."));
+    house.say(ADA, "Go");
+    assert_eq!(hold.line().await, "up");
+    hold.abandoned().await;
+    go.tell("there").await;
+    assert_eq!(house.told(ADA, 1).await, ["It hung."]);
+    let results = results(&house);
+    insta::assert_snapshot!(results[0], @"Stopped after 1 s without a result; it may have had a part of its effect.");
+    assert_eq!(results[1], "there");
+}
+
+#[tokio::test]
+async fn e3_a_timeout_that_is_no_number_is_told_at_the_start() {
+    let house = House::new().await;
+    let mut command = hob(house.home.path(), &["run"]);
+    let output = command.env("HOB_AGENT_TOOL_TIMEOUT_SECS", "ten").output().await.unwrap();
+    assert!(!output.status.success());
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains(r#"$HOB_AGENT_TOOL_TIMEOUT_SECS is "ten", expected whole seconds"#), "{told}");
+}
+
+#[tokio::test]
+async fn c9_a_long_result_is_shown_by_its_ends_and_read_again_by_its_id() {
+    let mut house = House::with(&format!("{COUNT}\n[agent]\ntool_output_chars_max = 200")).await;
+    house.start().await;
+    house.model.reply(Reply::call("count", "{}"));
+    house.model.reply(Reply::call("read_result", r#"{"id": "1/1.0", "from": 20000, "to": 20020}"#));
+    house.model.reply(Reply::call("read_result", r#"{"id": "1/1.0", "from": 20000}"#));
+    house.ask(ADA, "Count", Reply::text("Counted.")).await;
+    let results = results(&house);
+    let shown: Vec<&str> = results[0].lines().collect();
+    assert_eq!((shown[0], shown[shown.len() - 2]), ("1", "10000"));
+    let cut = shown.iter().find(|line| line.starts_with('…')).unwrap();
+    insta::assert_snapshot!(cut, @"… 48693 characters left out …");
+    insta::assert_snapshot!(shown.last().unwrap(), @r#"[All 48893 characters: read_result {"id": "1/1.0"}]"#);
+    insta::assert_snapshot!(results[1], @r"
+    Characters 20000 to 20020 of 48893:
+    22
+    4223
+    4224
+    4225
+    42
+    ");
+    assert_eq!(results[2].chars().count(), 140 + "Characters 20000 to 20140 of 48893:\n".len());
+    let path = house.path("data/results/1/1.0.txt");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    assert!(whole.starts_with("1\n2\n") && whole.ends_with("\n10000") && whole.lines().count() == 10_000);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn c9_a_result_belongs_to_its_conversation_and_its_person() {
+    let mut house = House::with(COUNT).await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    let hall = async |person: i64, tool: &str, arguments: &str, nth: usize| {
+        house.model.reply(Reply::call(tool, arguments));
+        house.model.reply(Reply::text("Done."));
+        house.telegram.post(Post::new(HALL, person, &format!("@{} go", FakeTelegram::BOT_NAME)));
+        house.told(HALL, nth).await;
+        results(&house).pop().unwrap()
+    };
+    let counted = hall(ADA, "count", "{}", 1).await;
+    assert!(counted.contains(r#"{"id": "1/1.0"}"#), "{counted}");
+    let read = r#"{"id": "1/1.0", "to": 3}"#;
+    assert_eq!(hall(ADA, "read_result", read, 2).await, "Characters 0 to 3 of 48893:\n1\n2");
+    let refused = hall(BOB, "read_result", read, 3).await;
+    insta::assert_snapshot!(refused, @"There is no kept result 1/1.0 in this conversation.");
+    // The same person in another conversation, and what names no result at all.
+    house.model.reply(Reply::calls(&[("read_result", read), ("read_result", r#"{"id": "../1/1.0"}"#)]));
+    house.ask(ADA, "And here?", Reply::text("No.")).await;
+    insta::assert_snapshot!(results(&house).join("\n"), @r#"
+    There is no kept result 1/1.0 in this conversation.
+    "../1/1.0" is not the id of a result, which looks like 12/3.0.
+    "#);
+}
+
+#[tokio::test]
+async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
+    let mut house = House::with(
+        r#"[tools.note]
+        description = "Notes a line."
+        command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/notes', "sh", "{line}"]
+        parameters = { line = "The line." }"#,
+    )
+    .await;
+    house.start().await;
+    house.model.reply(Reply::calls(&[("note", r#"{"line": 3, "loud": true}"#), ("note", "{}")]));
+    house.ask(ADA, "Note it", Reply::text("No.")).await;
+    insta::assert_snapshot!(results(&house).join("\n"), @r#"
+    The arguments do not fit note; the call was not made:
+    - line: value is not of type "string"
+    - the arguments: Additional properties are not allowed ('loud' was unexpected)
+    The arguments do not fit note; the call was not made:
+    - the arguments: "line" is a required property
+    "#);
+    assert_eq!(house.lines("notes").len(), 0);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn e7_a_hook_blocks_a_call_and_says_why() {
+    let mut house = House::with(
+        r#"[tools.note]
+        description = "Notes a line."
+        command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/notes', "sh", "{line}"]
+        parameters = { line = "The line." }
+        [[hooks]]
+        when = "before_tool"
+        tools = ["no*"]
+        command = ["/bin/sh", "-c", "cat >> $HOME/asked; grep -q secret $HOME/asked || exit 0; echo No secrets on paper.; exit 2"]"#,
+    )
+    .await;
+    house.start().await;
+    house.model.reply(Reply::call("note", r#"{"line": "milk"}"#));
+    house.model.reply(Reply::calls(&[("note", r#"{"line": "the secret"}"#), ("current_time", "{}")]));
+    house.ask(ADA, "Note it", Reply::text("Partly.")).await;
+    assert_eq!(house.lines("notes"), ["milk"]);
+    let results = results(&house);
+    insta::assert_snapshot!(results[1], @"Blocked by the hook /bin/sh: No secrets on paper.");
+    assert!(results[2].starts_with("It is "), "another tool is none of its business: {results:?}");
+    let asked = std::fs::read_to_string(house.path("asked")).unwrap();
+    let asked: serde_json::Value = serde_json::Deserializer::from_str(&asked).into_iter().next().unwrap().unwrap();
+    assert_eq!((&asked["tool"], &asked["arguments"]["line"]), (&"note".into(), &"milk".into()));
+    assert_eq!((&asked["session"], &asked["untrusted"]), (&"7".into(), &false.into()));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn e7_a_hook_that_hangs_blocks_and_is_killed_with_all_it_started() {
+    let mut house = House::with(
+        r#"[tools.note]
+        description = "Notes."
+        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
+        [[hooks]]
+        when = "before_tool"
+        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]
+        timeout_secs = 1"#,
+    )
+    .await;
+    let mut hold = Fifo::make(&house.path("hold"));
+    house.start().await;
+    house.model.reply(Reply::call("note", "{}"));
+    house.model.reply(Reply::text("It may not."));
+    house.say(ADA, "Go");
+    assert_eq!(hold.line().await, "up");
+    hold.abandoned().await;
+    assert_eq!(house.told(ADA, 1).await, ["It may not."]);
+    insta::assert_snapshot!(results(&house)[0], @"Blocked: the hook /bin/sh gave no verdict (stopped after 1 s).");
+    assert_eq!(house.lines("notes").len(), 0);
+}
+
+#[tokio::test]
+async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
+    let mut house = House::with(
+        r#"[tools.note]
+        description = "Notes."
+        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
+        [[hooks]]
+        when = "before_tool"
+        command = ["/bin/sh", "-c", "exec 3> $HOME/hold; echo up >&3; sleep 600"]
+        timeout_secs = 600"#,
+    )
+    .await;
+    let mut hold = Fifo::make(&house.path("hold"));
+    house.start().await;
+    house.model.reply(Reply::call("note", "{}"));
+    house.say(ADA, "Go");
+    assert_eq!(hold.line().await, "up");
+    house.say(ADA, "/stop");
+    hold.abandoned().await;
+    assert_eq!(house.told(ADA, 1).await, ["Stopped."]);
+    assert_eq!(house.lines("notes").len(), 0);
+}
+
+#[tokio::test]
+async fn e7_a_hook_after_a_call_withholds_its_result() {
+    let mut house = House::with(
+        r#"[tools.note]
+        description = "Notes."
+        command = ["/bin/sh", "-c", "echo noted >> $HOME/notes; echo the key is hunter2"]
+        [[hooks]]
+        when = "after_tool"
+        tools = ["note"]
+        command = ["/bin/sh", "-c", "grep -q hunter2 && echo A key is in it. && exit 2; exit 1"]"#,
+    )
+    .await;
+    house.start().await;
+    house.model.reply(Reply::call("note", "{}"));
+    house.ask(ADA, "Go", Reply::text("Noted.")).await;
+    insta::assert_snapshot!(results(&house)[0], @"The call was made, but the hook /bin/sh withholds its result: A key is in it.");
+    assert_eq!(house.lines("notes"), ["noted"]);
+    assert!(!house.path("data/results").exists());
+}
+
+#[tokio::test]
+async fn a10_a_command_knows_its_session_and_whether_the_run_is_tainted() {
+    let mut house = House::with(
+        r#"[tools.who]
+        description = "Tells what it was told."
+        command = ["/bin/sh", "-c", 'echo "$HOB_SESSION $HOB_UNTRUSTED $1 $2 $3"', "sh", "{_session_id}", "{_untrusted_source}", "{word}"]
+        parameters = { _session_id = "The conversation.", _untrusted_source = "The taint.", word = "A word." }"#,
+    )
+    .await;
+    house.start().await;
+    let forged = r#"{"word": "hi", "_session_id": "8", "_untrusted_source": "0"}"#;
+    house.model.reply(Reply::calls(&[("who", r#"{"word": "hi"}"#), ("who", forged)]));
+    house.ask(ADA, "Who?", Reply::text("You.")).await;
+    let results = results(&house);
+    assert_eq!(results[0], "7 0 7 0 hi");
+    insta::assert_snapshot!(results[1], @r"
+    The arguments do not fit who; the call was not made:
+    - the arguments: Additional properties are not allowed ('_session_id', '_untrusted_source' were unexpected)
+    ");
+    let offered = house.model.requests()[0].body["tools"].to_string();
+    assert!(offered.contains("\"who\"") && !offered.contains("_session_id") && !offered.contains("_untrusted"));
+    house.nothing_refused();
+}
