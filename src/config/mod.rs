@@ -12,6 +12,7 @@ mod check;
 pub mod command;
 pub mod daemon;
 pub mod data_dir;
+pub mod declared;
 pub mod delivery;
 mod document;
 pub mod environment;
