@@ -341,7 +341,8 @@ fn requests(runtime: &Runtime) {
             let tools = vec![tool("recall"), tool("remember_fact")];
             let material = Material { system: BASE.to_owned(), tools, tail: "time: Friday".to_owned(), past };
             let times = (200_000 / count).clamp(60, 2_000);
-            let build = || runtime.block_on(model.body(&material.request(&[Message::user("And?")], Purpose::Work)));
+            let build =
+                || runtime.block_on(model.body(&material.request(&[Message::user("And?")], None, Purpose::Work)));
             build();
             let built = timed(times, build);
             let copied = timed(times, || serde_json::to_vec(&plain.clone()).unwrap());

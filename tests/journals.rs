@@ -217,6 +217,7 @@ fn begun() -> Event {
         tools: BTreeMap::new(),
         granted: Vec::new(),
         past: Vec::new(),
+        notebook: None,
         at: Timestamp::UNIX_EPOCH,
     }))
 }

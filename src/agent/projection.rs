@@ -4,9 +4,10 @@
 
 use jiff::Timestamp;
 
+use crate::agent::handover::HandoverChange;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::effect::{Effect, ModelCall};
-use crate::agent::machine::event::{Event, Question, Reply, ToolOutcome};
+use crate::agent::machine::event::{Event, Order, Question, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
 use crate::agent::machine::texts::StandIn;
@@ -83,6 +84,13 @@ pub enum Row {
         /// Buttons under the last chunk.
         choices: Vec<Choice>,
     },
+    /// What the run noted is kept for the next one of its sender, or is done with.
+    Handover(HandoverChange),
+    /// The run's messages, after this ordinal, are no longer read (row E14).
+    Pruned {
+        /// The last ordinal before the run.
+        after: i64,
+    },
 }
 
 /// The rows that follow from a step that led from `before` to `after`; `seq` is the number of its first event.
@@ -111,8 +119,18 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             author: entry.author,
             tokens: entry.tokens,
         }));
+        if let Some(end) = active.end() {
+            rows.extend(HandoverChange::at_end(key, active, end).map(Row::Handover));
+            rows.extend(leaves_no_trace(active).then_some(Row::Pruned { after: active.context.history_through }));
+        }
     }
     rows
+}
+
+/// A look whether there was something to do, and there was nothing: nobody said a word, and nobody joined (row E14).
+fn leaves_no_trace(run: &Active) -> bool {
+    let said_by_people = run.transcript.entries().filter(|entry| entry.author.is_some()).count();
+    run.input.order == Order::Heartbeat && run.told == 0 && said_by_people == 1
 }
 
 /// A step, and the state on either side of it.
@@ -197,7 +215,8 @@ impl Cause<'_> {
 fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Row> {
     match event {
         // A call that asks is done when the person has answered: with the messages of its batch.
-        Event::ToolFinished { outcome: ToolOutcome::Ask { .. }, .. } => Vec::new(),
+        // What the machine answers by itself is known there as well.
+        Event::ToolFinished { outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. }, .. } => Vec::new(),
         Event::ToolFinished { call, outcome } => {
             let (text, is_error) = outcome_text(outcome);
             vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
@@ -367,6 +386,8 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             sessions::set_stand_in(tx, target.key.session, stored).await?;
             say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
         }
+        Row::Handover(change) => change.write(tx, target.key.session).await,
+        Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
     }
 }
@@ -386,6 +407,7 @@ async fn swap_prefix(tx: &mut Tx, key: &RunKey, prefix: &Prefix) -> Result<Optio
 fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
     match outcome {
         ToolOutcome::Text { text, is_error } => (text, *is_error),
+        ToolOutcome::Exited { text, code } => (text, *code != 0),
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
         ToolOutcome::Notebook { .. } => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),

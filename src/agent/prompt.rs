@@ -107,13 +107,15 @@ pub struct Past {
 }
 
 impl Material {
-    /// The request for `purpose`, after what was said in the run so far.
+    /// The request for `purpose`, after what was said in the run so far; the run's notes stand at its end, so that what
+    /// is before them stays as it was.
     #[must_use]
-    pub fn request(&self, transcript: &[Message], purpose: Purpose) -> Request {
+    pub fn request(&self, transcript: &[Message], notes: Option<Message>, purpose: Purpose) -> Request {
         let mut messages = self.past.messages.clone();
         let stable = messages.len();
         messages.push(Message::user(format!("<context>\n{}\n</context>", self.tail)));
         messages.extend(transcript.iter().cloned());
+        messages.extend(notes);
         let last_word = match purpose {
             Purpose::Work => None,
             Purpose::WrapUpTime => Some(texts::WRAP_UP_TIME),

@@ -18,6 +18,7 @@ mod document;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod heartbeat;
 pub mod load;
 pub mod models;
 mod place;
@@ -40,6 +41,7 @@ use crate::config::agent::AgentConfig;
 use crate::config::budget::BudgetConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::models::ModelConfig;
 use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
@@ -70,6 +72,9 @@ pub struct Config {
     pub telegram: Option<TelegramConfig>,
     /// How a conversation runs.
     pub agent: AgentConfig,
+    /// Hob looks by itself, from time to time, whether there is something to do, and speaks only if there is. Without this
+    /// section it does not.
+    pub heartbeat: Option<HeartbeatConfig>,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -108,6 +113,16 @@ impl Config {
         take("state", self.state.validate());
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
+        all.extend(self.across());
         all
+    }
+
+    /// What one section needs of another.
+    fn across(&self) -> Option<Finding> {
+        let owners = self.telegram.as_ref().map_or(0, |telegram| telegram.owner_user_ids.len());
+        let alone = self.heartbeat.is_some() && owners == 0;
+        let why = "has nobody to speak to, expected an owner on Telegram";
+        let fix = "name one in `owner_user_ids` under `[telegram]`, or remove this section";
+        alone.then(|| Finding::new("heartbeat", why, fix).with("telegram"))
     }
 }

@@ -37,7 +37,9 @@ use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
 use crate::model::table::{Table, TableError};
+use crate::policy::heartbeat::until_next;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use crate::router::heartbeat::Heartbeat;
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
@@ -218,6 +220,9 @@ impl Daemon {
         delivery.sweep().await?;
         lanes.reconcile().await?;
         keep_house(&switches, &lanes, &delivery, &blueprint.config);
+        if let Some(heartbeat) = telegram.as_ref().and_then(|_| parts::heartbeat(&blueprint.config)) {
+            switches.channels.spawn(beat(heartbeat, Arc::clone(&router), switches.drain.clone()));
+        }
         if let Some(telegram) = telegram {
             switches.channels.spawn(receive(telegram, Arc::clone(&router), switches.clone()));
         }
@@ -327,6 +332,18 @@ fn keep_house(switches: &Switches, lanes: &Lanes, delivery: &Delivery, config: &
             }
         }
     });
+}
+
+/// Looks whether there is something to do, once in each slot.
+async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
+    let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
+    while !slept(wait(), &stop).await {
+        match router.beat(&heartbeat).await {
+            Ok(true) => tracing::info!("heartbeat.begun"),
+            Ok(false) => tracing::debug!("heartbeat.skipped"),
+            Err(error) => tracing::warn!(%error, "the heartbeat's run could not be stored"),
+        }
+    }
 }
 
 /// Sleeps; true if it was woken because of the stop.

@@ -13,10 +13,12 @@ use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::daemon::StartError;
+use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::policy::access::AccessList;
 use crate::policy::budget::Budget;
 use crate::router::command::Mode;
+use crate::router::heartbeat::Heartbeat;
 use crate::store::Store;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
@@ -26,6 +28,7 @@ use crate::tool::recall::RecallTool;
 use crate::tool::registry::Registry;
 use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
+use crate::tool::run_journal::RunJournal;
 
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
 pub(super) const REPLY_TOKENS: u64 = 4_096;
@@ -64,6 +67,20 @@ pub(super) fn budget(config: &BudgetConfig) -> Budget {
     }
 }
 
+/// How Hob looks by itself whether there is something to do.
+pub(super) fn heartbeat(config: &Config) -> Option<Heartbeat> {
+    let (heartbeat, telegram) = (config.heartbeat.as_ref()?, config.telegram.as_ref()?);
+    let owner = telegram.owner_user_ids.first()?.to_string();
+    let chat = heartbeat.telegram_chat.map_or_else(|| owner.clone(), |chat| chat.to_string());
+    let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
+    Some(Heartbeat {
+        every_secs: heartbeat.every_secs,
+        prompt: heartbeat.prompt.clone(),
+        conversation: Conversation { channel, account, chat, thread: None },
+        owner,
+    })
+}
+
 /// The tokens of a reply that are set aside for each call: the most it may have, as far as that is set.
 pub(super) fn reply_tokens(config: &Config) -> u64 {
     let Some(provider) = &config.provider else { return REPLY_TOKENS };
@@ -99,6 +116,9 @@ pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &
         .with(Arc::new(RecallTool::new(store.clone(), zone.clone())))
         .with(Arc::new(CurrentTime::new(zone.clone())))
         .with(Arc::new(RequestMoreIterations::default()))
+        .with(Arc::new(RunJournal::get()))
+        .with(Arc::new(RunJournal::update()))
+        .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()));
     let leftovers = Leftovers::of(data_dir);
     config.tools.iter().fold(built_in, |registry, (name, tool)| {

@@ -17,6 +17,8 @@ pub enum Command {
     Auto,
     /// Show what was spent.
     Cost,
+    /// Show what the run has noted.
+    Journal,
     /// Show what waits.
     Queue,
     /// Take the Nth back.
@@ -73,6 +75,7 @@ pub fn parse(text: &str) -> Option<Command> {
         ("model", []) => Command::Model(None),
         ("auto", []) | ("model", ["auto"]) => Command::Auto,
         ("cost", []) => Command::Cost,
+        ("journal", []) => Command::Journal,
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
         ("queue", ["drop", number]) => {
@@ -101,6 +104,8 @@ mod tests {
             ("/model auto", Some(Command::Auto)),
             ("/auto", Some(Command::Auto)),
             ("/cost", Some(Command::Cost)),
+            ("/journal", Some(Command::Journal)),
+            ("/journal all", Some(Command::Unknown("/journal all".into()))),
             ("/queue", Some(Command::Queue)),
             ("/queue drop 2", Some(Command::Drop(2))),
             ("/queue drop two", Some(Command::Unknown("/queue drop two".into()))),

@@ -6,7 +6,9 @@
 pub mod command;
 mod cost;
 pub mod delivery;
+pub mod heartbeat;
 pub mod intake;
+mod journal;
 pub mod lanes;
 pub mod respond;
 pub mod texts;

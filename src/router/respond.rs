@@ -17,7 +17,7 @@ use crate::model::catalog::Catalog;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
 use crate::router::command::{Command, Mode};
-use crate::router::{cost, texts};
+use crate::router::{cost, journal, texts};
 use crate::store::error::StoreError;
 use crate::store::sessions::Session;
 use crate::store::{Tx, millis, outbox, runs, sessions, signals, spend};
@@ -86,6 +86,7 @@ pub(super) async fn carry_out(
             Ok(texts::auto(&desk.house.tiers()))
         }
         Command::Cost => cost::bill(tx, &desk.house.purse, caller.principal, desk.now).await,
+        Command::Journal => journal::show(tx, caller.session.id, caller.principal, desk.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, desk, caller, number).await,
         Command::Mode(mode) => {

@@ -16,6 +16,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /new – begin a new conversation (what you told me stays remembered)\n\
     /model [NAME] – show or choose the model; /auto – let each message choose\n\
     /cost – what was spent, on which models, by whom\n\
+    /journal – what I noted on the task I am at, or could not finish\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /help – this";
 /// `/stop`, and something runs.

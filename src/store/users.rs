@@ -86,6 +86,15 @@ pub async fn find(tx: &mut Tx, conversation: &Conversation, external_id: &str) -
     Ok(user)
 }
 
+/// How somebody is called.
+///
+/// # Errors
+/// When the database fails.
+pub async fn name(tx: &mut Tx, user: UserId) -> Result<Option<String>, StoreError> {
+    let name = sqlx::query_scalar!("SELECT name FROM users WHERE id = $1", user).fetch_optional(&mut *tx).await?;
+    Ok(name)
+}
+
 fn role_name(role: Role) -> &'static str {
     match role {
         Role::Guest => "guest",

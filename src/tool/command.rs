@@ -173,10 +173,16 @@ async fn run(mut command: Command, chars_max: usize) -> std::io::Result<Outcome>
     };
     let text =
         [out.trim_end(), err.trim_end()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
-    if status.success() {
-        return Ok(Outcome::Text(if text.is_empty() { "Done; it printed nothing.".to_owned() } else { text }));
-    }
-    Ok(Outcome::Error(format!("{status}\n{text}").trim_end().to_owned()))
+    let text = match (status.success(), text.is_empty()) {
+        (true, true) => "Done; it printed nothing.".to_owned(),
+        (true, false) => text,
+        (false, _) => format!("{status}\n{text}").trim_end().to_owned(),
+    };
+    // Without a code, a signal ended it.
+    Ok(match status.code() {
+        Some(code) => Outcome::Exited { text, code },
+        None => Outcome::Error(text),
+    })
 }
 
 /// Reads to the end, keeping the head and the tail.

@@ -11,6 +11,7 @@ pub mod recall;
 pub mod registry;
 pub mod remember_fact;
 pub mod request_more_iterations;
+pub mod run_journal;
 
 use std::time::Duration;
 
@@ -66,6 +67,13 @@ pub struct Invocation {
 pub enum Outcome {
     /// Words for the model.
     Text(String),
+    /// A command ended; any code but 0 is a failure.
+    Exited {
+        /// Its output, in words for the model.
+        text: String,
+        /// Its code.
+        code: i32,
+    },
     /// It failed; words for the model (row D5).
     Error(String),
     /// It failed in a way that may pass by itself: a timeout, a refused connection, 429, 5xx (row B1).

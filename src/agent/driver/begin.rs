@@ -1,29 +1,27 @@
 //! How a run begins: what its requests are made of, whom it asks, what that costs. All of it is recorded in `run.begun`.
 
 use crate::agent::driver::advance::Cause;
-use crate::agent::driver::{Driver, claim, perform};
+use crate::agent::driver::{Claimed, Driver, claim, perform};
 use crate::agent::machine::begun::{Begun, Billing, Context, Limits, ModelBill, Rules};
 use crate::agent::machine::event::{Accepted, Event};
+use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::Phase;
 use crate::agent::prompt::{Material, Past, text_digest};
 use crate::model::tokens::{Calibration, Sample};
 use crate::policy::routing::{Around, Features, Tiers, route};
 use crate::store::error::StoreError;
-use crate::store::facts::FactRow;
 use crate::store::sessions::Session;
 
 use std::sync::Arc;
 
 impl Driver {
     /// Everything that a run begins with.
-    pub(super) async fn begin(
-        &mut self,
-        accepted: &Accepted,
-        session: &Session,
-        facts: &[FactRow],
-    ) -> Result<Begun, StoreError> {
+    pub(super) async fn begin(&mut self, accepted: &Accepted, claimed: &Claimed) -> Result<Begun, StoreError> {
+        let Claimed { session, facts, notebook, .. } = claimed;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, facts);
-        let from = self.ports.prompt.history_from(session.context_from, session.last_ordinal);
+        let notes = notebook.as_ref().map(Notebook::handed_over);
+        let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
+        let from = self.history_from(session).await?;
         let through = session.last_ordinal;
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
         let (context, context_tokens) = self.context(tail, history).await?;
@@ -46,8 +44,23 @@ impl Driver {
             tools: self.ports.tools.facts(),
             granted: Vec::new(),
             past: Vec::new(),
+            notebook: notebook.clone().map(Box::new),
             at: self.ports.clock.now(),
         })
+    }
+
+    /// The first ordinal of the history that goes along.
+    async fn history_from(&mut self, session: &Session) -> Result<i64, StoreError> {
+        let (context_from, last) = (session.context_from, session.last_ordinal);
+        let pruned = self.read(claim::Pruned { session: session.id, after: context_from }).await?;
+        let kept = last - pruned;
+        let from = self.ports.prompt.history_from(context_from, kept);
+        if pruned == 0 {
+            return Ok(from);
+        }
+        // So many of the newest that are still read go along, wherever they stand among those that are not.
+        let window = claim::Window { session: session.id, after: context_from, newest: kept - from + 1 };
+        Ok(self.read(window).await?.unwrap_or(last + 1))
     }
 
     /// The fixed part of the run's requests, and its tokens.

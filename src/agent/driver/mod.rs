@@ -145,7 +145,7 @@ impl Driver {
             return Ok(Cause::Event(Event::Mismatched(mismatch)));
         }
         if let State::Queued(accepted) = &*Arc::clone(&self.state) {
-            let begun = self.begin(accepted, &claimed.session, &claimed.facts).await?;
+            let begun = self.begin(accepted, &claimed).await?;
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }
         let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
@@ -243,7 +243,7 @@ impl Driver {
                 Arc::new(self.read(load).await?)
             }
         };
-        let request = material.request(active.transcript.messages(), call.purpose);
+        let request = material.request(active.transcript.messages(), active.notebook.message(), call.purpose);
         self.material = Some(material);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
         self.work.call_model(&stage, call, request);

@@ -212,6 +212,7 @@ async fn call(tool: &dyn Tool, invocation: Invocation) -> Outcome {
 fn outcome_of(outcome: Outcome, chars_max: usize) -> ToolOutcome {
     match outcome {
         Outcome::Text(text) => ToolOutcome::Text { text: head_and_tail(&text, chars_max), is_error: false },
+        Outcome::Exited { text, code } => ToolOutcome::Exited { text: head_and_tail(&text, chars_max), code },
         Outcome::Error(text) => ToolOutcome::Text { text: head_and_tail(&text, chars_max), is_error: true },
         Outcome::Transient(text) => ToolOutcome::Transient { text: head_and_tail(&text, chars_max) },
         Outcome::Request(ToolRequest::Notebook(change)) => ToolOutcome::Notebook { change },

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::digest::Digest;
+use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::policy::Policy;
 use crate::domain::tools::ToolFacts;
 use crate::model::price::Rates;
@@ -39,6 +40,9 @@ pub struct Begun {
     /// The history that goes along, message by message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<PastMessage>,
+    /// The notes of the task before this one, which did not come to its end (row B12).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notebook: Option<Box<Notebook>>,
     /// When.
     pub at: Timestamp,
 }

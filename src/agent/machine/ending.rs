@@ -1,6 +1,7 @@
 //! Starting the next model call, replying and ending.
 
-use crate::agent::machine::effect::{Effect, ModelCall};
+use crate::agent::machine::begun::Rules;
+use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
 use crate::agent::machine::event::{CancelReason, End, Event, Reply};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::{texts, tools};
@@ -16,12 +17,17 @@ pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
 pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
     if let Some(stop) = run.budget.take() {
         close(run, texts::INTERRUPTED);
-        let text = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        let told = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        let text = run.notebook.below(&told);
         return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "budget".to_owned() })];
     }
+    let last_turn = (call.purpose != Purpose::Work).then_some(call.purpose);
+    let noted = last_turn == Some(Purpose::WrapUpTime) && last_turn != run.last_turn && run.rules >= Rules::THIRD;
+    run.last_turn = last_turn;
     run.model = call.model;
     run.phase = Phase::Calling(call.clone());
-    vec![Effect::CallModel(call)]
+    let noted = noted.then(|| Effect::Note(Box::new(Event::SoftExhausted)));
+    noted.into_iter().chain([Effect::CallModel(call)]).collect()
 }
 
 /// What joined on the way goes into the history, in the order in which it came.
@@ -46,7 +52,9 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     let end = Effect::End(end_of(run));
     match reason {
         CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => vec![end],
-        CancelReason::HardLimit => vec![Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }), end],
+        CancelReason::HardLimit => {
+            vec![Effect::Reply(Reply::Notice { text: run.notebook.below(texts::HARD_LIMIT) }), end]
+        }
     }
 }
 
@@ -62,6 +70,7 @@ pub(super) fn end_of(run: &Active) -> End {
 /// An effect was recorded as started: only replies leave a trace in the state.
 pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
     if let Event::Replied(reply) = event {
+        run.told += u32::from(*reply != Reply::Silence);
         let text = match reply {
             // What was continued is in the history already.
             Reply::Answer { text } => {

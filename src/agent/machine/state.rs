@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::machine::batch::Batch;
 use crate::agent::machine::begun::{Begun, Billing, Context, Limits, PastMessage, Rules};
+use crate::agent::machine::declared;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Question, Steered};
+use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::domain::money::Money;
@@ -91,6 +93,12 @@ pub struct Active {
     pub suspended: bool,
     /// How many questions were asked; the last one's number.
     pub questions: u32,
+    /// What it noted for itself (row B12).
+    pub notebook: Notebook,
+    /// Why the model was asked for its last turn, if it was: what follows completes nothing.
+    pub last_turn: Option<Purpose>,
+    /// How often it spoke to a person.
+    pub told: u32,
     /// Where it stands.
     pub phase: Phase,
 }
@@ -179,6 +187,9 @@ impl Active {
             crashes: 0,
             suspended: false,
             questions: 0,
+            notebook: begun.notebook.map(|notebook| *notebook).unwrap_or_default(),
+            last_turn: None,
+            told: 0,
             phase: Phase::Replied,
         };
         active.phase = Phase::Calling(active.call_model());
@@ -190,7 +201,7 @@ impl Active {
     pub fn call_model(&self) -> ModelCall {
         let purpose = if self.soft_limit {
             Purpose::WrapUpTime
-        } else if self.iterations >= self.limits.iterations {
+        } else if declared::of(self).is_none() && self.iterations >= self.limits.iterations {
             Purpose::WrapUpIterations
         } else {
             Purpose::Work
@@ -204,10 +215,10 @@ impl Active {
         let label = self.models.get(self.model).cloned().unwrap_or_default();
         let purpose_name = format!("{purpose:?}");
         let context = canonical(&self.context);
-        let digest = Digest::of(
-            REQUEST_SCHEME,
-            &[&context, self.transcript.digest().0.as_bytes(), purpose_name.as_bytes(), label.as_bytes()],
-        );
+        let notes = self.notebook.message().map(|notes| canonical(&notes));
+        let parts = [&context, self.transcript.digest().0.as_bytes(), purpose_name.as_bytes(), label.as_bytes()];
+        let parts: Vec<&[u8]> = parts.into_iter().chain(notes.as_deref()).collect();
+        let digest = Digest::of(REQUEST_SCHEME, &parts);
         let counted = self.counted();
         let input_estimate = self.calibrated(counted);
         ModelCall {
@@ -229,7 +240,8 @@ impl Active {
         if self.rules < Rules::SECOND {
             return (self.context.chars + self.transcript.bytes()) / CHARS_PER_TOKEN;
         }
-        self.billing.context_tokens + self.transcript.tokens()
+        let notes = self.notebook.message().map_or(0, |notes| tokens::message(&notes));
+        self.billing.context_tokens + self.transcript.tokens() + notes
     }
 
     /// The same, as the model asked now counts (row B14).

@@ -1,5 +1,6 @@
 //! What a step adds to the tables, and what a person sees of a question.
 
+use crate::agent::handover::HandoverChange;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::begun::{Begun, Billing, ModelBill};
 use crate::agent::machine::event::{Event, JournalMismatch, Question};
@@ -44,6 +45,11 @@ fn shown(row: &Row) -> String {
         Row::ModelEnded(end) => {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }
+        Row::Handover(HandoverChange::Keep(kept, through)) => {
+            format!("keeps notes of {} on {} since {through}", kept.user.0, kept.notebook.objective)
+        }
+        Row::Handover(HandoverChange::Clear(user)) => format!("drops notes of {}", user.0),
+        Row::Pruned { after } => format!("pruned after {after}"),
         Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }

@@ -31,7 +31,7 @@ fn shown(request: &Request) -> String {
 /// One turn: a tool, a message of somebody else, an answer. Gives its requests.
 fn turn(material: &Material) -> (Vec<Request>, Vec<Message>) {
     let mut run = Script::begun();
-    let request = |run: &Script| material.request(run.run().transcript.messages(), Purpose::Work);
+    let request = |run: &Script| material.request(run.run().transcript.messages(), None, Purpose::Work);
     let mut requests = vec![request(&run)];
     run.on(wants(&["look"]));
     run.on(steers(BEN, "me too"));
@@ -57,7 +57,7 @@ fn a_request_word_for_word() {
     {"role":"tool","call":"1.0","name":"look","text":"ok","is_error":false}
     {"role":"user","text":"[Ben] me too"}
     "#);
-    let last = material.request(&transcript[..1], Purpose::WrapUpIterations);
+    let last = material.request(&transcript[..1], None, Purpose::WrapUpIterations);
     assert_eq!((&requests[1].tool_choice, &last.tool_choice), (&ToolChoice::Auto, &ToolChoice::None));
     insta::assert_snapshot!(shown(&last), @r#"
     You are Hob.

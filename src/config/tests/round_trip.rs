@@ -107,6 +107,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 cap(section, "soft_limit_secs", 86_399);
                 replace(section, "time_zone", "America/New_York");
             }
+            "heartbeat" => {}
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
@@ -119,6 +120,10 @@ fn settle(mut document: toml::Table) -> toml::Table {
             }
             other => panic!("{other}: say here what its `validate` asks for"),
         }
+    }
+    let owners = document.get("telegram").and_then(|telegram| telegram.get("owner_user_ids"));
+    if owners.and_then(Toml::as_array).is_none_or(Vec::is_empty) {
+        document.remove("heartbeat");
     }
     document
 }

@@ -204,6 +204,7 @@ pub(crate) fn begun() -> Begun {
         tools: BTreeMap::new(),
         granted: Vec::new(),
         past: Vec::new(),
+        notebook: None,
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }
