@@ -15,6 +15,7 @@ mod group;
 mod human;
 mod kills;
 mod models;
+mod notebook;
 mod queue;
 mod starting;
 mod stopping;

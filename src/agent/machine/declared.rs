@@ -151,8 +151,11 @@ fn answer(words: &str) -> Reply {
 
 /// For the person: the loop has run its course without reaching its end.
 fn cycles_used_up(cycles: u32, words: &str) -> String {
-    let steps = if cycles == 1 { "The one step".to_owned() } else { format!("All {cycles} steps") };
-    let told = format!("{steps} that this task may take are used up, and it has not come to its end.");
+    let told = if cycles == 1 {
+        "The one step that this task may take is used up, and it has not come to its end.".to_owned()
+    } else {
+        format!("All {cycles} steps that this task may take are used up, and it has not come to its end.")
+    };
     if words.is_empty() { told } else { format!("{told} My last words on it were:\n{words}") }
 }
 

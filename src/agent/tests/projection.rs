@@ -87,7 +87,7 @@ fn a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
 }
 
 #[test]
-fn silence_is_history_and_nothing_is_sent() {
+fn e13_silence_is_history_and_nothing_is_sent() {
     let mut run = Script::begun();
     check(&mut run, says("NO_REPLY"), &["model answered 10/2/1", OWN, "history hob: [no reply needed] +0 calls"]);
 }

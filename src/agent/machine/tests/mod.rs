@@ -1,6 +1,7 @@
 //! The machine as scripts: an event in, every effect out; whatever is not listed must not come.
 
 mod budget;
+mod declared;
 mod ends;
 mod first_ladder;
 mod human;
@@ -8,6 +9,7 @@ mod ladder;
 mod late;
 pub(crate) mod laws;
 mod limits;
+mod notebook;
 mod replay;
 mod reply;
 mod resume;
