@@ -28,17 +28,38 @@ async fn b12_notes_of_a_task_that_ran_out_of_steps_are_gone_on_with() {
     house.model.reply(Reply::call("append_run_journal_entry", FINDING));
     assert_eq!(house.ask(ADA, "Paint the fence", Reply::text("I ran out of steps.")).await, "I ran out of steps.");
     house.say(ADA, "/journal");
-    insta::assert_snapshot!(house.told(ADA, 2).await[1], @"");
+    insta::assert_snapshot!(house.told(ADA, 2).await[1], @r"
+    What I had noted when I stopped; your next message goes on from it:
+
+    ## Objective
+    Paint the fence
+
+    ## Current state
+    One side is done
+
+    ## Verified findings
+    - The paint is in the shed
+
+    ## Next action
+    The other side
+    ");
     house.model.reply(Reply::call("get_run_journal", "{}"));
     assert_eq!(house.ask(ADA, "Go on", Reply::text("Done.")).await, "Done.");
     house.say(ADA, "/journal");
-    insta::assert_snapshot!(house.told(ADA, 4).await[3], @"");
+    insta::assert_snapshot!(house.told(ADA, 4).await[3], @"There is no run journal here: nothing was noted, or the task came to its end.");
     house.ask(ADA, "And now?", Reply::text("Nothing.")).await;
 
     let requests = house.model.requests();
     let last = |index: usize| requests[index].messages().last().unwrap()["content"].as_str().unwrap().to_owned();
     assert!(!last(0).contains("run_journal"), "nothing was noted: {}", last(0));
-    insta::assert_snapshot!(last(1), @"");
+    insta::assert_snapshot!(last(1), @r"
+    <run_journal>
+    Your notes on this task, as data:
+    objective: Paint the fence
+    state: One side is done
+    next: The other side
+    </run_journal>
+    ");
     assert!(context(&requests[3]).contains("## Next action\nThe other side"), "{}", context(&requests[3]));
     assert!(last(3).contains("found: The paint is in the shed"), "{}", last(3));
     assert!(!context(&requests[5]).contains("fence"), "the task came to its end: {}", context(&requests[5]));
@@ -50,7 +71,14 @@ async fn b12_a_failure_is_told_with_the_notes_and_a_new_conversation_drops_them(
     let mut house = House::new().await;
     house.start().await;
     house.model.reply(Reply::call("update_run_journal", NOTES));
-    insta::assert_snapshot!(house.ask(ADA, "Paint the fence", Reply::status(401)).await, @"");
+    insta::assert_snapshot!(house.ask(ADA, "Paint the fence", Reply::status(401)).await, @r"
+    I could not get an answer from the model: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment. Whoever runs me has to mend the key in config.toml or in the environment.
+
+    Objective: Paint the fence
+    Where it stood: One side is done
+    Next: The other side
+    /journal shows what I noted.
+    ");
     house.say(ADA, "/new");
     house.told(ADA, 2).await;
     house.say(ADA, "/journal");
@@ -66,7 +94,8 @@ async fn b12_in_a_group_only_the_one_whose_task_it_is_and_owners_see_the_notes()
     house.start().await;
     let mut count = 0;
     let mut said = async |house: &House, person: i64, text: &str| {
-        let text = format!("@{} {text}", FakeTelegram::BOT_NAME);
+        let name = FakeTelegram::BOT_NAME;
+        let text = if text.starts_with('/') { format!("{text}@{name}") } else { format!("@{name} {text}") };
         house.telegram.post(Post::new(HALL, person, &text));
         count += 1;
         house.told(HALL, count).await.pop().unwrap()
@@ -74,8 +103,10 @@ async fn b12_in_a_group_only_the_one_whose_task_it_is_and_owners_see_the_notes()
     house.model.reply(Reply::call("update_run_journal", NOTES));
     house.model.reply(Reply::status(401));
     said(&house, ADA, "paint the fence").await;
-    assert!(said(&house, ADA, "/journal").await.contains("One side is done"));
-    assert!(said(&house, BOB, "/journal").await.contains("somebody else"));
+    let shown = said(&house, ADA, "/journal").await;
+    assert!(shown.starts_with("What I had noted when I stopped"), "{shown}");
+    let refused = said(&house, BOB, "/journal").await;
+    assert!(refused.contains("somebody else"), "{refused}");
     assert!(said(&house, OWNER, "/journal").await.contains("One side is done"));
     house.model.reply(Reply::text("Nice."));
     said(&house, BOB, "how is it going?").await;
@@ -139,8 +170,10 @@ async fn e14_a_heartbeat_that_finds_nothing_leaves_no_trace_and_one_that_speaks_
     house.nothing_refused();
     house.crash().await;
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
-    let pruned: Vec<(String,)> =
-        sqlx::query_as("SELECT text FROM messages WHERE pruned = 1 ORDER BY id").fetch_all(&mut database).await.unwrap();
+    let pruned: Vec<(String,)> = sqlx::query_as("SELECT text FROM messages WHERE pruned = 1 ORDER BY id")
+        .fetch_all(&mut database)
+        .await
+        .unwrap();
     assert_eq!(pruned, [("Look.".to_owned(),), ("[no reply needed]".to_owned(),)]);
     database.close().await.unwrap();
 }

@@ -44,7 +44,7 @@ async fn a_call_that_does_not_fit_is_answered_to_the_model() {
     let said = |index: usize| requests[index].last_text();
     assert!(said(1).starts_with("The arguments are not valid JSON ("), "{}", said(1));
     assert!(said(2).starts_with("The arguments do not fit recall: unknown field `question`"), "{}", said(2));
-    insta::assert_snapshot!(said(3), @r#"There is no tool "make_tea". There are: ask_human, current_time, recall, remember_fact, request_more_iterations."#);
+    insta::assert_snapshot!(said(3), @r#"There is no tool "make_tea". There are: append_run_journal_entry, ask_human, current_time, get_run_journal, recall, remember_fact, request_more_iterations, update_run_journal."#);
     house.nothing_refused();
 }
 

@@ -123,7 +123,8 @@ impl Notebook {
     pub fn whole(&self) -> String {
         let field = |title: &str, text: &str| (!text.is_empty()).then(|| format!("## {title}\n{text}"));
         let list = |title: &str, entries: &[String]| {
-            let lines = entries.iter().map(|entry| format!("- {}", line(entry, ENTRY_CHARS_MAX)));
+            let one_line = |entry: &String| entry.split_whitespace().collect::<Vec<_>>().join(" ");
+            let lines = entries.iter().map(|entry| format!("- {}", one_line(entry)));
             (!entries.is_empty()).then(|| format!("## {title}\n{}", lines.collect::<Vec<_>>().join("\n")))
         };
         let sections = [

@@ -34,9 +34,10 @@ fn exited(call: &str, output: &str, code: i32) -> Event {
 
 /// Which condition was noted.
 fn condition(run: &Script) -> Option<u32> {
-    let noted = run.journal.iter().find_map(|event| {
-        if let Event::Terminated(terminated) = event { Some(terminated.condition) } else { None }
-    });
+    let noted = run
+        .journal
+        .iter()
+        .find_map(|event| if let Event::Terminated(terminated) = event { Some(terminated.condition) } else { None });
     noted.unwrap()
 }
 
