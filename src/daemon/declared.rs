@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(refused("contains = 'ok'"), None);
         assert_eq!(refused("exit_code = 0"), None);
         assert_eq!(refused("tool = 'ask_human', contains = 'yes'"), None);
-        insta::assert_snapshot!(refused("tool = 'run_tests', exit_code = 0").unwrap(), @"");
-        insta::assert_snapshot!(refused("tool = 'ask_human', exit_code = 0").unwrap(), @"");
+        insta::assert_snapshot!(refused("tool = 'run_tests', exit_code = 0").unwrap(), @r#"personas.tester.loop.terminate[1].tool: there is no tool "run_tests"; there are: ask_human"#);
+        insta::assert_snapshot!(refused("tool = 'ask_human', exit_code = 0").unwrap(), @"personas.tester.loop.terminate[1].tool: ask_human has no exit code: only commands have one; remove exit_code or use contains");
     }
 }
