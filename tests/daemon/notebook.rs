@@ -16,8 +16,8 @@ const FINDING: &str = r#"{"section": "verified_findings", "entry": "The paint is
 
 /// The content of the block of data that a request has.
 fn context(asked: &Asked) -> String {
-    let said = asked.messages().iter().filter_map(|message| message["content"].as_str());
-    said.filter(|text| text.starts_with("<context>")).next_back().unwrap().to_owned()
+    let mut said = asked.messages().iter().filter_map(|message| message["content"].as_str());
+    said.rfind(|text| text.starts_with("<context>")).unwrap().to_owned()
 }
 
 #[tokio::test]
