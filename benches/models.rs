@@ -346,7 +346,7 @@ fn requests(runtime: &Runtime) {
             let times = (200_000 / count).clamp(60, 2_000);
             let mut said = Transcript::default();
             said.push(Message::user("And?"));
-            let request = || material.request(&View::default(), &said, Purpose::Work);
+            let request = || material.request(&View::default(), &said, None, Purpose::Work);
             let build = || runtime.block_on(model.body(&request()));
             build();
             let built = timed(times, build);

@@ -46,6 +46,7 @@ CREATE INDEX runs_expiring ON runs (waits_until) WHERE waits_until IS NOT NULL;
 
 -- Left out of what models read: a turn that only looked whether there is something to do (row E14).
 ALTER TABLE messages ADD COLUMN pruned INTEGER NOT NULL DEFAULT 0 CHECK (pruned IN (0, 1));
+CREATE INDEX messages_pruned ON messages (session_id, ordinal) WHERE pruned = 1;
 
 -- Who had a tool called, for quotas by the minute (row E15).
 ALTER TABLE tool_calls ADD COLUMN user_id INTEGER REFERENCES users (id);

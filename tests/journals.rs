@@ -219,6 +219,7 @@ fn begun() -> Event {
         past: Vec::new(),
         room: hob::agent::machine::begun::Room::default(),
         persona: None,
+        notebook: None,
         at: Timestamp::UNIX_EPOCH,
     }))
 }

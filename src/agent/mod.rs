@@ -6,6 +6,7 @@
 pub mod budget;
 pub mod counts;
 pub mod driver;
+pub mod handover;
 pub mod journal;
 pub mod machine;
 pub mod persona;

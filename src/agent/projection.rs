@@ -4,10 +4,11 @@
 
 use jiff::Timestamp;
 
+use crate::agent::handover::HandoverChange;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::compaction::{plan, summary};
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
-use crate::agent::machine::event::{CancelReason, Event, Question, Reply, ToolOutcome};
+use crate::agent::machine::event::{CancelReason, Event, Order, Question, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::note::CompactionMeans;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
@@ -107,6 +108,13 @@ pub enum Row {
         /// Buttons under the last chunk.
         choices: Vec<Choice>,
     },
+    /// What the run noted is kept for the next one of its sender, or is done with.
+    Handover(HandoverChange),
+    /// The run's messages, after this ordinal, are no longer read (row E14).
+    Pruned {
+        /// The last ordinal before the run.
+        after: i64,
+    },
 }
 
 /// The rows that follow from a step that led from `before` to `after`; `seq` is the number of its first event.
@@ -143,6 +151,10 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             tokens: entry.tokens,
         }));
         rows.extend(afresh(step, active));
+        if let Some(end) = active.end() {
+            rows.extend(HandoverChange::at_end(key, active, end).map(Row::Handover));
+            rows.extend(leaves_no_trace(active).then_some(Row::Pruned { after: active.context.history_through }));
+        }
     }
     rows
 }
@@ -151,6 +163,12 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
 fn afresh(step: &Step, run: &Active) -> Option<Row> {
     let ends = step.events.iter().any(|event| matches!(event, Event::Ended(_)));
     (ends && matches!(run.cancel, Some(CancelReason::Reset { .. }))).then_some(Row::Afresh)
+}
+
+/// A look whether there was something to do, and there was nothing: nobody said a word, and nobody joined (row E14).
+fn leaves_no_trace(run: &Active) -> bool {
+    let said_by_people = run.transcript.entries().filter(|entry| entry.author.is_some()).count();
+    run.input.order == Order::Heartbeat && run.told == 0 && said_by_people == 1
 }
 
 /// A step, and the state on either side of it.
@@ -272,7 +290,8 @@ fn ended(billed: &Usage, cost: Option<Money>, latency_ms: Option<i64>) -> CallEn
 fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Row> {
     match event {
         // A call that asks is done when the person has answered: with the messages of its batch.
-        Event::ToolFinished { outcome: ToolOutcome::Ask { .. }, .. } => Vec::new(),
+        // What the machine answers by itself is known there as well.
+        Event::ToolFinished { outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. }, .. } => Vec::new(),
         // It is run again: what came of the call is not known yet.
         Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. } } if is_running(after, call) => Vec::new(),
         Event::ToolFinished { call, outcome } => {
@@ -468,6 +487,8 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.key.session, tool, run, at }).await
         }
+        Row::Handover(change) => change.write(tx, target.key.session).await,
+        Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
     }
 }
@@ -487,6 +508,7 @@ async fn swap_prefix(tx: &mut Tx, key: &RunKey, prefix: &Prefix) -> Result<Optio
 fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
     match outcome {
         ToolOutcome::Text { text, is_error } => (text, *is_error),
+        ToolOutcome::Exited { text, code } => (text, *code != 0),
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
         ToolOutcome::Notebook { .. } => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),

@@ -138,14 +138,16 @@ impl Past {
 }
 
 impl Material {
-    /// The request for `purpose`, after what was said in the run so far, as far as that is shown.
+    /// The request for `purpose`, after what was said in the run so far, as far as that is shown; the run's notes stand at
+    /// its end, so that what is before them stays as it was.
     #[must_use]
-    pub fn request(&self, view: &View, transcript: &Transcript, purpose: Purpose) -> Request {
+    pub fn request(&self, view: &View, transcript: &Transcript, notes: Option<Message>, purpose: Purpose) -> Request {
         let mut messages: Vec<Message> = view.block().into_iter().collect();
         messages.extend(view.of_past(&self.past.messages));
         let stable = messages.len();
         messages.push(Message::user(format!("<context>\n{}\n</context>", self.tail)));
         messages.extend(view.of_transcript(transcript, self.past.messages.len()));
+        messages.extend(notes);
         let last_word = match purpose {
             Purpose::Work | Purpose::Summary => None,
             Purpose::WrapUpTime => Some(texts::WRAP_UP_TIME),

@@ -20,6 +20,7 @@ mod document;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod heartbeat;
 pub mod hooks;
 pub mod load;
 pub mod models;
@@ -48,6 +49,7 @@ use crate::config::budget::BudgetConfig;
 use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
 use crate::config::models::ModelConfig;
 use crate::config::people::PersonConfig;
@@ -94,6 +96,9 @@ pub struct Config {
     /// chooses one in a conversation, `[telegram]` for a chat, `[agent]` everywhere.
     #[schemars(extend("x-name" = "cook"))]
     pub personas: BTreeMap<String, PersonaConfig>,
+    /// Hob looks by itself, from time to time, whether there is something to do, and speaks only if there is. Without this
+    /// section it does not.
+    pub heartbeat: Option<HeartbeatConfig>,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -146,6 +151,7 @@ impl Config {
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
         all.extend(self.validate_personas());
+        all.extend(self.across());
         all
     }
 
@@ -172,5 +178,14 @@ impl Config {
             }
         }
         all
+    }
+
+    /// What one section needs of another.
+    fn across(&self) -> Option<Finding> {
+        let owners = self.telegram.as_ref().map_or(0, |telegram| telegram.owner_user_ids.len());
+        let alone = self.heartbeat.is_some() && owners == 0;
+        let why = "has nobody to speak to, expected an owner on Telegram";
+        let fix = "name one in `owner_user_ids` under `[telegram]`, or remove this section";
+        alone.then(|| Finding::new("heartbeat", why, fix).with("telegram"))
     }
 }

@@ -23,7 +23,7 @@ pub struct TelegramConfig {
     pub allowed_user_ids: Vec<i64>,
     /// Ids of the users that are let in as owners.
     #[serde(default)]
-    #[schemars(length(max = 10_000), inner(range(min = 1, max = 4_503_599_627_370_495_i64)))]
+    #[schemars(length(max = 10_000), inner(range(min = 1, max = 4_503_599_627_370_495_i64)), example = [123_456_789])]
     pub owner_user_ids: Vec<i64>,
     /// Ids of the users that are let in as admins: they may see, stop and edit what users and guests do.
     #[serde(default)]

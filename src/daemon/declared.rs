@@ -52,3 +52,46 @@ pub fn check_tools(at: &str, config: &LoopConfig, tools: &Registry, commands: &C
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::tool::ask_human::AskHuman;
+
+    fn config(terminate: &str) -> LoopConfig {
+        toml::from_str(&format!("max_cycles = 7\nstrategy = 'rolling-window'\ncontext_tokens = 9000\n{terminate}"))
+            .unwrap()
+    }
+
+    #[test]
+    fn d1_the_declaration_reaches_the_run() {
+        let config = config(
+            "terminate = [{ when = 'text-includes', text = 'DONE' }, { when = 'tool-result', tool = 'x', exit_code = 0 },
+             { when = 'tool-result', contains = 'ok' }, { when = 'budget-exhausted' }]",
+        );
+        let terminate = vec![
+            Termination::TextIncludes { text: "DONE".to_owned() },
+            Termination::ToolResult { tool: Some("x".to_owned()), exit_code: Some(0), contains: None },
+            Termination::ToolResult { tool: None, exit_code: None, contains: Some("ok".to_owned()) },
+            Termination::BudgetExhausted,
+        ];
+        let expected = DeclaredLoop { max_cycles: 7, terminate };
+        assert_eq!(declared(&config), (expected, Some(ContextStrategy::RollingWindow), Some(9_000)));
+    }
+
+    #[test]
+    fn d1_a_tool_that_cannot_fulfil_its_condition_is_refused() {
+        let tools = Registry::default().with(Arc::new(AskHuman::default()));
+        let refused = |condition: &str| {
+            let config = config(&format!("terminate = [{{ when = 'tool-result', {condition} }}]"));
+            check_tools("personas.tester.loop", &config, &tools, &BTreeMap::new()).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused("contains = 'ok'"), None);
+        assert_eq!(refused("exit_code = 0"), None);
+        assert_eq!(refused("tool = 'ask_human', contains = 'yes'"), None);
+        insta::assert_snapshot!(refused("tool = 'run_tests', exit_code = 0").unwrap(), @r#"personas.tester.loop.terminate[1].tool: there is no tool "run_tests"; there are: ask_human"#);
+        insta::assert_snapshot!(refused("tool = 'ask_human', exit_code = 0").unwrap(), @"personas.tester.loop.terminate[1].tool: ask_human has no exit code: only commands have one; remove exit_code or use contains");
+    }
+}

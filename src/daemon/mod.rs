@@ -39,7 +39,9 @@ use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
 use crate::model::table::{Table, TableError};
 use crate::policy::access::AccessList;
+use crate::policy::heartbeat::until_next;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use crate::router::heartbeat::Heartbeat;
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
@@ -237,6 +239,9 @@ impl Daemon {
             Arc::clone(&blueprint.clock),
             switches.drain.clone(),
         ));
+        if let Some(heartbeat) = telegram.as_ref().and_then(|_| parts::heartbeat(&blueprint.config)) {
+            switches.channels.spawn(beat(heartbeat, Arc::clone(&router), switches.drain.clone()));
+        }
         if let Some(telegram) = telegram {
             switches.channels.spawn(receive(telegram, Arc::clone(&router), switches.clone()));
         }
@@ -355,6 +360,18 @@ async fn sweep_results(results: Results, clock: Arc<dyn Clock>, stop: Cancellati
         results.sweep(clock.now()).await;
         if slept(SWEEP_EVERY, &stop).await {
             return;
+        }
+    }
+}
+
+/// Looks whether there is something to do, once in each slot.
+async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
+    let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
+    while !slept(wait(), &stop).await {
+        match router.beat(&heartbeat).await {
+            Ok(true) => tracing::info!("heartbeat.begun"),
+            Ok(false) => tracing::debug!("heartbeat.skipped"),
+            Err(error) => tracing::warn!(%error, "the heartbeat's run could not be stored"),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::config::quotas::QuotaConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::{StartError, declared};
-use crate::domain::inbound::ChannelKind;
+use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
 use crate::domain::tools::{Approval, ToolFacts};
@@ -29,6 +29,7 @@ use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
 use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
+use crate::router::heartbeat::Heartbeat;
 use crate::store::Store;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
@@ -41,6 +42,7 @@ use crate::tool::registry::Registry;
 use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
+use crate::tool::run_journal::RunJournal;
 use crate::tool::{Timeout, Timeouts, Toolbox};
 
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
@@ -204,6 +206,20 @@ pub(super) fn budget(config: &BudgetConfig) -> Budget {
     }
 }
 
+/// How Hob looks by itself whether there is something to do.
+pub(super) fn heartbeat(config: &Config) -> Option<Heartbeat> {
+    let (heartbeat, telegram) = (config.heartbeat.as_ref()?, config.telegram.as_ref()?);
+    let owner = telegram.owner_user_ids.first()?.to_string();
+    let chat = heartbeat.telegram_chat.map_or_else(|| owner.clone(), |chat| chat.to_string());
+    let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
+    Some(Heartbeat {
+        every_secs: heartbeat.every_secs,
+        prompt: heartbeat.prompt.clone(),
+        conversation: Conversation { channel, account, chat, thread: None },
+        owner,
+    })
+}
+
 /// The tokens of a reply that are set aside for each call: the most it may have, as far as that is set.
 pub(super) fn reply_tokens(config: &Config) -> u64 {
     let Some(provider) = &config.provider else { return REPLY_TOKENS };
@@ -241,6 +257,9 @@ pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &
         .with(Arc::new(ReadResult::new(store.clone(), results, chars_max)))
         .with(Arc::new(CurrentTime::new(zone.clone())))
         .with(Arc::new(RequestMoreIterations::default()))
+        .with(Arc::new(RunJournal::get()))
+        .with(Arc::new(RunJournal::update()))
+        .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()));
     let leftovers = Leftovers::of(data_dir);
     let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers));

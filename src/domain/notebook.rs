@@ -1,5 +1,6 @@
 //! What a tool asks of a run's journal (row B12).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a tool wants done with the notes.
@@ -27,7 +28,7 @@ pub enum NotebookChange {
 }
 
 /// A list of the notes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Section {
     /// What is known for sure.

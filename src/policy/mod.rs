@@ -2,10 +2,11 @@
 //!
 //! Never: I/O, or a default that lets somebody in.
 //! Start at [`access`] (who may what), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
-//! much).
+//! much), [`heartbeat`] (when).
 
 pub mod access;
 pub mod budget;
+pub mod heartbeat;
 pub mod persona;
 pub mod quota;
 pub mod redact;

@@ -23,6 +23,8 @@ pub enum Command {
     Persona(Option<String>),
     /// Show what was spent.
     Cost,
+    /// Show what the run has noted.
+    Journal,
     /// Show what waits.
     Queue,
     /// Take the Nth back.
@@ -118,6 +120,7 @@ pub fn parse(text: &str) -> Option<Command> {
         ("grants", ["revoke", number]) => {
             number.parse().map_or_else(|_| Command::Unknown(text.trim().to_owned()), Command::Revoke)
         }
+        ("journal", []) => Command::Journal,
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
         ("queue", ["drop", number]) => {
@@ -151,6 +154,8 @@ mod tests {
             ("/persona", Some(Command::Persona(None))),
             ("/persona cook", Some(Command::Persona(Some("cook".into())))),
             ("/persona of mine", Some(Command::Unknown("/persona of mine".into()))),
+            ("/journal", Some(Command::Journal)),
+            ("/journal all", Some(Command::Unknown("/journal all".into()))),
             ("/queue", Some(Command::Queue)),
             ("/queue drop 2", Some(Command::Drop(2))),
             ("/queue drop two", Some(Command::Unknown("/queue drop two".into()))),

@@ -20,7 +20,7 @@ use crate::model::catalog::Catalog;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
 use crate::router::command::{Command, Mode};
-use crate::router::{cost, pause, pause_texts, persona, texts};
+use crate::router::{cost, journal, pause, pause_texts, persona, texts};
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
@@ -109,6 +109,7 @@ pub(super) async fn carry_out(
         }
         Command::Persona(name) => persona::answer(tx, &desk.house.personas, caller, name.as_deref()).await,
         Command::Cost => cost::bill(tx, &desk.house.purse, caller.principal, desk.now).await,
+        Command::Journal => journal::show(tx, caller.session.id, caller.principal, desk.now).await,
         Command::Queue => Ok(texts::queue(&runs::list_queued(tx, caller.session.id).await?, caller.mode())),
         Command::Drop(number) => take_back(tx, desk, caller, number).await,
         Command::Mode(mode) => {

@@ -19,6 +19,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /model [NAME] – show or choose the model; /auto – let each message choose\n\
     /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
     /cost – what was spent, on which models, by whom\n\
+    /journal – what I noted on the task I am at, or could not finish\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
     /grants – what I may do here without asking; /grants revoke N takes one back\n\

@@ -76,7 +76,7 @@ pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> R
         r#"SELECT m.id AS "id!: MessageId", m.ordinal, m.body, m.user_id AS "user: UserId", u.name AS "author?",
                   r.user_id AS "run_user!: UserId", m.tokens
            FROM messages m JOIN runs r ON r.id = m.run_id LEFT JOIN users u ON u.id = m.user_id
-           WHERE m.session_id = $1 AND m.ordinal BETWEEN $2 AND $3 ORDER BY m.ordinal"#,
+           WHERE m.session_id = $1 AND m.ordinal BETWEEN $2 AND $3 AND m.pruned = 0 ORDER BY m.ordinal"#,
         session,
         from,
         through
@@ -84,6 +84,55 @@ pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> R
     .fetch_all(&mut *tx)
     .await?;
     Ok(rows)
+}
+
+/// Leaves a run's messages, after this ordinal, out of what models read (row E14).
+///
+/// # Errors
+/// When the database fails.
+pub async fn prune(tx: &mut Tx, session: SessionId, run: RunId, after: i64) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE messages SET pruned = 1 WHERE session_id = $1 AND ordinal > $2 AND run_id = $3",
+        session,
+        after,
+        run
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// How many of a session's messages after this ordinal models no longer read.
+///
+/// # Errors
+/// When the database fails.
+pub async fn count_pruned(tx: &mut Tx, session: SessionId, after: i64) -> Result<i64, StoreError> {
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM messages WHERE session_id = $1 AND ordinal > $2 AND pruned = 1"#,
+        session,
+        after
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(count)
+}
+
+/// The ordinal of the `n`th newest of a session's messages after this ordinal that models still read.
+///
+/// # Errors
+/// When the database fails.
+pub async fn nth_newest(tx: &mut Tx, session: SessionId, after: i64, n: i64) -> Result<Option<i64>, StoreError> {
+    let skipped = (n - 1).max(0);
+    let ordinal = sqlx::query_scalar!(
+        r#"SELECT ordinal FROM messages WHERE session_id = $1 AND ordinal > $2 AND pruned = 0
+           ORDER BY ordinal DESC LIMIT 1 OFFSET $3"#,
+        session,
+        after,
+        skipped
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(ordinal)
 }
 
 /// A message that a search found.
@@ -108,7 +157,7 @@ pub async fn search(tx: &mut Tx, user: UserId, query: &str, limit: i64) -> Resul
         Found,
         r#"SELECT m.id AS "id!: MessageId", m.run_id AS "run!: RunId", m.text, m.at
            FROM messages_fts f JOIN messages m ON m.id = f.rowid
-           WHERE messages_fts MATCH $1 AND m.role = 'user' AND m.user_id = $2
+           WHERE messages_fts MATCH $1 AND m.role = 'user' AND m.user_id = $2 AND m.pruned = 0
            ORDER BY bm25(messages_fts), m.id DESC LIMIT $3"#,
         query,
         user,

@@ -115,7 +115,38 @@ pub async fn set_queue_mode(tx: &mut Tx, id: SessionId, mode: &str) -> Result<()
 /// # Errors
 /// When the database fails.
 pub async fn start_afresh(tx: &mut Tx, id: SessionId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE sessions SET context_from = last_ordinal WHERE id = $1", id).execute(&mut *tx).await?;
+    sqlx::query!("UPDATE sessions SET context_from = last_ordinal, run_journal = NULL WHERE id = $1", id)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
+/// What the last run noted, as JSON, if it did not come to its end (row B12).
+///
+/// # Errors
+/// When the database fails.
+pub async fn run_journal(tx: &mut Tx, id: SessionId) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query!("SELECT run_journal FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
+    Ok(row.and_then(|row| row.run_journal))
+}
+
+/// Keeps what a run noted that knew the conversation up to `through`; not if it has begun afresh since.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_run_journal(tx: &mut Tx, id: SessionId, journal: &str, through: i64) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET run_journal = $1 WHERE id = $2 AND context_from <= $3", journal, id, through)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
+/// Drops what was kept: the task has come to its end.
+///
+/// # Errors
+/// When the database fails.
+pub async fn clear_run_journal(tx: &mut Tx, id: SessionId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET run_journal = NULL WHERE id = $1", id).execute(&mut *tx).await?;
     Ok(())
 }
 

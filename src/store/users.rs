@@ -145,6 +145,26 @@ pub async fn names(tx: &mut Tx, user: UserId, conversation: &Conversation) -> Re
     Ok(names)
 }
 
+/// What somebody may.
+///
+/// # Errors
+/// When the database fails.
+pub async fn role(tx: &mut Tx, user: UserId) -> Result<Option<Role>, StoreError> {
+    let role = sqlx::query_scalar!(r#"SELECT role AS "role!: Role" FROM users WHERE id = $1"#, user)
+        .fetch_optional(&mut *tx)
+        .await?;
+    Ok(role)
+}
+
+/// How somebody is called.
+///
+/// # Errors
+/// When the database fails.
+pub async fn name(tx: &mut Tx, user: UserId) -> Result<Option<String>, StoreError> {
+    let name = sqlx::query_scalar!("SELECT name FROM users WHERE id = $1", user).fetch_optional(&mut *tx).await?;
+    Ok(name)
+}
+
 fn role_name(role: Role) -> &'static str {
     match role {
         Role::Guest => "guest",

@@ -151,9 +151,13 @@ impl Tool for CommandTool {
 
 fn outcome(ended: &Ended) -> Outcome {
     let printed = ended.printed();
-    if ended.status.success() {
-        return Outcome::Text(if printed.is_empty() { "Done; it printed nothing.".to_owned() } else { printed });
+    let failed = || format!("{}\n{printed}", ended.status).trim_end().to_owned();
+    match ended.status.code() {
+        Some(0) if printed.is_empty() => Outcome::Exited { text: "Done; it printed nothing.".to_owned(), code: 0 },
+        Some(0) => Outcome::Exited { text: printed, code: 0 },
+        Some(MAY_PASS) => Outcome::Transient(failed()),
+        Some(code) => Outcome::Exited { text: failed(), code },
+        // Without a code, a signal ended it.
+        None => Outcome::Error(failed()),
     }
-    let text = format!("{}\n{printed}", ended.status).trim_end().to_owned();
-    if ended.status.code() == Some(MAY_PASS) { Outcome::Transient(text) } else { Outcome::Error(text) }
 }

@@ -15,6 +15,7 @@ pub mod registry;
 pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
+pub mod run_journal;
 
 use std::path::Path;
 use std::time::Duration;
@@ -140,6 +141,13 @@ pub struct Invocation {
 pub enum Outcome {
     /// Words for the model.
     Text(String),
+    /// A command ended; any code but 0 is a failure.
+    Exited {
+        /// Its output, in words for the model.
+        text: String,
+        /// Its code.
+        code: i32,
+    },
     /// It failed; words for the model (row D5).
     Error(String),
     /// It failed in a way that may pass by itself: a timeout, a refused connection, 429, 5xx (row B1).

@@ -17,6 +17,7 @@ mod group;
 mod human;
 mod kills;
 mod models;
+mod notebook;
 mod pausing;
 mod people;
 mod personas;

@@ -48,7 +48,7 @@ async fn a_call_that_does_not_fit_is_answered_to_the_model() {
     - the arguments: Additional properties are not allowed ('question' was unexpected)
     - the arguments: "query" is a required property
     "#);
-    insta::assert_snapshot!(said(3), @r#"There is no tool "make_tea". There are: ask_human, current_time, read_result, recall, remember_fact, request_more_iterations."#);
+    insta::assert_snapshot!(said(3), @r#"There is no tool "make_tea". There are: append_run_journal_entry, ask_human, current_time, get_run_journal, read_result, recall, remember_fact, request_more_iterations, update_run_journal."#);
     house.nothing_refused();
 }
 

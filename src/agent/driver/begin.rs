@@ -4,6 +4,7 @@ use crate::agent::driver::advance::Cause;
 use crate::agent::driver::{Claimed, Driver, claim, perform};
 use crate::agent::machine::begun::{Begun, Billing, Carried, Character, Context, Limits, ModelBill, Room, Rules};
 use crate::agent::machine::event::{Accepted, Event};
+use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::Phase;
 use crate::agent::persona::Persona;
 use crate::agent::prompt::{Material, Past, system_digest, text_digest};
@@ -26,12 +27,14 @@ struct Fixed {
 impl Driver {
     /// Everything that a run begins with.
     pub(super) async fn begin(&mut self, accepted: &Accepted, claimed: &Claimed) -> Result<Begun, StoreError> {
-        let Claimed { session, facts, summary, .. } = claimed;
+        let Claimed { session, facts, summary, notebook, .. } = claimed;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, facts);
+        let notes = notebook.as_ref().map(Notebook::handed_over);
+        let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         // A summary stands for what lies before it, as long as the conversation is the same.
         let summary = summary.as_ref().filter(|summary| summary.through > session.context_from);
         let known = summary.map_or(session.context_from, |summary| summary.through);
-        let from = self.ports.prompt.history_from(known, session.last_ordinal);
+        let from = self.history_from(session, known).await?;
         let carried = summary.map(|summary| Carried {
             text: summary.text.clone(),
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
@@ -66,6 +69,7 @@ impl Driver {
             past,
             room: Room { fixed, carried, pins, summariser },
             persona: name.map(|name| Character { name: name.to_owned(), max_output_tokens: persona.max_output_tokens }),
+            notebook: notebook.clone().map(Box::new),
             at: self.ports.clock.now(),
         })
     }
@@ -79,6 +83,20 @@ impl Driver {
             iterations_step: limits.iterations_step,
             iterations_cap,
         }
+    }
+
+    /// The first ordinal, after `known`, of the history that goes along.
+    async fn history_from(&mut self, session: &Session, known: i64) -> Result<i64, StoreError> {
+        let last = session.last_ordinal;
+        let pruned = self.read(claim::Pruned { session: session.id, after: known }).await?;
+        let kept = last - pruned;
+        let from = self.ports.prompt.history_from(known, kept);
+        if pruned == 0 {
+            return Ok(from);
+        }
+        // So many of the newest that are still read go along, wherever they stand among those that are not.
+        let window = claim::Window { session: session.id, after: known, newest: kept - from + 1 };
+        Ok(self.read(window).await?.unwrap_or(last + 1))
     }
 
     /// The fixed part of the run's requests, and its tokens.

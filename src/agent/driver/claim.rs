@@ -2,8 +2,10 @@
 
 use async_trait::async_trait;
 
+use crate::agent::handover;
 use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::begun::{Context, PastMessage, PastRole};
+use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::State;
 use crate::agent::prompt::{FACTS_MAX, Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
@@ -42,6 +44,8 @@ pub struct Claimed {
     pub granted: Vec<String>,
     /// What stands for the older part of its conversation, as its sender may see it; only for such a run as well.
     pub summary: Option<summaries::Summary>,
+    /// What they had noted on a task that did not come to its end; only for a run that has not begun.
+    pub notebook: Option<Notebook>,
 }
 
 #[async_trait]
@@ -89,23 +93,28 @@ impl Statement for Reload {
 }
 
 async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claimed, StoreError> {
-    let (facts, summary) = match &folded.replay.state {
-        State::Queued(accepted) => {
-            let user = accepted.principal.user;
-            (facts::list(tx, user, FACTS_MAX).await?, summaries::find(tx, key.session, user).await?)
-        }
-        State::Empty | State::Active(_) | State::Closed(_) => (Vec::new(), None),
+    let user = match &folded.replay.state {
+        State::Queued(accepted) => Some(accepted.principal.user),
+        State::Empty | State::Active(_) | State::Closed(_) => None,
     };
-    let granted = match &folded.replay.state {
-        State::Queued(accepted) => grants::tools(tx, key.session, accepted.principal.user).await?,
-        State::Empty | State::Active(_) | State::Closed(_) => Vec::new(),
+    let (facts, summary) = match user {
+        Some(user) => (facts::list(tx, user, FACTS_MAX).await?, summaries::find(tx, key.session, user).await?),
+        None => (Vec::new(), None),
+    };
+    let granted = match user {
+        Some(user) => grants::tools(tx, key.session, user).await?,
+        None => Vec::new(),
+    };
+    let notebook = match &folded.replay.state {
+        State::Queued(accepted) => handover::for_run(tx, key.session, accepted).await?,
+        State::Empty | State::Active(_) | State::Closed(_) => None,
     };
     let session = sessions::lookup(tx, key.session).await?.ok_or_else(|| StoreError::Inconsistent {
         table: "sessions",
         id: key.session.to_string(),
         what: "a run refers to it, and it is missing".to_owned(),
     })?;
-    Ok(Claimed { key, folded, session, facts, granted, summary })
+    Ok(Claimed { key, folded, session, facts, granted, summary, notebook })
 }
 
 /// A stretch of a conversation's history, as one person may see it.
@@ -203,6 +212,42 @@ impl Statement for LoadMaterial {
             tail: blobs::get(tx, &self.context.tail.0).await?,
             past: history.run(tx).await?,
         })
+    }
+}
+
+/// How much of a conversation is no longer read.
+#[derive(Clone)]
+pub(super) struct Pruned {
+    pub(super) session: SessionId,
+    /// Since this ordinal.
+    pub(super) after: i64,
+}
+
+#[async_trait]
+impl Statement for Pruned {
+    type Output = i64;
+
+    async fn run(&self, tx: &mut Tx) -> Result<i64, StoreError> {
+        messages::count_pruned(tx, self.session, self.after).await
+    }
+}
+
+/// Where the newest messages of a conversation that are still read begin.
+#[derive(Clone)]
+pub(super) struct Window {
+    pub(super) session: SessionId,
+    /// Since this ordinal.
+    pub(super) after: i64,
+    /// So many.
+    pub(super) newest: i64,
+}
+
+#[async_trait]
+impl Statement for Window {
+    type Output = Option<i64>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<i64>, StoreError> {
+        messages::nth_newest(tx, self.session, self.after, self.newest).await
     }
 }
 

@@ -263,7 +263,8 @@ impl Driver {
             return Ok(());
         };
         let material = self.material_of(active).await?;
-        let mut request = material.request(&active.view, &active.transcript, call.purpose);
+        let notes = active.notebook.message();
+        let mut request = material.request(&active.view, &active.transcript, notes, call.purpose);
         request.max_output_tokens = self.reply_limit(active, &call);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
         self.work.call_model(&stage, call, request);

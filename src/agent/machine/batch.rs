@@ -20,6 +20,8 @@ pub struct OpenCall {
     pub call: ToolCall,
     /// How far it is.
     pub progress: Progress,
+    /// The code that its command ended with, if it is a command and has ended.
+    pub exit_code: Option<i32>,
 }
 
 /// How far a call is.
@@ -52,7 +54,7 @@ impl Batch {
     /// The batch of a fresh reply: nothing started yet.
     #[must_use]
     pub fn new(reply: Vec<ReplyPart>) -> Self {
-        let open = |call: &ToolCall| OpenCall { call: call.clone(), progress: Progress::Queued };
+        let open = |call: &ToolCall| OpenCall { call: call.clone(), progress: Progress::Queued, exit_code: None };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
     }

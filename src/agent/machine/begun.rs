@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::compaction::Pin;
 use crate::agent::machine::digest::Digest;
+use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::policy::Policy;
 use crate::domain::tools::ToolFacts;
 use crate::model::price::Rates;
@@ -46,6 +47,9 @@ pub struct Begun {
     /// Who Hob is in it (row C3); none: nobody in particular.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<Character>,
+    /// The notes of the task before this one, which did not come to its end (row B12).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notebook: Option<Box<Notebook>>,
     /// When.
     pub at: Timestamp,
 }

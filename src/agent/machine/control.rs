@@ -52,7 +52,7 @@ pub(super) fn on_panic(run: &mut Active, message: &str) -> Vec<Effect> {
     run.lose_call();
     ending::close(run, texts::INTERRUPTED);
     vec![
-        Effect::Reply(Reply::Notice { text: texts::panicked(message) }),
+        Effect::Reply(Reply::Notice { text: run.notebook.below(&texts::panicked(message)) }),
         Effect::End(End::Failed { why: "panic".to_owned() }),
     ]
 }

@@ -1,7 +1,7 @@
 //! Starting the next model call, replying and ending.
 
 use crate::agent::machine::begun::Rules;
-use crate::agent::machine::effect::{Effect, ModelCall};
+use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
 use crate::agent::machine::event::{CancelReason, End, Event, Order, Reply};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::{compaction, pause, texts, tools};
@@ -17,12 +17,14 @@ pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
 pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
     if let Some(stop) = run.budget.take() {
         close(run, texts::INTERRUPTED);
-        let text = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        let told = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        let text = run.notebook.below(&told);
         return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "budget".to_owned() })];
     }
     if let Some(stop) = run.quota.take() {
         close(run, texts::INTERRUPTED);
         let text = texts::quota_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        let text = run.notebook.below(&text);
         return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "quota".to_owned() })];
     }
     run.model = call.model;
@@ -30,7 +32,11 @@ pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
     if let Some(by) = run.pause {
         return pause::stand_still(by);
     }
-    vec![Effect::CallModel(call)]
+    let last_turn = (call.purpose != Purpose::Work).then_some(call.purpose);
+    let noted = last_turn == Some(Purpose::WrapUpTime) && last_turn != run.last_turn && run.rules >= Rules::THIRD;
+    run.last_turn = last_turn;
+    let noted = noted.then(|| Effect::Note(Box::new(Event::SoftExhausted)));
+    noted.into_iter().chain([Effect::CallModel(call)]).collect()
 }
 
 /// What joined on the way goes into the history, in the order in which it came.
@@ -55,7 +61,9 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     let end = Effect::End(end_of(run));
     match reason {
         CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } | CancelReason::Reset { .. } => vec![end],
-        CancelReason::HardLimit => vec![Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }), end],
+        CancelReason::HardLimit => {
+            vec![Effect::Reply(Reply::Notice { text: run.notebook.below(texts::HARD_LIMIT) }), end]
+        }
     }
 }
 
@@ -81,6 +89,7 @@ pub(super) fn on_started(run: &mut Active, event: &Event) -> Vec<Effect> {
         return Vec::new();
     }
     if let Event::Replied(reply) = event {
+        run.told += u32::from(*reply != Reply::Silence);
         let text = match reply {
             // What was continued is in the history already.
             Reply::Answer { text } => {

@@ -371,6 +371,13 @@ pub enum ToolOutcome {
         /// Whether it failed (row D5).
         is_error: bool,
     },
+    /// A command ended; any code but 0 is a failure.
+    Exited {
+        /// Its output.
+        text: String,
+        /// Its code.
+        code: i32,
+    },
     /// It failed in a way that may pass by itself: a timeout, a refused connection, 429, 5xx (row B1).
     Transient {
         /// The words.

@@ -9,6 +9,7 @@ use crate::domain::ids::CallId;
 
 /// The run waits from here on.
 pub(super) fn on_asked(run: &mut Active, question: &Question) -> Vec<Effect> {
+    run.told += 1;
     let again = matches!(&run.phase, Phase::Waiting { question: open, .. } if open == question);
     if !again {
         run.questions += 1;

@@ -2,7 +2,7 @@
 
 use crate::agent::machine::begun::Begun;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{End, Event, Reply};
+use crate::agent::machine::event::{End, Event, Order, Reply};
 use crate::agent::machine::state::{Active, State};
 use crate::agent::machine::{compaction, ending, texts};
 
@@ -25,6 +25,10 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
         }
         (State::Queued(_), Event::Withdrawn) => vec![Effect::End(End::Withdrawn)],
         (State::Queued(_), Event::Joined { .. }) => vec![Effect::End(End::Joined)],
+        // Nobody has asked for anything, so nobody is told, time and again, that there is no money for it.
+        (State::Queued(accepted), Event::BudgetReached(_)) if accepted.order == Order::Heartbeat => {
+            vec![Effect::End(End::Failed { why: "budget".to_owned() })]
+        }
         (State::Queued(_), Event::BudgetReached(stop)) => failed(texts::budget_before(stop), "budget"),
         (State::Queued(_), Event::QuotaReached(stop)) => failed(texts::quota_before(stop), "quota"),
         (State::Queued(_), Event::Panicked { message }) => failed(texts::panicked(message), "panic"),

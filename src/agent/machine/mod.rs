@@ -19,6 +19,7 @@ pub mod state;
 pub mod transcript;
 
 mod control;
+pub mod declared;
 mod ending;
 pub mod human;
 mod input;

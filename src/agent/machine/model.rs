@@ -21,7 +21,7 @@ use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::agent::machine::ending;
 use crate::agent::machine::event::{End, Reply};
 use crate::agent::machine::state::{Active, Failure, Phase};
-use crate::agent::machine::{approval, compaction, texts, tools};
+use crate::agent::machine::{approval, compaction, declared, texts, tools};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, StopReason};
@@ -65,14 +65,17 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
     if wants_tools {
         return act(run, completion);
     }
+    let whole = joined(&run.unfinished.text, &text);
+    if let Some(effects) = declared::on_reply(run, completion, &whole) {
+        return effects;
+    }
     if !run.steering.is_empty() {
         run.transcript.push(Message::Assistant { parts: spoken(completion) });
         return ending::go_on(run);
     }
     let cut_off = completion.stop == StopReason::MaxTokens;
-    let whole = joined(&run.unfinished.text, &text);
     let silent = is_silence(&whole);
-    if cut_off && !silent && run.rules >= Rules::SECOND && run.unfinished.times < CONTINUATIONS_MAX {
+    if cut_off && !silent && may_continue(run) {
         return go_on_talking(run, completion);
     }
     let reply = if silent { Reply::Silence } else { Reply::Answer { text: texts::answer(whole.trim(), cut_off) } };
@@ -80,8 +83,13 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
     vec![Effect::Reply(reply), Effect::End(End::Completed)]
 }
 
+/// May a reply that was cut off be continued once more (row E4)?
+pub(super) fn may_continue(run: &Active) -> bool {
+    run.rules >= Rules::SECOND && run.unfinished.times < CONTINUATIONS_MAX
+}
+
 /// Row E13: exactly one of the two words.
-fn is_silence(text: &str) -> bool {
+pub(super) fn is_silence(text: &str) -> bool {
     matches!(text.trim(), "NO_REPLY" | "[SILENT]")
 }
 
@@ -99,7 +107,7 @@ fn go_on_talking(run: &mut Active, completion: &Completion) -> Vec<Effect> {
 }
 
 /// The reply without the calls that nobody carries out.
-fn spoken(completion: &Completion) -> Vec<ReplyPart> {
+pub(super) fn spoken(completion: &Completion) -> Vec<ReplyPart> {
     completion.parts.iter().filter(|part| !matches!(part, ReplyPart::Call(_))).cloned().collect()
 }
 
@@ -182,7 +190,7 @@ fn give_up(run: &mut Active) -> Vec<Effect> {
     ending::close(run, texts::INTERRUPTED);
     let (class, message) =
         run.failure.as_ref().map_or((ErrorClass::Server, ""), |failure| (failure.class, failure.message.as_str()));
-    let told = texts::model_failed(class, message);
+    let told = run.notebook.below(&texts::model_failed(class, message));
     let reply = if run.unfinished.text.trim().is_empty() {
         Reply::Notice { text: told }
     } else {

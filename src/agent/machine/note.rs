@@ -135,6 +135,6 @@ pub enum RecoveryStep {
 /// A declared loop came to its declared end (row D2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terminated {
-    /// Which of the persona's conditions, from 0.
-    pub condition: u32,
+    /// Which of the persona's conditions, from 0; none: the cycles were used up, and no condition says so.
+    pub condition: Option<u32>,
 }

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::agent::machine::batch::Batch;
 use crate::agent::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Room, Rules};
 use crate::agent::machine::compaction::{self, Course, View};
+use crate::agent::machine::declared;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Order, Question, QuotaStop, Steered};
+use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::domain::ids::UserId;
@@ -105,6 +107,12 @@ pub struct Active {
     pub suspended: bool,
     /// How many questions were asked; the last one's number.
     pub questions: u32,
+    /// What it noted for itself (row B12).
+    pub notebook: Notebook,
+    /// Why the model was asked for its last turn, if it was: what follows completes nothing.
+    pub last_turn: Option<Purpose>,
+    /// How often it spoke to a person.
+    pub told: u32,
     /// Where it stands.
     pub phase: Phase,
 }
@@ -202,6 +210,9 @@ impl Active {
             crashes: 0,
             suspended: false,
             questions: 0,
+            notebook: begun.notebook.map(|notebook| *notebook).unwrap_or_default(),
+            last_turn: None,
+            told: 0,
             phase: Phase::Replied,
         };
         active.view = compaction::summary::carried(&active);
@@ -214,7 +225,7 @@ impl Active {
     pub fn call_model(&self) -> ModelCall {
         let purpose = if self.soft_limit {
             Purpose::WrapUpTime
-        } else if self.iterations >= self.limits.iterations {
+        } else if declared::of(self).is_none() && self.iterations >= self.limits.iterations {
             Purpose::WrapUpIterations
         } else {
             Purpose::Work
@@ -232,6 +243,8 @@ impl Active {
         let mut parts = vec![context.as_slice(), transcript, purpose_name.as_bytes(), label.as_bytes()];
         let view = (!self.view.is_whole()).then(|| canonical(&self.view));
         parts.extend(view.as_deref());
+        let notes = self.notebook.message().map(|notes| canonical(&notes));
+        parts.extend(notes.as_deref());
         let digest = Digest::of(REQUEST_SCHEME, &parts);
         let counted = self.counted();
         let input_estimate = self.calibrated(counted);
@@ -254,10 +267,11 @@ impl Active {
         if self.rules < Rules::SECOND {
             return (self.context.chars + self.transcript.bytes()) / CHARS_PER_TOKEN;
         }
+        let notes = self.notebook.message().map_or(0, |notes| tokens::message(&notes));
         if self.view.is_whole() {
-            return self.billing.context_tokens + self.transcript.tokens();
+            return self.billing.context_tokens + self.transcript.tokens() + notes;
         }
-        compaction::size::request(self, &self.view)
+        compaction::size::request(self, &self.view) + notes
     }
 
     /// The same, as the model asked now counts (row B14).

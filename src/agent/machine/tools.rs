@@ -7,13 +7,14 @@ use crate::agent::machine::ending;
 use crate::agent::machine::event::{Event, Question, ToolOutcome};
 use crate::agent::machine::note::ToolRetry;
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, compaction, pause, texts};
+use crate::agent::machine::{approval, compaction, declared, pause, texts};
 use crate::domain::ids::CallId;
 use crate::model::message::ToolCall;
 
 /// A tool is done.
 pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) -> Vec<Effect> {
-    let Phase::Acting(batch) = &run.phase else {
+    let declared = declared::of(run).map(declared::no_more);
+    let Phase::Acting(batch) = &mut run.phase else {
         return vec![Effect::Ignored { why: "no tool is running" }];
     };
     let running = batch.started().find(|(call, _)| call.id == *id);
@@ -33,8 +34,20 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
     match outcome {
         ToolOutcome::Text { text, is_error } => batch.finish(id, text.clone(), *is_error),
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => batch.finish(id, text.clone(), true),
-        ToolOutcome::Notebook { .. } => batch.finish(id, String::new(), true),
+        ToolOutcome::Exited { text, code } => {
+            batch.finish(id, text.clone(), *code != 0);
+            if let Some(open) = batch.find(id) {
+                open.exit_code = Some(*code);
+            }
+        }
+        ToolOutcome::Notebook { change } => {
+            let (text, is_error) = run.notebook.change(change);
+            batch.finish(id, text, is_error);
+        }
         ToolOutcome::Interrupted => batch.finish(id, texts::INTERRUPTED.to_owned(), true),
+        ToolOutcome::MoreIterations { .. } if declared.is_some() => {
+            batch.finish(id, declared.unwrap_or_default(), true);
+        }
         ToolOutcome::MoreIterations { .. } => {
             let (text, granted) = texts::more_iterations(&run.limits);
             run.limits.iterations = granted;
@@ -105,7 +118,11 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     if let Some((call, text)) = batch.asking() {
         return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned() })];
     }
+    let seen = declared::seen(run);
     close_batch(run, texts::INTERRUPTED);
+    if let Some(effects) = seen.and_then(|seen| declared::after_batch(run, &seen)) {
+        return effects;
+    }
     ending::go_on(run)
 }
 

@@ -1,15 +1,18 @@
 //! What a step adds to the tables, and what a person sees of a question.
 
+use crate::agent::handover::HandoverChange;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::begun::{Begun, Billing, ModelBill};
-use crate::agent::machine::event::{Event, JournalMismatch, Question};
+use crate::agent::machine::event::{Accepted, Event, JournalMismatch, Order, Question, ToolOutcome};
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::step;
+use crate::agent::machine::tests::world::noting;
 use crate::agent::machine::tests::{
-    ESTIMATE, Script, answers, asks, completion, crash, done, fails, panic, says, stop, system, wants,
+    ANNA, ESTIMATE, Script, accepted, answers, asks, completion, crash, done, fails, panic, says, steers, stop, system,
+    wants,
 };
 use crate::agent::projection::{Press, Row, rows};
-use crate::domain::ids::{RunId, SessionId};
+use crate::domain::ids::{CallId, RunId, SessionId};
 use crate::domain::money::Money;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, Usage};
@@ -47,6 +50,11 @@ fn shown(row: &Row) -> String {
         Row::Granted { user, tool } => format!("granted {tool} to {user}"),
         Row::Summary { user, through, text, .. } => format!("summary of {} through {through}: {text}", user.0),
         Row::Afresh => "afresh".to_owned(),
+        Row::Handover(HandoverChange::Keep(kept, through)) => {
+            format!("keeps notes of {} on {} since {through}", kept.user.0, kept.notebook.objective)
+        }
+        Row::Handover(HandoverChange::Clear(user)) => format!("drops notes of {}", user.0),
+        Row::Pruned { after } => format!("pruned after {after}"),
         Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }
@@ -84,7 +92,7 @@ fn a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
 }
 
 #[test]
-fn silence_is_history_and_nothing_is_sent() {
+fn e13_silence_is_history_and_nothing_is_sent() {
     let mut run = Script::begun();
     check(&mut run, says("NO_REPLY"), &["model answered 10/2/1", OWN, "history hob: [no reply needed] +0 calls"]);
 }
@@ -264,4 +272,49 @@ fn words_beside_calls_are_written_with_them() {
     projected(&mut run.state, Event::ModelAnswered(completion("let me see", &["look"])));
     let rows = projected(&mut run.state, done("1.0"));
     assert_eq!(rows[2], "history hob: let me see +1 calls");
+}
+
+/// The rows of a run that noted something, at `event`.
+fn after_noting(event: Event) -> Vec<String> {
+    let mut run = Script::acting(&["update_run_journal"]);
+    let change = noting("Paint the fence");
+    run.on(Event::ToolFinished { call: CallId("1.0".to_owned()), outcome: ToolOutcome::Notebook { change } });
+    projected(&mut run.state, event)
+}
+
+#[test]
+fn b12_what_was_noted_is_kept_unless_the_task_came_to_its_end() {
+    assert_eq!(after_noting(says("done")).last().unwrap(), "drops notes of 1");
+    let kept = "keeps notes of 1 on Paint the fence since 0";
+    for event in [stop(), panic(), fails(ErrorClass::Refused)] {
+        assert_eq!(after_noting(event.clone()).last().unwrap(), kept, "{event:?}");
+    }
+    let mut wrapping_up = Script::acting(&["update_run_journal"]);
+    wrapping_up.on(Event::SoftLimit);
+    let change = noting("Paint the fence");
+    wrapping_up.on(Event::ToolFinished { call: CallId("1.0".to_owned()), outcome: ToolOutcome::Notebook { change } });
+    assert_eq!(projected(&mut wrapping_up.state, says("so far")).last().unwrap(), kept);
+    let mut silent = Script::begun();
+    assert!(!projected(&mut silent.state, stop()).iter().any(|row| row.contains("notes")), "nothing was noted");
+}
+
+#[test]
+fn e14_only_a_heartbeat_that_said_nothing_to_anybody_is_pruned() {
+    let heartbeat = |events: Vec<Event>| {
+        let mut state = State::Empty;
+        let begun = Event::Begun(Box::new(crate::agent::machine::tests::begun()));
+        let opening = [Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() }), begun];
+        let rows = opening.into_iter().chain(events).flat_map(|event| projected(&mut state, event));
+        rows.last().unwrap()
+    };
+    assert_eq!(heartbeat(vec![says("NO_REPLY")]), "pruned after 0");
+    assert_eq!(heartbeat(vec![stop()]), "pruned after 0", "it was stopped before it said anything");
+    assert_eq!(heartbeat(vec![says("fire")]), "history hob: fire +0 calls");
+    let joined = vec![wants(&["look"]), steers(ANNA, "hello"), done("1.0"), says("NO_REPLY")];
+    assert_eq!(heartbeat(joined), "history hob: [no reply needed] +0 calls", "somebody's words are in it");
+    let asked = vec![wants(&["ask_human"]), asks("1.0", "blue?"), answers("yes"), says("NO_REPLY")];
+    assert_eq!(heartbeat(asked), "history hob: [no reply needed] +0 calls", "it asked");
+    let mut answering = Script::begun();
+    let rows = projected(&mut answering.state, says("NO_REPLY"));
+    assert!(!rows.iter().any(|row| row.starts_with("pruned")), "{rows:?}");
 }

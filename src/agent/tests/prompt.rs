@@ -33,7 +33,7 @@ fn shown(request: &Request) -> String {
 /// One turn: a tool, a message of somebody else, an answer. Gives its requests.
 fn turn(material: &Material) -> (Vec<Request>, Vec<Message>) {
     let mut run = Script::begun();
-    let request = |run: &Script| material.request(&View::default(), &run.run().transcript, Purpose::Work);
+    let request = |run: &Script| material.request(&View::default(), &run.run().transcript, None, Purpose::Work);
     let mut requests = vec![request(&run)];
     run.on(wants(&["look"]));
     run.on(steers(BEN, "me too"));
@@ -61,7 +61,7 @@ fn a_request_word_for_word() {
     "#);
     let mut first = Transcript::default();
     first.push(transcript[0].clone());
-    let last = material.request(&View::default(), &first, Purpose::WrapUpIterations);
+    let last = material.request(&View::default(), &first, None, Purpose::WrapUpIterations);
     assert_eq!((&requests[1].tool_choice, &last.tool_choice), (&ToolChoice::Auto, &ToolChoice::None));
     insta::assert_snapshot!(shown(&last), @r#"
     You are Hob.

@@ -123,6 +123,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             "context" => {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
+            "heartbeat" => {}
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             // Its limits say it all.
             "approvals" => {}
@@ -137,6 +138,10 @@ fn settle(mut document: toml::Table) -> toml::Table {
             }
             other => panic!("{other}: say here what its `validate` asks for"),
         }
+    }
+    let owners = document.get("telegram").and_then(|telegram| telegram.get("owner_user_ids"));
+    if owners.and_then(Toml::as_array).is_none_or(Vec::is_empty) {
+        document.remove("heartbeat");
     }
     document
 }

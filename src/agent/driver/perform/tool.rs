@@ -85,6 +85,7 @@ async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) 
 async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outcome) -> Outcome {
     let result = match &outcome {
         Outcome::Text(text) => (text.as_str(), false),
+        Outcome::Exited { text, code } => (text.as_str(), *code != 0),
         Outcome::Error(text) | Outcome::Transient(text) => (text.as_str(), true),
         Outcome::Request(_) => return outcome,
     };
@@ -99,6 +100,7 @@ async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
     let (results, chars_max) = (&ports.toolbox.results, ports.limits.tool_output_chars_max);
     match outcome {
         Outcome::Text(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: false },
+        Outcome::Exited { text, code } => ToolOutcome::Exited { text: results.shown(id, text, chars_max).await, code },
         Outcome::Error(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: true },
         Outcome::Transient(text) => ToolOutcome::Transient { text: results.shown(id, text, chars_max).await },
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },

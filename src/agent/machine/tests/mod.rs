@@ -2,6 +2,7 @@
 
 mod approvals;
 mod budget;
+mod declared;
 mod ends;
 mod first_ladder;
 mod human;
@@ -9,6 +10,7 @@ mod ladder;
 mod late;
 pub(crate) mod laws;
 mod limits;
+mod notebook;
 mod pause;
 mod quota;
 mod replay;
@@ -220,6 +222,7 @@ pub(crate) fn begun() -> Begun {
         past: Vec::new(),
         room: Room::default(),
         persona: None,
+        notebook: None,
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }

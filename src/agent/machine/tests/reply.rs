@@ -19,7 +19,7 @@ fn a_reply_is_sent_and_ends_the_run() {
 }
 
 #[test]
-fn only_the_exact_word_is_silence() {
+fn e13_only_the_exact_word_is_silence() {
     let table = [
         ("NO_REPLY", "silence"),
         (" [SILENT]\n", "silence"),
@@ -28,6 +28,7 @@ fn only_the_exact_word_is_silence() {
         ("NO_REPLY [SILENT]", "answer NO_REPLY [SILENT]"),
         ("[silent]", "answer [silent]"),
         ("SILENT", "answer SILENT"),
+        ("I would say NO_REPLY to that", "answer I would say NO_REPLY to that"),
     ];
     for (text, expected) in table {
         let mut run = Script::begun();

@@ -127,7 +127,7 @@ fn a_word_from_outside_makes_no_crash_of_a_good_stop() {
     run.check(Event::Suspended, &[]);
     run.check(Event::SoftLimit, &[]);
     run.check(answers("hm"), &["ignored: nothing was asked"]);
-    run.check(crash(), &["ask a/one WrapUpTime"]);
+    run.check(crash(), &["agent.exhaustion.soft", "ask a/one WrapUpTime"]);
     run.check(crash(), &["human crash loop"]);
 
     let mut stopped = Script::acting(&["look", "send"]);

@@ -12,6 +12,7 @@ use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::domain::ids::RunId;
+use crate::domain::notebook::NotebookChange;
 use crate::model::error::ErrorClass;
 use crate::model::message::{StopReason, Usage};
 
@@ -164,9 +165,15 @@ fn tool(call: &str, what: u8) -> Event {
         0..20 => finished(call, ToolOutcome::Interrupted),
         20..60 => finished(call, ToolOutcome::Ask { question: "which?".to_owned() }),
         60..80 => finished(call, ToolOutcome::MoreIterations { reason: "much".to_owned() }),
-        80..100 => finished(call, ToolOutcome::Text { text: "broken".to_owned(), is_error: true }),
+        80..90 => finished(call, ToolOutcome::Notebook { change: noting("see the fence") }),
+        90..100 => finished(call, ToolOutcome::Text { text: "broken".to_owned(), is_error: true }),
         _ => done(call),
     }
+}
+
+/// A tool that notes this as what is to be reached.
+pub(crate) fn noting(objective: &str) -> NotebookChange {
+    NotebookChange::Update { objective: Some(objective.to_owned()), current_state: None, handoff_next_action: None }
 }
 
 fn person(run: &Active, what: u8, how: u8) -> Event {

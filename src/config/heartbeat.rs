@@ -1,0 +1,30 @@
+//! `[heartbeat]`: Hob looks by itself, from time to time, whether there is something to do.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::config::shape;
+
+/// Hob looks by itself, from time to time, whether there is something to do.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(transform = shape::in_order::<HeartbeatConfig>)]
+pub struct HeartbeatConfig {
+    /// Seconds between two looks; each costs a call of the model. They keep to the clock: with 3600, each full hour.
+    #[schemars(range(min = 1, max = 604_800))]
+    pub every_secs: u64,
+    /// What the model is told at each.
+    #[schemars(length(min = 1, max = 100_000))]
+    pub prompt: String,
+    /// The Telegram chat in which Hob speaks if there is something. Without it: the first owner's own.
+    #[schemars(range(min = -4_503_599_627_370_495_i64, max = 4_503_599_627_370_495_i64), example = 123_456_789)]
+    pub telegram_chat: Option<i64>,
+}
+
+impl Default for HeartbeatConfig {
+    fn default() -> Self {
+        let prompt = "Nobody has written. Look whether there is something to do or to tell now. If there is nothing, \
+                      answer exactly NO_REPLY.";
+        Self { every_secs: 1_800, prompt: prompt.to_owned(), telegram_chat: None }
+    }
+}

@@ -1,0 +1,100 @@
+//! Hob looks by itself whether there is something to do (row E14): a run for the owner that nobody has asked for.
+//!
+//! Never: two in one slot of the clock, one beside other work of its conversation, or a word about itself.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::agent::journal;
+use crate::agent::machine::event::{Accepted, Order};
+use crate::domain::ids::SessionId;
+use crate::domain::inbound::Conversation;
+use crate::domain::outgoing::Destination;
+use crate::domain::principal::{Principal, Role, Trust};
+use crate::policy::heartbeat::slot;
+use crate::router::intake::Router;
+use crate::router::pause;
+use crate::store::error::StoreError;
+use crate::store::inbound::NewInbound;
+use crate::store::{Statement, Tx, inbound, runs, sessions, users};
+
+/// What is looked for, how often and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// The length of a slot, in seconds.
+    pub every_secs: u64,
+    /// What the model is told.
+    pub prompt: String,
+    /// Where it speaks, if it has something to say.
+    pub conversation: Conversation,
+    /// The platform's id of the owner in whose name it looks.
+    pub owner: String,
+}
+
+impl Router {
+    /// Enqueues the run of the present slot; false if there is a reason for none.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
+        let Some(role) = self.access.role_of(&heartbeat.conversation, &heartbeat.owner) else {
+            return Ok(false);
+        };
+        let beat = Beat { heartbeat: heartbeat.clone(), role, now: self.clock.now() };
+        let begun = self.store.write(beat).await?;
+        if let Some(session) = begun {
+            self.lanes.wake(session);
+        }
+        Ok(begun.is_some())
+    }
+}
+
+/// Enqueues the run of a slot.
+struct Beat {
+    heartbeat: Heartbeat,
+    role: Role,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Beat {
+    type Output = Option<SessionId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<SessionId>, StoreError> {
+        let Heartbeat { every_secs, prompt, conversation, owner } = &self.heartbeat;
+        // A platform lets nobody be spoken to who has never written.
+        let Some(user) = users::find(tx, conversation, owner).await? else {
+            return Ok(None);
+        };
+        let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
+        let busy = runs::find_active(tx, session.id).await?.is_some() || runs::count_queued(tx, session.id).await? > 0;
+        if busy || pause::standstill(tx, session.id).await?.is_some() {
+            return Ok(None);
+        }
+        let new = NewInbound {
+            session: session.id,
+            user,
+            conversation,
+            external_id: &format!("heartbeat:{}", slot(self.now.as_second(), *every_secs)),
+            text: prompt,
+            importance: 0.0,
+            disposition: "run",
+            sent_at: self.now,
+            received_at: self.now,
+        };
+        let Some(inbound) = inbound::claim(tx, &new).await? else {
+            return Ok(None);
+        };
+        let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
+        let name = users::name(tx, user).await?.unwrap_or_default();
+        let accepted = Accepted {
+            inbound,
+            principal: Principal { user, name, role: self.role, trust: Trust::Trusted },
+            destination: Destination { conversation: conversation.clone(), reply_to: None },
+            text: prompt.clone(),
+            order: Order::Heartbeat,
+        };
+        journal::open(tx, run, accepted, self.now).await?;
+        Ok(Some(session.id))
+    }
+}

@@ -1,0 +1,201 @@
+//! Notes that outlive a run, limits, silence and heartbeats.
+
+use hob::store::Store;
+use sqlx::Connection;
+
+use crate::support::fake_model::{Asked, Gate, Reply, Script};
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+use crate::support::house::{ADA, BOB, House, OWNER};
+
+/// The heads of some notes.
+const NOTES: &str =
+    r#"{"objective": "Paint the fence", "current_state": "One side is done", "handoff_next_action": "The other side"}"#;
+/// An entry of theirs.
+const FINDING: &str = r#"{"section": "verified_findings", "entry": "The paint is in the shed"}"#;
+
+/// The content of the block of data that a request has.
+fn context(asked: &Asked) -> String {
+    let mut said = asked.messages().iter().filter_map(|message| message["content"].as_str());
+    said.rfind(|text| text.starts_with("<context>")).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn b12_notes_of_a_task_that_ran_out_of_steps_are_gone_on_with() {
+    let mut house = House::with("[agent]\niterations_max = 2\niterations_cap = 2").await;
+    house.start().await;
+    house.model.reply(Reply::call("update_run_journal", NOTES));
+    house.model.reply(Reply::call("append_run_journal_entry", FINDING));
+    assert_eq!(house.ask(ADA, "Paint the fence", Reply::text("I ran out of steps.")).await, "I ran out of steps.");
+    house.say(ADA, "/journal");
+    insta::assert_snapshot!(house.told(ADA, 2).await[1], @r"
+    What I had noted when I stopped; your next message goes on from it:
+
+    ## Objective
+    Paint the fence
+
+    ## Current state
+    One side is done
+
+    ## Verified findings
+    - The paint is in the shed
+
+    ## Next action
+    The other side
+    ");
+    house.model.reply(Reply::call("get_run_journal", "{}"));
+    assert_eq!(house.ask(ADA, "Go on", Reply::text("Done.")).await, "Done.");
+    house.say(ADA, "/journal");
+    insta::assert_snapshot!(house.told(ADA, 4).await[3], @"There is no run journal here: nothing was noted, or the task came to its end.");
+    house.ask(ADA, "And now?", Reply::text("Nothing.")).await;
+
+    let requests = house.model.requests();
+    let last = |index: usize| requests[index].messages().last().unwrap()["content"].as_str().unwrap().to_owned();
+    assert!(!last(0).contains("run_journal"), "nothing was noted: {}", last(0));
+    insta::assert_snapshot!(last(1), @r"
+    <run_journal>
+    Your notes on this task, as data:
+    objective: Paint the fence
+    state: One side is done
+    next: The other side
+    </run_journal>
+    ");
+    assert!(context(&requests[3]).contains("## Next action\nThe other side"), "{}", context(&requests[3]));
+    assert!(last(3).contains("found: The paint is in the shed"), "{}", last(3));
+    assert!(!context(&requests[5]).contains("fence"), "the task came to its end: {}", context(&requests[5]));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b12_a_failure_is_told_with_the_notes_and_a_new_conversation_drops_them() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Reply::call("update_run_journal", NOTES));
+    insta::assert_snapshot!(house.ask(ADA, "Paint the fence", Reply::status(401)).await, @r"
+    I could not get an answer from the model: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment. Whoever runs me has to mend the key in config.toml or in the environment.
+
+    Objective: Paint the fence
+    Where it stood: One side is done
+    Next: The other side
+    /journal shows what I noted.
+    ");
+    house.say(ADA, "/new");
+    house.told(ADA, 2).await;
+    house.say(ADA, "/journal");
+    assert!(house.told(ADA, 3).await[2].starts_with("There is no run journal here"));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b12_in_a_group_only_the_one_whose_task_it_is_and_owners_see_the_notes() {
+    const HALL: i64 = -100_123;
+    let mut house = House::new().await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    let mut count = 0;
+    let mut said = async |house: &House, person: i64, text: &str| {
+        let name = FakeTelegram::BOT_NAME;
+        let text = if text.starts_with('/') { format!("{text}@{name}") } else { format!("@{name} {text}") };
+        house.telegram.post(Post::new(HALL, person, &text));
+        count += 1;
+        house.told(HALL, count).await.pop().unwrap()
+    };
+    house.model.reply(Reply::call("update_run_journal", NOTES));
+    house.model.reply(Reply::status(401));
+    said(&house, ADA, "paint the fence").await;
+    let shown = said(&house, ADA, "/journal").await;
+    assert!(shown.starts_with("What I had noted when I stopped"), "{shown}");
+    let refused = said(&house, BOB, "/journal").await;
+    assert!(refused.contains("somebody else"), "{refused}");
+    assert!(said(&house, OWNER, "/journal").await.contains("One side is done"));
+    house.model.reply(Reply::text("Nice."));
+    said(&house, BOB, "how is it going?").await;
+    let asked = house.model.requests().pop().unwrap();
+    assert!(!context(&asked).contains("One side"), "another's notes are not gone on with: {}", context(&asked));
+    assert!(said(&house, ADA, "/journal").await.contains("One side is done"), "nor done with by another's task");
+}
+
+#[tokio::test]
+async fn b12_the_notes_of_what_runs_are_shown_while_it_runs() {
+    let mut house = House::new().await;
+    house.start().await;
+    let gate = Gate::default();
+    house.model.reply(Reply::call("update_run_journal", NOTES));
+    house.model.reply(Script::default().gate(&gate).text("Done.").finish("stop").into());
+    house.say(ADA, "Paint the fence");
+    house.asked(2).await;
+    house.say(ADA, "/journal");
+    assert!(house.told(ADA, 1).await[0].starts_with("What I have noted on what I am doing:\n\n## Objective"));
+    gate.open();
+    assert_eq!(house.told(ADA, 2).await[1], "Done.");
+}
+
+#[tokio::test]
+async fn e13_silence_is_not_sent_and_stands_in_the_history() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Reply::text(" NO_REPLY\n"));
+    house.say(ADA, "Just so you know");
+    house.hob().until_logged("agent_run.ended", 1).await;
+    assert_eq!(house.ask(ADA, "And?", Reply::text("I would answer NO_REPLY.")).await, "I would answer NO_REPLY.");
+    assert_eq!(house.heard(ADA).len(), 1);
+    let history = house.model.requests()[1].body["messages"].to_string();
+    assert!(history.contains("Just so you know") && history.contains("[no reply needed]"), "{history}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn e14_a_heartbeat_that_finds_nothing_leaves_no_trace_and_one_that_speaks_does() {
+    let mut house = House::with("[heartbeat]\nevery_secs = 1\nprompt = 'Look.'").await;
+    house.start().await;
+    let (first, second) = (Gate::default(), Gate::default());
+    house.model.reply(Reply::text("Good day."));
+    house.model.reply(Reply::text("NO_REPLY"));
+    house.model.reply(Script::default().gate(&first).text("The door is open.").finish("stop").into());
+    house.model.reply(Script::default().gate(&second).text("NO_REPLY").finish("stop").into());
+    house.say(OWNER, "Hello");
+    assert_eq!(house.told(OWNER, 1).await, ["Good day."]);
+    house.asked(3).await;
+    assert_eq!(house.heard(OWNER).len(), 1, "the first one was silent");
+    first.open();
+    assert_eq!(house.told(OWNER, 2).await[1], "The door is open.");
+    house.asked(4).await;
+
+    let seen = |index: usize| house.model.requests()[index].body["messages"].to_string();
+    assert!(seen(1).contains("Good day.") && seen(1).contains("Look."), "{}", seen(1));
+    assert_eq!(seen(2).matches("Look.").count(), 1, "the silent one is not read: {}", seen(2));
+    assert!(!seen(2).contains("[no reply needed]"), "{}", seen(2));
+    assert_eq!(seen(3).matches("Look.").count(), 2, "the other one is: {}", seen(3));
+    assert!(seen(3).contains("The door is open."), "{}", seen(3));
+    house.nothing_refused();
+    house.crash().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let pruned: Vec<(String,)> = sqlx::query_as("SELECT text FROM messages WHERE pruned = 1 ORDER BY id")
+        .fetch_all(&mut database)
+        .await
+        .unwrap();
+    assert_eq!(pruned, [("Look.".to_owned(),), ("[no reply needed]".to_owned(),)]);
+    database.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn c10_what_is_broken_inside_is_told_and_logged() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
+    house.say(ADA, "Paint it");
+    house.told(ADA, 1).await;
+    house.recorded(1).await;
+    house.crash().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let damage = "UPDATE run_events SET version = 999 WHERE kind = 'human.asked'";
+    sqlx::query(damage).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    house.start().await;
+    house.model.reply(Reply::text("Good day."));
+    house.say(ADA, "blue");
+    let told = house.told(ADA, 3).await;
+    assert!(told[1].contains("record of this message is damaged"), "{told:?}");
+    house.hob().until_logged("run_events", 1).await;
+    house.hob().until_logged("agent_run.written_off", 1).await;
+}
