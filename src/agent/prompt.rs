@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::agent::machine::digest::Digest;
-use crate::agent::machine::effect::Purpose;
+use crate::agent::machine::effect::{ModelCall, Purpose};
+use crate::agent::machine::state::Active;
 use crate::agent::machine::texts;
 use crate::domain::principal::Principal;
 use crate::model::message::Message;
@@ -122,6 +123,15 @@ impl Material {
         messages.extend(last_word.map(Message::user));
         let tool_choice = if purpose == Purpose::Work { ToolChoice::Auto } else { ToolChoice::None };
         Request { system: self.system.clone(), messages, stable, tools: self.tools.clone(), tool_choice }
+    }
+
+    /// The request of a model call: with what goes along beside the transcript, and with the tool that it forces.
+    #[must_use]
+    pub fn request_of(&self, run: &Active, call: &ModelCall) -> Request {
+        let said = [run.transcript.messages(), &run.truth.aside()].concat();
+        let request = self.request(&said, call.purpose);
+        let free = call.choice == ToolChoice::Auto || request.tool_choice == ToolChoice::None;
+        if free { request } else { Request { tool_choice: call.choice.clone(), ..request } }
     }
 
     /// Its size, for estimates.

@@ -17,6 +17,7 @@ mod document;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod guards;
 pub mod load;
 pub mod models;
 mod place;
@@ -39,6 +40,7 @@ use crate::config::agent::AgentConfig;
 use crate::config::budget::BudgetConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::guards::GuardsConfig;
 use crate::config::models::ModelConfig;
 use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
@@ -69,6 +71,8 @@ pub struct Config {
     pub telegram: Option<TelegramConfig>,
     /// How a conversation runs.
     pub agent: AgentConfig,
+    /// What stops a model that goes in circles, or claims what it has not done.
+    pub guards: GuardsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -100,6 +104,7 @@ impl Config {
             take("telegram", telegram.validate());
         }
         take("agent", self.agent.validate());
+        take("guards", self.guards.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());

@@ -20,7 +20,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::agent::budget::Purse;
-use crate::agent::machine::policy::Policy;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
 use crate::channel::telegram::{SetupError, Telegram};
@@ -372,7 +371,7 @@ fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) ->
             soft: Duration::from_secs(agent.soft_limit_secs),
             hard: Duration::from_secs(agent.hard_limit_secs),
             tool_output_chars_max: agent.tool_output_chars_max,
-            policy: Policy::default(),
+            policy: parts::policy(&blueprint.config),
         },
         table,
         counts: Arc::default(),

@@ -397,10 +397,10 @@ enum Asked {
     Gone,
 }
 
-/// Do these words answer the question? One that offers decisions takes only them: everything else that is said
+/// Do these words answer the question? One that offers decisions takes only them, unless it asks for a direction: everything else that is said
 /// meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
 fn is_answer(text: &str, question: &Question) -> bool {
-    Decision::offered(question).is_empty() || Decision::parse(text, question).is_some()
+    Decision::takes_words(question) || Decision::parse(text, question).is_some()
 }
 
 /// Does the run wait for a word that has not come yet?

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::domain::tools::ToolFacts;
 use crate::memory::facts::Remember;
 use crate::store::Store;
 use crate::tool::registry::{parse, spec_of};
@@ -34,7 +35,9 @@ impl RememberFact {
     #[must_use]
     pub fn new(store: Store) -> Self {
         let about = "Remembers a fact about the user or the household, for all later conversations.";
-        Self { spec: spec_of::<Arguments>("remember_fact", about, true), store }
+        let spec = spec_of::<Arguments>("remember_fact", about, true);
+        let facts = ToolFacts { changes: true, ..spec.facts };
+        Self { spec: ToolSpec { facts, ..spec }, store }
     }
 }
 

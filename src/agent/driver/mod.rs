@@ -243,7 +243,7 @@ impl Driver {
                 Arc::new(self.read(load).await?)
             }
         };
-        let request = material.request(active.transcript.messages(), call.purpose);
+        let request = material.request_of(active, &call);
         self.material = Some(material);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
         self.work.call_model(&stage, call, request);

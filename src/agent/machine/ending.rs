@@ -16,7 +16,8 @@ pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
 pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
     if let Some(stop) = run.budget.take() {
         close(run, texts::INTERRUPTED);
-        let text = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        let told = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
+        let text = texts::with_record(told, run.ledger.shortfall());
         return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "budget".to_owned() })];
     }
     run.model = call.model;
@@ -26,6 +27,14 @@ pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
 
 /// What joined on the way goes into the history, in the order in which it came.
 fn join_steering(run: &mut Active) {
+    if run.steering.is_empty() {
+        return;
+    }
+    // A person's word changes what makes sense; and a reply that was still being looked at comes before it.
+    run.guard.calm();
+    if let Some(first) = run.truth.settle() {
+        run.transcript.push(Message::Assistant { parts: first.parts });
+    }
     for steered in std::mem::take(&mut run.steering) {
         let text = texts::steered(&steered, run.input.principal.user);
         run.transcript.push_from(steered.principal.user, text);
@@ -46,7 +55,10 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     let end = Effect::End(end_of(run));
     match reason {
         CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } => vec![end],
-        CancelReason::HardLimit => vec![Effect::Reply(Reply::Notice { text: texts::HARD_LIMIT.to_owned() }), end],
+        CancelReason::HardLimit => {
+            let text = texts::with_record(texts::HARD_LIMIT.to_owned(), run.ledger.shortfall());
+            vec![Effect::Reply(Reply::Notice { text }), end]
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use crate::agent::machine::batch::Progress;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{ending, resume, texts, tools};
+use crate::agent::machine::{ending, guards, resume, texts, tools};
 use crate::domain::ids::CallId;
+use crate::model::message::Message;
 
 /// The run waits from here on.
 pub(super) fn on_asked(run: &mut Active, question: &Question) -> Vec<Effect> {
@@ -50,7 +51,8 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
             Some(Decision::GiveUp) => give_up(run),
             Some(Decision::CarryOn) | None => vec![Effect::AskHuman(question)],
         },
-        Question::Approval { .. } | Question::ContextFull | Question::Circling { .. } | Question::Paused { .. } => {
+        Question::Circling { .. } => on_direction(run, answer, Decision::parse(&answer.text, &question)),
+        Question::Approval { .. } | Question::ContextFull | Question::Paused { .. } => {
             vec![Effect::Ignored { why: "nothing was asked" }]
         }
         Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
@@ -87,16 +89,19 @@ impl Decision {
     #[must_use]
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
-            Question::Asked { .. }
-            | Question::Approval { .. }
-            | Question::ContextFull
-            | Question::Circling { .. }
-            | Question::Paused { .. } => &[],
+            Question::Asked { .. } | Question::Approval { .. } | Question::ContextFull | Question::Paused { .. } => &[],
             Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
-            Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
-                &[Self::CarryOn, Self::GiveUp]
-            }
+            Question::PromptChanged { .. }
+            | Question::Mismatch(_)
+            | Question::CrashLoop
+            | Question::Circling { .. } => &[Self::CarryOn, Self::GiveUp],
         }
+    }
+
+    /// Whether words that name none of the decisions are an answer too: a direction to take.
+    #[must_use]
+    pub fn takes_words(question: &Question) -> bool {
+        Self::offered(question).is_empty() || matches!(question, Question::Circling { .. })
     }
 
     /// Its label.
@@ -128,6 +133,20 @@ pub(super) fn unpause(run: &mut Active) {
         Phase::Waiting { paused: Paused::Nothing, .. } => Phase::Replied,
         other @ (Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_)) => other,
     };
+}
+
+/// Row B3: a person says how a run goes on that went in circles.
+fn on_direction(run: &mut Active, answer: &Answer, decision: Option<Decision>) -> Vec<Effect> {
+    match decision {
+        Some(Decision::GiveUp) => return give_up(run),
+        Some(Decision::CarryOn) => run.transcript.push(Message::user(guards::CARRY_ON)),
+        Some(Decision::Happened | Decision::RunAgain) | None => {
+            run.transcript.push_from(answer.by, answer.text.clone());
+        }
+    }
+    run.guard.calm();
+    unpause(run);
+    ending::go_on(run)
 }
 
 fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {

@@ -10,11 +10,14 @@ pub mod begun;
 pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod guards;
+pub mod ledger;
 pub mod note;
 pub mod notebook;
 pub mod policy;
 pub mod state;
 pub mod transcript;
+pub mod truth;
 
 mod control;
 mod ending;

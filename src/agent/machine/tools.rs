@@ -1,11 +1,12 @@
 //! Tool results (rows A5, A6, D4, D5).
 
 use crate::agent::machine::batch::{Batch, Progress};
+use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::ending;
 use crate::agent::machine::event::{Question, ToolOutcome};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::texts;
+use crate::agent::machine::{guards, texts};
 use crate::domain::ids::CallId;
 
 /// A tool is done.
@@ -19,9 +20,10 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
     }
     match outcome {
         ToolOutcome::Text { text, is_error } => batch.finish(id, text.clone(), *is_error),
-        ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => batch.finish(id, text.clone(), true),
+        ToolOutcome::Transient { text } => batch.finish(id, text.clone(), true),
+        ToolOutcome::Denied { reason } => batch.deny(id, reason.clone()),
         ToolOutcome::Notebook { .. } => batch.finish(id, String::new(), true),
-        ToolOutcome::Interrupted => batch.finish(id, texts::INTERRUPTED.to_owned(), true),
+        ToolOutcome::Interrupted => batch.interrupt(id, texts::INTERRUPTED.to_owned()),
         ToolOutcome::MoreIterations { .. } => {
             let (text, granted) = texts::more_iterations(&run.limits);
             run.limits.iterations = granted;
@@ -60,13 +62,19 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     if let Some((call, text)) = batch.asking() {
         return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned() })];
     }
+    let mut effects = guards::after(run);
     close_batch(run, texts::INTERRUPTED);
-    ending::go_on(run)
+    effects.extend(ending::go_on(run));
+    effects
 }
 
 /// Moves the batch into the transcript, whole.
 pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
-    if let Some(batch) = take_batch(run) {
+    if let Some(mut batch) = take_batch(run) {
+        run.ledger.enter(&batch, |tool| run.tools.get(tool).is_some_and(|facts| facts.changes));
+        if run.rules >= Rules::THIRD {
+            batch.guide();
+        }
         for message in batch.into_messages(unsettled) {
             run.transcript.push(message);
         }

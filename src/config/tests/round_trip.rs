@@ -107,6 +107,9 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 cap(section, "soft_limit_secs", 86_399);
                 replace(section, "time_zone", "America/New_York");
             }
+            "guards" => {
+                section.insert("window_calls".to_owned(), 100.into());
+            }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
