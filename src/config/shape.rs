@@ -220,7 +220,10 @@ mod tests {
         let names: Vec<String> = of::<Config>().into_iter().map(|field| field.name).collect();
         assert_eq!(
             names,
-            ["provider", "models", "aliases", "budget", "telegram", "agent", "tools", "state", "delivery", "daemon"]
+            [
+                "provider", "models", "aliases", "budget", "telegram", "agent", "guards", "tools", "state", "delivery",
+                "daemon"
+            ]
         );
     }
 }

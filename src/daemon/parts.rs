@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
+use crate::agent::machine::policy::{GuardPolicy, Policy, TruthPolicy};
 use crate::channel::telegram::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
@@ -39,6 +40,24 @@ pub(super) fn access(config: &Config) -> AccessList {
             telegram_owners: ids(&telegram.owner_user_ids),
         },
         None => AccessList::default(),
+    }
+}
+
+/// The numbers and switches by which runs are decided.
+pub(super) fn policy(config: &Config) -> Policy {
+    let guards = &config.guards;
+    Policy {
+        guards: GuardPolicy {
+            enabled: guards.enabled,
+            window_calls: guards.window_calls,
+            identical_max: guards.identical_max,
+            pattern_max: guards.pattern_max,
+            stall_max: guards.stall_max,
+            ping_pong_max: guards.ping_pong_max,
+            replies_max: guards.replies_max,
+        },
+        truth: TruthPolicy { ask_again: guards.check_claims },
+        ..Policy::default()
     }
 }
 

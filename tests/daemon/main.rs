@@ -12,6 +12,7 @@ mod cost;
 mod failures;
 mod faults;
 mod group;
+mod guards;
 mod human;
 mod kills;
 mod models;

@@ -3,6 +3,7 @@
 mod budget;
 mod ends;
 mod first_ladder;
+mod guards;
 mod human;
 mod ladder;
 mod late;
@@ -14,6 +15,7 @@ mod resume;
 mod steering;
 mod texts;
 mod tools;
+mod truth;
 pub(crate) mod world;
 
 use std::collections::BTreeMap;
