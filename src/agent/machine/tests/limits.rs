@@ -1,6 +1,6 @@
 //! Iterations (rows A6, A11) and time (row B6).
 
-use super::{Script, begun, completion, fails, finished, more, says, wants};
+use super::{Script, begun, completion, done, fails, finished, more, says, wants};
 use crate::agent::machine::begun::{Begun, Limits};
 use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::model::error::ErrorClass;

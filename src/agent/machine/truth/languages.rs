@@ -153,7 +153,7 @@ pub(super) const SPACED: &[Language] = &[
     // Swedish
     Language {
         common: "och är var jag du han hon vi inte en ett den det som med för på av till i om vad när var hur ja nej tack \
-                 hej gärna men eller kan har hade ska blir också bara här där mycket bra att",
+                 hej gärna men eller kan har hade ska blir också bara här där mycket bra att går klockan får kommer från idag imorgon",
         openers: "jag har|har jag|har|är nu|är|blev|har blivit|har nu",
         deeds: "lagt sparat sparad sparats noterat antecknat skickat skickats skapat raderat tagit uppdaterat ändrat bokat \
                 beställt köpt betalat tänt släckt ställt satt gjort ordnat avbokat lagts bokats skapats slagit stängt \

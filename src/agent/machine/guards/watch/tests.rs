@@ -146,7 +146,7 @@ fn b2_two_tools_in_turn_with_nothing_new_are_a_circle() {
         let arguments = format!(r#"{{"{0}": "{0}"}}"#, words[n]);
         vec![call("open", &arguments, "!locked"), call("unlock", &arguments, "!no key")]
     };
-    assert_eq!(verdicts(&times(5, turn)), ".....W..B.");
+    assert_eq!(verdicts(&times(5, turn)), ".....W..BW");
     let mut with_news = times(2, turn);
     with_news.push(call("open", "{}", "opened"));
     with_news.extend(turn(3));
