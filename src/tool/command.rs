@@ -75,7 +75,8 @@ impl CommandTool {
             schema,
             idempotent: declaration.idempotent,
             timeout: declaration.timeout,
-            facts: ToolFacts { changes: !declaration.idempotent, ..ToolFacts::default() },
+            // Even one that may be run twice may have switched a light: what it does is not known here.
+            facts: ToolFacts { changes: true, ..ToolFacts::default() },
             module: "commands".to_owned(),
             role: Role::User,
         };

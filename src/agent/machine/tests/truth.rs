@@ -15,7 +15,7 @@ use crate::model::message::{Completion, ToolCall};
 use crate::policy::budget::Scope;
 
 const CAUGHT: [&str; 2] = ["agent.phantom.caught", "ask a/one Work"];
-const FOOTER: &str = "(By my record, no tool ran for this: nothing was changed.)";
+const FOOTER: &str = "(By my record, nothing was changed for this: no tool did it.)";
 
 /// A run that could send.
 fn can_send() -> Begun {

@@ -24,7 +24,7 @@ pub const LOOK_AGAIN: &str = "[Before your reply goes out: by the record, no too
      If it claims nothing of the kind, or tells of something done earlier, answer exactly KEEP]";
 
 /// For the person: under a reply that claims a deed all the same.
-pub const NOTHING_CHANGED: &str = "(By my record, no tool ran for this: nothing was changed.)";
+pub const NOTHING_CHANGED: &str = "(By my record, nothing was changed for this: no tool did it.)";
 
 /// A clause that is hardly more than a word for "done".
 const SHORT_WORDS_MAX: usize = 4;
