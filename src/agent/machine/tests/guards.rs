@@ -42,10 +42,8 @@ fn to_the_brink(run: &mut Script) {
 }
 
 fn choice(run: &Script) -> ToolChoice {
-    match &run.run().phase {
-        Phase::Calling(call) => call.choice.clone(),
-        other => panic!("{other:?}"),
-    }
+    let Phase::Calling(call) = &run.run().phase else { panic!("{:?}", run.run().phase) };
+    call.choice.clone()
 }
 
 fn tool(name: &str) -> ToolChoice {
@@ -75,10 +73,7 @@ fn b3_from_a_nudge_to_a_forced_tool_to_a_forced_question() {
     let steps: Vec<Escalation> = run
         .journal
         .iter()
-        .filter_map(|event| match event {
-            Event::Escalated(step) => Some(step.clone()),
-            _ => None,
-        })
+        .filter_map(|event| if let Event::Escalated(step) = event { Some(step.clone()) } else { None })
         .collect();
     let step = |step, forced: Option<&str>| Escalation { step, forced: forced.map(str::to_owned) };
     assert_eq!(

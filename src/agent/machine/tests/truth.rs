@@ -58,10 +58,7 @@ fn e10_a_claim_without_a_deed_is_looked_at_once_more() {
 #[test]
 fn e10_the_check_is_part_of_the_request() {
     let mut run = of(can_send());
-    let first = match &run.run().phase {
-        Phase::Calling(call) => call.clone(),
-        other => panic!("{other:?}"),
-    };
+    let Phase::Calling(first) = run.run().phase.clone() else { panic!() };
     run.on(says("Sent."));
     let Phase::Calling(check) = &run.run().phase else { panic!() };
     assert!(check.check && !first.check);
