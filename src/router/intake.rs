@@ -515,8 +515,7 @@ fn is_asking(run: &runs::ActiveRun) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::CallId;
-    use crate::domain::ids::UserId;
+    use crate::domain::ids::{CallId, UserId};
 
     fn approval() -> Question {
         let (name, arguments) = ("pay".to_owned(), "{}".to_owned());
@@ -533,10 +532,17 @@ mod tests {
             (2, Role::Admin, false, true),
             (2, Role::Owner, true, true),
         ];
+        let run = runs::ActiveRun {
+            id: RunId(1),
+            user: UserId(1),
+            role: Role::User,
+            state: "waiting".to_owned(),
+            signalled: false,
+        };
         for (user, role, approves, answers) in table {
             let principal = Principal { user: UserId(user), name: String::new(), role, trust: Trust::Trusted };
-            assert_eq!(open(true).may_be_answered_by(&principal, UserId(1)), approves, "{user} {role:?}");
-            assert_eq!(open(false).may_be_answered_by(&principal, UserId(1)), answers, "{user} {role:?}");
+            assert_eq!(open(true).may_be_answered_by(&principal, &run), approves, "{user} {role:?}");
+            assert_eq!(open(false).may_be_answered_by(&principal, &run), answers, "{user} {role:?}");
         }
     }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::principal::Role;
+use crate::domain::tools::ToolFacts;
 use crate::memory::facts::Remember;
 use crate::store::Store;
 use crate::tool::registry::{parse, spec_of};
@@ -35,7 +36,9 @@ impl RememberFact {
     #[must_use]
     pub fn new(store: Store) -> Self {
         let about = "Remembers a fact about the user or the household, for all later conversations.";
-        Self { spec: spec_of::<Arguments>("remember_fact", about, true).of("memory", Role::User), store }
+        let spec = spec_of::<Arguments>("remember_fact", about, true).of("memory", Role::User);
+        let facts = ToolFacts { changes: true, ..spec.facts };
+        Self { spec: ToolSpec { facts, ..spec }, store }
     }
 }
 

@@ -23,13 +23,13 @@ async fn others_are_named_and_what_was_recalled_for_them_stays_theirs() {
     let mut house = House::new().await;
     house.telegram.group(HALL, &[]);
     house.start().await;
-    house.ask(ADA, "My doctor is called Weber", Reply::text("Noted.")).await;
+    house.ask(ADA, "My doctor is called Weber", Reply::text("I see.")).await;
     house.model.reply(Reply::call("recall", r#"{"query": "doctor"}"#));
-    said(&house, ADA, "who is my doctor?", "I wrote it down for you.", 1).await;
+    said(&house, ADA, "who is my doctor?", "It is in my notes.", 1).await;
     said(&house, BOB, "what was that about?", "Ask Ada.", 2).await;
     let last = house.model.requests().pop().unwrap();
     let seen = last.body["messages"].to_string();
-    assert!(seen.contains("who is my doctor?") && seen.contains("I wrote it down for you."), "{seen}");
+    assert!(seen.contains("who is my doctor?") && seen.contains("It is in my notes."), "{seen}");
     assert!(seen.contains("[Person"), "the other's words carry a name: {seen}");
     assert!(!seen.contains("Weber"), "what was recalled for one went to another: {seen}");
     house.nothing_refused();

@@ -14,6 +14,7 @@ mod cost;
 mod failures;
 mod faults;
 mod group;
+mod guards;
 mod human;
 mod kills;
 mod models;

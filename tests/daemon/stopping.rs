@@ -25,7 +25,7 @@ async fn a_run_that_can_be_finished_is() {
     let mut house = House::new().await;
     house.start().await;
     let gate = Gate::default();
-    house.model.reply(gated(&gate, "Finished."));
+    house.model.reply(gated(&gate, "Tea, then."));
     house.say(ADA, "Go");
     house.asked(1).await;
     house.hob().signal(Signal::TERM);
@@ -33,7 +33,7 @@ async fn a_run_that_can_be_finished_is() {
     house.say(ADA, "Too late for this one");
     gate.open();
     assert!(house.hob().ended().await.success());
-    assert_eq!(house.heard(ADA), ["Finished."]);
+    assert_eq!(house.heard(ADA), ["Tea, then."]);
     house.hob = None;
     house.model.reply(Reply::text("Now this one."));
     house.start().await;

@@ -104,11 +104,13 @@ fn a_panic_ends_one_run_and_is_told() {
     sound(&ended, 2 * MINUTE);
     let all = ["1", "2", "3"].map(|chat| format!("{chat}: {}", seen(&ended, chat).join("\n   ")));
     insta::assert_snapshot!(all.join("\n"), @r"
-    1: Done 13.
+    1: That was 13.
     2: I could not get an answer from the model: simulated: the model panics. This looks like a fault of mine or of the provider; the log has the details.
-       Done 17.
-    3: Done 7.
-       Done 16.
+       That was 17.
+    3: That was 7.
+
+    (By my record, not all of it was done. bomb: 0 of 1 done, 1 failed (The tool broke: simulated: before its effect).)
+       That was 16.
     ");
 }
 

@@ -95,7 +95,7 @@ impl Model {
                 let part = format!("Part {} of it, and ", world.serial());
                 Completion { stop: StopReason::MaxTokens, ..completion(&part, Vec::new()) }
             }
-            _ => completion(&format!("Done {}.", world.serial()), Vec::new()),
+            _ => completion(&format!("That was {}.", world.serial()), Vec::new()),
         }
     }
 

@@ -263,8 +263,7 @@ impl Driver {
             return Ok(());
         };
         let material = self.material_of(active).await?;
-        let notes = active.notebook.message();
-        let mut request = material.request(&active.view, &active.transcript, notes, call.purpose);
+        let mut request = material.request_of(active, &call);
         request.max_output_tokens = self.reply_limit(active, &call);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
         self.work.call_model(&stage, call, request);

@@ -22,6 +22,33 @@ pub struct OpenCall {
     pub progress: Progress,
     /// The code that its command ended with, if it is a command and has ended.
     pub exit_code: Option<i32>,
+    /// What became of it, as far as it is settled.
+    pub fate: Fate,
+}
+
+/// What became of a call, for the record (row E10).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// Nothing yet: nobody knows whether it took effect, if it was started.
+    #[default]
+    Open,
+    /// It was done.
+    Done,
+    /// It failed.
+    Failed,
+    /// It was not let through.
+    Denied,
+    /// A guard kept it from being run (row E6).
+    Blocked,
+}
+
+impl OpenCall {
+    /// A guard keeps it from being run.
+    pub fn block(&mut self, text: String) {
+        let (call, name) = (self.call.id.clone(), self.call.name.clone());
+        self.progress = Progress::Finished(ToolResult { call, name, text, is_error: true });
+        self.fate = Fate::Blocked;
+    }
 }
 
 /// How far a call is.
@@ -54,7 +81,12 @@ impl Batch {
     /// The batch of a fresh reply: nothing started yet.
     #[must_use]
     pub fn new(reply: Vec<ReplyPart>) -> Self {
-        let open = |call: &ToolCall| OpenCall { call: call.clone(), progress: Progress::Queued, exit_code: None };
+        let open = |call: &ToolCall| OpenCall {
+            call: call.clone(),
+            progress: Progress::Queued,
+            exit_code: None,
+            fate: Fate::Open,
+        };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
     }
@@ -127,6 +159,39 @@ impl Batch {
         if let Some(open) = self.find(id) {
             let (call, name) = (open.call.id.clone(), open.call.name.clone());
             open.progress = Progress::Finished(ToolResult { call, name, text, is_error });
+            open.fate = if is_error { Fate::Failed } else { Fate::Done };
+        }
+    }
+
+    /// Settles a call that was not let through (rows D6, E7, E15).
+    pub fn deny(&mut self, id: &CallId, reason: String) {
+        self.finish(id, reason, true);
+        self.judge(id, Fate::Denied);
+    }
+
+    /// Settles a call that was stopped on its way: nobody knows whether it took effect.
+    pub fn interrupt(&mut self, id: &CallId, text: String) {
+        self.finish(id, text, true);
+        self.judge(id, Fate::Open);
+    }
+
+    fn judge(&mut self, id: &CallId, fate: Fate) {
+        if let Some(open) = self.find(id) {
+            open.fate = fate;
+        }
+    }
+
+    /// Row E9: what failed or was denied says what not to do now.
+    pub fn guide(&mut self) {
+        for open in &mut self.calls {
+            let Progress::Finished(result) = &mut open.progress else { continue };
+            let guidance = match open.fate {
+                Fate::Failed => texts::AFTER_FAILURE,
+                Fate::Denied => texts::AFTER_DENIAL,
+                Fate::Open | Fate::Done | Fate::Blocked => continue,
+            };
+            result.text.push_str("\n\n");
+            result.text.push_str(guidance);
         }
     }
 

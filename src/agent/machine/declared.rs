@@ -15,6 +15,7 @@ use crate::agent::machine::event::{End, Event, Order, Reply};
 use crate::agent::machine::note::Terminated;
 use crate::agent::machine::policy::{DeclaredLoop, Termination};
 use crate::agent::machine::state::{Active, Phase, Unfinished};
+use crate::agent::machine::texts::Cut;
 use crate::agent::machine::{ending, model, texts};
 use crate::model::message::{Completion, Message, ReplyPart, StopReason, reply_text};
 
@@ -128,10 +129,10 @@ fn met(declared: &DeclaredLoop, cycles: u32, seen: &Seen) -> Option<Met> {
 fn end(run: &mut Active, met: &Met, words: &str) -> Vec<Effect> {
     let words = words.trim();
     let (condition, reply, end) = match met {
-        Met::Words(index) => (Some(*index), answer(words), End::Completed),
+        Met::Words(index) => (Some(*index), answer(run, words), End::Completed),
         Met::Result(index, text) => {
             let said = [words, text.trim(), ENDED].into_iter().find(|said| !said.is_empty());
-            (Some(*index), answer(said.unwrap_or(ENDED)), End::Completed)
+            (Some(*index), answer(run, said.unwrap_or(ENDED)), End::Completed)
         }
         Met::Exhausted(index) => {
             let cycles = of(run).map_or(0, |declared| declared.max_cycles);
@@ -145,8 +146,8 @@ fn end(run: &mut Active, met: &Met, words: &str) -> Vec<Effect> {
     vec![Effect::Note(Box::new(note)), Effect::Reply(reply), Effect::End(end)]
 }
 
-fn answer(words: &str) -> Reply {
-    Reply::Answer { text: texts::answer(words, false) }
+fn answer(run: &Active, words: &str) -> Reply {
+    Reply::Answer { text: texts::with_record(texts::answer(words, Cut::of(false)), run.ledger.shortfall()) }
 }
 
 /// For the person: the loop has run its course without reaching its end.

@@ -7,6 +7,7 @@ use crate::agent::machine::event::{End, Event, Question, Reply};
 use crate::domain::ids::CallId;
 use crate::domain::money::Money;
 use crate::model::message::ToolCall;
+use crate::model::provider::ToolChoice;
 
 /// Why the model is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,10 @@ pub enum Purpose {
 pub struct ModelCall {
     /// Why.
     pub purpose: Purpose,
+    /// Which tools it may or must call (row B3).
+    pub choice: ToolChoice,
+    /// It looks at a reply again that the person has not been told yet (row E10).
+    pub check: bool,
     /// Whom: an index into the run's models.
     pub model: usize,
     /// Its name.

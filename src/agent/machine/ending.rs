@@ -18,13 +18,13 @@ pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
     if let Some(stop) = run.budget.take() {
         close(run, texts::INTERRUPTED);
         let told = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
-        let text = run.notebook.below(&told);
+        let text = run.notebook.below(&texts::with_record(told, run.ledger.shortfall()));
         return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "budget".to_owned() })];
     }
     if let Some(stop) = run.quota.take() {
         close(run, texts::INTERRUPTED);
         let text = texts::quota_reached(&stop, &run.unfinished.text, run.transcript.messages());
-        let text = run.notebook.below(&text);
+        let text = run.notebook.below(&texts::with_record(text, run.ledger.shortfall()));
         return vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "quota".to_owned() })];
     }
     run.model = call.model;
@@ -41,6 +41,14 @@ pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
 
 /// What joined on the way goes into the history, in the order in which it came.
 fn join_steering(run: &mut Active) {
+    if run.steering.is_empty() {
+        return;
+    }
+    // A person's word changes what makes sense; and a reply that was still being looked at comes before it.
+    run.guard.calm();
+    if let Some(first) = run.truth.settle() {
+        run.transcript.push(Message::Assistant { parts: first.parts });
+    }
     for steered in std::mem::take(&mut run.steering) {
         let text = texts::steered(&steered, run.input.principal.user);
         run.transcript.push_from(steered.principal.user, text);
@@ -62,7 +70,8 @@ pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
     match reason {
         CancelReason::Stopped { .. } | CancelReason::Interrupted { .. } | CancelReason::Reset { .. } => vec![end],
         CancelReason::HardLimit => {
-            vec![Effect::Reply(Reply::Notice { text: run.notebook.below(texts::HARD_LIMIT) }), end]
+            let told = texts::with_record(texts::HARD_LIMIT.to_owned(), run.ledger.shortfall());
+            vec![Effect::Reply(Reply::Notice { text: run.notebook.below(&told) }), end]
         }
     }
 }

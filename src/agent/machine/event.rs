@@ -453,6 +453,8 @@ pub enum Question {
     Circling {
         /// What it does again and again, in words.
         what: String,
+        /// What the model said instead of asking; perhaps nothing.
+        words: String,
     },
     /// Somebody has paused it; there is nothing to answer.
     Paused {

@@ -4,8 +4,9 @@ use crate::agent::machine::batch::Progress;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, compaction, ending, resume, texts, tools};
+use crate::agent::machine::{approval, compaction, ending, guards, resume, texts, tools};
 use crate::domain::ids::CallId;
+use crate::model::message::Message;
 
 /// The run waits from here on.
 pub(super) fn on_asked(run: &mut Active, question: &Question) -> Vec<Effect> {
@@ -80,7 +81,8 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
             unpause(run);
             compaction::on_direction(run, words)
         }
-        Question::Circling { .. } | Question::Paused { .. } => {
+        Question::Circling { .. } => on_direction(run, answer, Decision::parse(&answer.text, &question)),
+        Question::Paused { .. } => {
             vec![Effect::Ignored { why: "nothing was asked" }]
         }
         Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
@@ -139,11 +141,12 @@ impl Decision {
             Question::Approval { grantable: true, .. } => &[Self::Approve, Self::Always, Self::Deny],
             Question::Approval { grantable: false, .. } => &[Self::Approve, Self::Deny],
             Question::ContextFull => &[Self::KeepGoing, Self::Stop],
-            Question::Asked { .. } | Question::Circling { .. } | Question::Paused { .. } => &[],
+            Question::Asked { .. } | Question::Paused { .. } => &[],
             Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
-            Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
-                &[Self::CarryOn, Self::GiveUp]
-            }
+            Question::PromptChanged { .. }
+            | Question::Mismatch(_)
+            | Question::CrashLoop
+            | Question::Circling { .. } => &[Self::CarryOn, Self::GiveUp],
         }
     }
 
@@ -163,18 +166,17 @@ impl Decision {
         }
     }
 
-    /// Whether any words answer the question, and not only the decisions that it offers.
+    /// Whether words that name none of the decisions are an answer too: a direction to take.
     #[must_use]
     pub fn takes_words(question: &Question) -> bool {
         match question {
-            Question::Asked { .. } | Question::ContextFull => true,
+            Question::Asked { .. } | Question::ContextFull | Question::Circling { .. } => true,
             Question::Paused { .. }
             | Question::Approval { .. }
             | Question::UnsafeCall { .. }
             | Question::PromptChanged { .. }
             | Question::Mismatch(_)
-            | Question::CrashLoop
-            | Question::Circling { .. } => false,
+            | Question::CrashLoop => false,
         }
     }
 
@@ -207,6 +209,29 @@ pub(super) fn unpause(run: &mut Active) {
         Phase::Waiting { paused: Paused::Nothing, .. } => Phase::Replied,
         other @ (Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_)) => other,
     };
+}
+
+/// Row B3: a person says how a run goes on that went in circles.
+fn on_direction(run: &mut Active, answer: &Answer, decision: Option<Decision>) -> Vec<Effect> {
+    match decision {
+        Some(Decision::GiveUp) => return give_up(run),
+        Some(Decision::CarryOn) => run.transcript.push(Message::user(guards::CARRY_ON)),
+        Some(
+            Decision::Happened
+            | Decision::RunAgain
+            | Decision::Approve
+            | Decision::Always
+            | Decision::Deny
+            | Decision::KeepGoing
+            | Decision::Stop,
+        )
+        | None => {
+            run.transcript.push_from(answer.by, answer.text.clone());
+        }
+    }
+    run.guard.calm();
+    unpause(run);
+    ending::go_on(run)
 }
 
 pub(super) fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {

@@ -12,11 +12,14 @@ pub mod compaction;
 pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod guards;
+pub mod ledger;
 pub mod note;
 pub mod notebook;
 pub mod policy;
 pub mod state;
 pub mod transcript;
+pub mod truth;
 
 mod control;
 pub mod declared;

@@ -19,9 +19,12 @@ use crate::agent::machine::batch::Batch;
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose};
 use crate::agent::machine::ending;
-use crate::agent::machine::event::{End, Reply};
-use crate::agent::machine::state::{Active, Failure, Phase};
-use crate::agent::machine::{approval, compaction, declared, texts, tools};
+use crate::agent::machine::event::{End, Event, Reply};
+use crate::agent::machine::note::Phantom;
+use crate::agent::machine::state::{Active, Failure, Phase, Unfinished};
+use crate::agent::machine::texts::Cut;
+use crate::agent::machine::truth::{self, Check};
+use crate::agent::machine::{approval, compaction, declared, guards, texts, tools};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, StopReason};
@@ -63,24 +66,81 @@ pub(super) fn on_answered(run: &mut Active, completion: &Completion) -> Vec<Effe
     run.cycles += 1;
     // What was cut off before goes on after the tools, or after what joins: nothing of it is left untold.
     if wants_tools {
+        if run.truth.is_open() {
+            // What the model goes by from here on has been said.
+            run.truth.aside().into_iter().for_each(|message| run.transcript.push(message));
+            run.truth.settle();
+        }
         return act(run, completion);
     }
-    let whole = joined(&run.unfinished.text, &text);
-    if let Some(effects) = declared::on_reply(run, completion, &whole) {
+    let choice = call.choice.clone();
+    if let Some(effects) = guards::overrule(run, &choice, spoken(completion)) {
         return effects;
+    }
+    match run.truth.settle() {
+        Some(first) if truth::keeps(&text) => conclude(run, &first, Look::Kept),
+        // What is written anew stands for all that was said before.
+        Some(_) => {
+            run.unfinished = Unfinished::default();
+            conclude(run, completion, Look::Fresh)
+        }
+        None => conclude(run, completion, Look::Fresh),
+    }
+}
+
+/// Whether a reply has been looked at once more, and may stand (row E10).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Fresh,
+    Kept,
+}
+
+/// A reply without calls: it goes on, or is looked at again, or is the last word.
+fn conclude(run: &mut Active, completion: &Completion, look: Look) -> Vec<Effect> {
+    let text = completion.text();
+    let mut effects: Vec<Effect> = match look {
+        Look::Fresh => guards::on_words(run, &text).into_iter().collect(),
+        Look::Kept => Vec::new(),
+    };
+    let circling = !effects.is_empty();
+    let whole = joined(&run.unfinished.text, &text);
+    if !circling && let Some(next) = declared::on_reply(run, completion, &whole) {
+        return next;
     }
     if !run.steering.is_empty() {
         run.transcript.push(Message::Assistant { parts: spoken(completion) });
-        return ending::go_on(run);
+        effects.extend(ending::go_on(run));
+        return effects;
     }
     let cut_off = completion.stop == StopReason::MaxTokens;
     let silent = is_silence(&whole);
-    if cut_off && !silent && may_continue(run) {
-        return go_on_talking(run, completion);
+    if cut_off && !silent && may_continue(run) && !circling {
+        effects.extend(go_on_talking(run, completion));
+        return effects;
     }
-    let reply = if silent { Reply::Silence } else { Reply::Answer { text: texts::answer(whole.trim(), cut_off) } };
+    if !silent && !cut_off && truth::must_look(run, &whole) {
+        let said = Completion { parts: spoken(completion), ..completion.clone() };
+        effects.push(Effect::Note(Box::new(Event::PhantomCaught(Phantom { text: whole }))));
+        run.truth = Check::Open(Box::new(said));
+        effects.extend(ending::ask(run, run.call_for(Purpose::Work)));
+        return effects;
+    }
+    let ending = if cut_off && circling { Cut::Circling } else { Cut::of(cut_off) };
+    let reply = if silent { Reply::Silence } else { answer(run, whole.trim(), ending, look) };
     run.sealed = completion.parts.iter().filter(|part| matches!(part, ReplyPart::Sealed(_))).cloned().collect();
-    vec![Effect::Reply(reply), Effect::End(End::Completed)]
+    effects.extend([Effect::Reply(reply), Effect::End(End::Completed)]);
+    effects
+}
+
+/// The last word, with what the record has to add to it.
+fn answer(run: &Active, text: &str, cut: Cut, look: Look) -> Reply {
+    let told = texts::answer(text, cut);
+    if run.rules < Rules::THIRD {
+        return Reply::Answer { text: told };
+    }
+    let phantom = look == Look::Fresh && truth::still_claims(run, text);
+    let phantom = phantom.then(|| truth::NOTHING_CHANGED.to_owned());
+    Reply::Answer { text: texts::with_record(told, run.ledger.shortfall().or(phantom)) }
 }
 
 /// May a reply that was cut off be continued once more (row E4)?
@@ -131,8 +191,14 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
         call.id = CallId::new(run.cycles, index);
     }
     run.phase = Phase::Acting(Batch::new(reply));
-    approval::hold(run);
-    tools::settle(run)
+    match guards::before(run) {
+        guards::Look::Stop(effects) => effects,
+        guards::Look::Pass(mut effects) => {
+            approval::hold(run);
+            effects.extend(tools::settle(run));
+            effects
+        }
+    }
 }
 
 /// The call failed: wait and repeat, ask the next model, or tell the person.
@@ -187,6 +253,10 @@ fn says_more(run: &Active, call: &ModelCall, class: ErrorClass) -> bool {
 
 /// No model answers: the person gets what there is, or what went wrong.
 fn give_up(run: &mut Active) -> Vec<Effect> {
+    if let Some(first) = run.truth.settle() {
+        // Nobody could look at it again: it is told, with what the record says.
+        return conclude(run, &first, Look::Fresh);
+    }
     ending::close(run, texts::INTERRUPTED);
     let (class, message) =
         run.failure.as_ref().map_or((ErrorClass::Server, ""), |failure| (failure.class, failure.message.as_str()));

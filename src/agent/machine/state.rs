@@ -9,15 +9,19 @@ use crate::agent::machine::declared;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Order, Question, QuotaStop, Steered};
+use crate::agent::machine::guards::watch::Watch;
+use crate::agent::machine::ledger::Ledger;
 use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
+use crate::agent::machine::truth::Check;
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;
 use crate::domain::tools::ToolFacts;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, Usage};
 use crate::model::price::{self, Rates};
+use crate::model::provider::ToolChoice;
 use crate::model::tokens;
 
 /// A rough rule for English text, used only where no provider has counted.
@@ -99,6 +103,12 @@ pub struct Active {
     pub sealed: Vec<ReplyPart>,
     /// Why the model that was to answer did not, while that matters.
     pub failure: Option<Failure>,
+    /// Whether it goes in circles (rows A11, B2, B3).
+    pub guard: Watch,
+    /// What its tools changed, and what they did not.
+    pub ledger: Ledger,
+    /// Whether its last word has been held against the record (row E10).
+    pub truth: Check,
     /// The system prompt's hash that the run is known to go on with.
     pub system_seen: Digest,
     /// How often the process died since something new was learnt.
@@ -206,6 +216,9 @@ impl Active {
             rules: begun.rules,
             unfinished: Unfinished::default(),
             sealed: Vec::new(),
+            guard: Watch::default(),
+            ledger: Ledger::default(),
+            truth: Check::default(),
             failure: None,
             crashes: 0,
             suspended: false,
@@ -237,19 +250,20 @@ impl Active {
     #[must_use]
     pub fn call_for(&self, purpose: Purpose) -> ModelCall {
         let label = self.models.get(self.model).cloned().unwrap_or_default();
-        let purpose_name = format!("{purpose:?}");
-        let context = canonical(&self.context);
-        let transcript = self.transcript.digest().0.as_bytes();
-        let mut parts = vec![context.as_slice(), transcript, purpose_name.as_bytes(), label.as_bytes()];
-        let view = (!self.view.is_whole()).then(|| canonical(&self.view));
-        parts.extend(view.as_deref());
-        let notes = self.notebook.message().map(|notes| canonical(&notes));
-        parts.extend(notes.as_deref());
-        let digest = Digest::of(REQUEST_SCHEME, &parts);
-        let counted = self.counted();
+        let choice = match (self.guard.force(), purpose) {
+            (Some(choice), Purpose::Work) => choice.clone(),
+            (Some(_) | None, Purpose::Work | Purpose::WrapUpTime | Purpose::WrapUpIterations | Purpose::Summary) => {
+                ToolChoice::Auto
+            }
+        };
+        let (aside, check) = (self.truth.aside(), self.truth.is_open());
+        let counted = self.counted() + aside.iter().map(tokens::message).sum::<u64>();
         let input_estimate = self.calibrated(counted);
+        let digest = self.request_digest(purpose, &label, &choice, &aside);
         ModelCall {
             purpose,
+            choice,
+            check,
             model: self.model,
             label,
             delay_ms: 0,
@@ -260,6 +274,20 @@ impl Active {
             input_estimate,
             reserve: self.rates(self.model).map(|rates| price::most(input_estimate, self.billing.reply_tokens, &rates)),
         }
+    }
+
+    /// The hash of everything that determines the request. What is usual adds nothing to it.
+    fn request_digest(&self, purpose: Purpose, label: &str, choice: &ToolChoice, aside: &[Message]) -> Digest {
+        let (context, purpose) = (canonical(&self.context), format!("{purpose:?}"));
+        let (choice, aside) = (Some(choice).filter(|choice| **choice != ToolChoice::Auto), Some(aside));
+        let choice = choice.map(canonical);
+        let aside = aside.filter(|aside| !aside.is_empty()).map(canonical);
+        let said = self.transcript.digest().0.as_bytes();
+        let mut parts: Vec<&[u8]> = vec![&context, said, purpose.as_bytes(), label.as_bytes()];
+        let view = (!self.view.is_whole()).then(|| canonical(&self.view));
+        let notes = self.notebook.message().map(|notes| canonical(&notes));
+        parts.extend([&view, &notes, &choice, &aside].into_iter().filter_map(|part| part.as_deref()));
+        Digest::of(REQUEST_SCHEME, &parts)
     }
 
     /// The tokens that the next request has, as counted here.

@@ -33,6 +33,12 @@ pub const EMPTY_REPLY: &str = "the model answered nothing";
 /// For the model: its reply was cut off by the output limit (row E4).
 pub const GO_ON_TALKING: &str = "[Your reply was cut off by the output limit. Go on exactly where it stopped: repeat \
      nothing, and say nothing about the interruption.]";
+/// For the model: under what failed (row E9).
+pub const AFTER_FAILURE: &str = "[It failed. Don't make results up: try another way, or say plainly what is not known or not \
+     done.]";
+/// For the model: under what was denied (row E9).
+pub const AFTER_DENIAL: &str = "[It was denied. Don't try it again unless the user asks for it; say plainly that it was not \
+     done.]";
 /// For the person: the hard limit.
 pub const HARD_LIMIT: &str = "I ran out of time on this and stopped. What was done so far is in our conversation; \
      send a message to go on from there.";
@@ -57,8 +63,38 @@ pub(super) fn stopped(reason: CancelReason) -> &'static str {
 }
 
 /// The answer, with a word about it if it was cut off.
-pub(super) fn answer(text: &str, cut_off: bool) -> String {
-    if cut_off { format!("{text}\n\n(The model's output limit cut this answer off here.)") } else { text.to_owned() }
+pub(super) fn answer(text: &str, cut: Cut) -> String {
+    match cut {
+        Cut::Whole => text.to_owned(),
+        Cut::Limit => format!("{text}\n\n(The model's output limit cut this answer off here.)"),
+        Cut::Circling => format!("{text}\n\n(The model began to repeat itself here, so I stopped it.)"),
+    }
+}
+
+/// Whether an answer came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// It did.
+    Whole,
+    /// The output limit cut it off.
+    Limit,
+    /// It only repeated itself (row A11).
+    Circling,
+}
+
+impl Cut {
+    /// Cut off, or not.
+    pub(super) fn of(cut_off: bool) -> Self {
+        if cut_off { Self::Limit } else { Self::Whole }
+    }
+}
+
+/// Words with what the record adds to them, if anything, in a paragraph of its own.
+pub(super) fn with_record(text: String, record: Option<String>) -> String {
+    match record {
+        Some(record) => format!("{text}\n\n{record}"),
+        None => text,
+    }
 }
 
 /// Row A6: the words and the new limit.
@@ -279,7 +315,13 @@ pub fn question(question: &Question) -> String {
         Question::ContextFull => "I have made progress, but my memory of this task fills faster than I can empty it. \
              Shall I keep going with less of it in mind, or stop? Or tell me in your own words what to do instead."
             .to_owned(),
-        Question::Circling { what } => format!("I am going in circles: {what}. How shall I go on?"),
+        Question::Circling { what, words } => {
+            let words = if words.is_empty() { String::new() } else { format!("\n\n{words}\n\n") };
+            let dot = if words.is_empty() { " " } else { "" };
+            format!(
+                "I am going in circles: I have {what}.{words}{dot}How shall I go on? Say it in your own words, or choose:"
+            )
+        }
         Question::Paused { .. } => "Paused.".to_owned(),
         Question::PromptChanged { .. } => "I was interrupted on this, and my instructions have been changed since. \
              Shall I carry on with those I began with?"

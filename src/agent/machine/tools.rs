@@ -7,7 +7,7 @@ use crate::agent::machine::ending;
 use crate::agent::machine::event::{Event, Question, ToolOutcome};
 use crate::agent::machine::note::ToolRetry;
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, compaction, declared, pause, texts};
+use crate::agent::machine::{approval, compaction, declared, guards, pause, texts};
 use crate::domain::ids::CallId;
 use crate::model::message::ToolCall;
 
@@ -33,7 +33,8 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
     };
     match outcome {
         ToolOutcome::Text { text, is_error } => batch.finish(id, text.clone(), *is_error),
-        ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => batch.finish(id, text.clone(), true),
+        ToolOutcome::Transient { text } => batch.finish(id, text.clone(), true),
+        ToolOutcome::Denied { reason } => batch.deny(id, reason.clone()),
         ToolOutcome::Exited { text, code } => {
             batch.finish(id, text.clone(), *code != 0);
             if let Some(open) = batch.find(id) {
@@ -44,7 +45,7 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
             let (text, is_error) = run.notebook.change(change);
             batch.finish(id, text, is_error);
         }
-        ToolOutcome::Interrupted => batch.finish(id, texts::INTERRUPTED.to_owned(), true),
+        ToolOutcome::Interrupted => batch.interrupt(id, texts::INTERRUPTED.to_owned()),
         ToolOutcome::MoreIterations { .. } if declared.is_some() => {
             batch.finish(id, declared.unwrap_or_default(), true);
         }
@@ -119,16 +120,22 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
         return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned() })];
     }
     let seen = declared::seen(run);
+    let mut effects = guards::after(run);
     close_batch(run, texts::INTERRUPTED);
-    if let Some(effects) = seen.and_then(|seen| declared::after_batch(run, &seen)) {
-        return effects;
-    }
-    ending::go_on(run)
+    effects.extend(match seen.and_then(|seen| declared::after_batch(run, &seen)) {
+        Some(end) => end,
+        None => ending::go_on(run),
+    });
+    effects
 }
 
 /// Moves the batch into the transcript, whole.
 pub(super) fn close_batch(run: &mut Active, unsettled: &str) {
-    if let Some(batch) = take_batch(run) {
+    if let Some(mut batch) = take_batch(run) {
+        run.ledger.enter(&batch, |tool| run.tools.get(tool).is_some_and(|facts| facts.changes));
+        if run.rules >= Rules::THIRD {
+            batch.guide();
+        }
         let messages = compaction::fit::cut_results(run, batch.into_messages(unsettled));
         for message in messages {
             run.transcript.push(message);

@@ -95,6 +95,6 @@ impl Transcript {
 
 /// The bytes that stand for a value in a digest.
 #[expect(clippy::expect_used, reason = "maps have string keys and nothing else in these types can fail to encode")]
-pub(super) fn canonical<T: Serialize>(value: &T) -> Vec<u8> {
+pub(super) fn canonical<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).expect("plain data encodes")
 }

@@ -124,6 +124,9 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
             "heartbeat" => {}
+            "guards" => {
+                section.insert("window_calls".to_owned(), 100.into());
+            }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             // Its limits say it all.
             "approvals" => {}

@@ -71,8 +71,12 @@ impl Work {
 
     /// Asks the model.
     pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request) {
-        let live =
-            Live { watcher: Arc::clone(&stage.ports.watcher), destination: stage.destination.clone(), run: stage.run };
+        let live = Live {
+            watcher: Arc::clone(&stage.ports.watcher),
+            destination: stage.destination.clone(),
+            run: stage.run,
+            mute: call.check,
+        };
         live.tell(start_of(&call));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
@@ -141,9 +145,10 @@ impl Work {
     }
 }
 
-/// What is told when a model is asked: after a failure, whoever it was, what was streamed is void.
+/// What is told when a model is asked: after a failure, whoever it was, what was streamed is void; so is a reply that is
+/// looked at again.
 fn start_of(call: &ModelCall) -> Progress {
-    let again = call.failures > 0 || call.chain != Chain::default();
+    let again = call.failures > 0 || call.chain != Chain::default() || call.check;
     if again { Progress::Restart } else { Progress::Working }
 }
 
@@ -173,6 +178,8 @@ struct Live {
     watcher: Arc<dyn Watcher>,
     destination: Destination,
     run: RunId,
+    /// What comes may be no word for a person.
+    mute: bool,
 }
 
 impl Live {
@@ -183,7 +190,9 @@ impl Live {
 
 impl Sink for Live {
     fn delta(&self, text: &str) {
-        self.tell(Progress::Delta(text.to_owned()));
+        if !self.mute {
+            self.tell(Progress::Delta(text.to_owned()));
+        }
     }
 }
 
@@ -208,6 +217,7 @@ mod tests {
     use super::*;
     use crate::agent::machine::digest::Digest;
     use crate::agent::machine::effect::Purpose;
+    use crate::model::provider::ToolChoice;
 
     /// Under way for ever; tells when it is dropped.
     fn held(call: &str) -> (Running, Arc<()>) {
@@ -224,6 +234,8 @@ mod tests {
     fn what_a_failed_model_streamed_is_void_for_the_next_one() {
         let first = ModelCall {
             purpose: Purpose::Work,
+            choice: ToolChoice::Auto,
+            check: false,
             model: 0,
             label: String::new(),
             delay_ms: 0,
@@ -236,6 +248,7 @@ mod tests {
         };
         assert_eq!(start_of(&first), Progress::Working);
         assert_eq!(start_of(&ModelCall { failures: 1, ..first.clone() }), Progress::Restart);
+        assert_eq!(start_of(&ModelCall { check: true, ..first.clone() }), Progress::Restart);
         let passed = Chain { passed: 1, ..Chain::default() };
         assert_eq!(start_of(&ModelCall { chain: passed, ..first }), Progress::Restart);
     }

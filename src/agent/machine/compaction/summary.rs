@@ -12,6 +12,7 @@ use crate::agent::machine::note::CompactionMeans;
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::transcript::{REQUEST_SCHEME, canonical};
 use crate::model::message::Usage;
+use crate::model::provider::ToolChoice;
 use crate::model::{price, tokens};
 
 /// What the request for a summary has besides what it is about.
@@ -74,6 +75,8 @@ fn call(run: &Active, plan: Plan) -> ModelCall {
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     ModelCall {
         purpose: Purpose::Summary,
+        choice: ToolChoice::None,
+        check: false,
         model,
         label,
         delay_ms: 0,

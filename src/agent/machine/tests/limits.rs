@@ -1,8 +1,8 @@
 //! Iterations (rows A6, A11) and time (row B6).
 
-use super::{Script, begun, completion, crash, done, fails, hard_limit, more, panic, says, wants};
+use super::{Script, begun, completion, crash, done, fails, finished, hard_limit, more, panic, says, wants};
 use crate::agent::machine::begun::{Begun, Limits, Rules};
-use crate::agent::machine::event::Event;
+use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::model::error::ErrorClass;
 
 /// Goes round with one tool `times` times; the model is asked to work after all but perhaps the last.
@@ -11,7 +11,8 @@ fn go_round(run: &mut Script, times: u32) -> Vec<String> {
     for _ in 0..times {
         let cycle = run.run().cycles + 1;
         run.check(wants(&["look"]), &[&format!("run {cycle}.0 look #1")]);
-        last = run.on(done(&format!("{cycle}.0")));
+        let text = format!("look {cycle}");
+        last = run.on(finished(&format!("{cycle}.0"), ToolOutcome::Text { text, is_error: false }));
     }
     last
 }

@@ -5,6 +5,7 @@ mod budget;
 mod declared;
 mod ends;
 mod first_ladder;
+mod guards;
 mod human;
 mod ladder;
 mod late;
@@ -20,6 +21,7 @@ mod retries;
 mod steering;
 mod texts;
 mod tools;
+mod truth;
 pub(crate) mod world;
 
 use std::collections::BTreeMap;

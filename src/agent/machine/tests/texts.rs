@@ -57,7 +57,7 @@ fn notices() {
     insta::assert_snapshot!(notice(panic()), @"Something broke inside me while I worked on this, and I stopped: index out of bounds. The log has the details.");
     insta::assert_snapshot!(notice(fails(ErrorClass::Refused)), @"I could not get an answer from the model: no luck. Put in other words, it may go through.");
     insta::assert_snapshot!(texts::GIVEN_UP, @"Given up. Nothing more happens for that message.");
-    insta::assert_snapshot!(texts::answer("half", true), @r"
+    insta::assert_snapshot!(texts::answer("half", texts::Cut::Limit), @r"
     half
 
     (The model's output limit cut this answer off here.)
