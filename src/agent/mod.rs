@@ -12,6 +12,7 @@ pub mod ports;
 pub mod prefix;
 pub mod projection;
 pub mod prompt;
+pub mod replay;
 pub mod signal;
 pub mod write_off;
 

@@ -43,7 +43,7 @@ impl PromptSettings {
     /// The digest by which a resumed run recognises its system prompt.
     #[must_use]
     pub fn system_digest(&self) -> Digest {
-        Digest::of(SYSTEM_SCHEME, &[self.base.as_bytes()])
+        system_digest(&self.base)
     }
 
     /// Time, person and facts: data that changes from call to call, kept out of the stable part.
@@ -71,6 +71,12 @@ impl PromptSettings {
         let excess = (last - context_from - self.history_messages_max).max(0);
         context_from + 1 + (excess + step - 1) / step * step
     }
+}
+
+/// The digest of a system prompt.
+#[must_use]
+pub fn system_digest(text: &str) -> Digest {
+    Digest::of(SYSTEM_SCHEME, &[text.as_bytes()])
 }
 
 /// The digest of a text that events refer to.

@@ -191,14 +191,15 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
 ///
 /// # Errors
 /// When the database fails.
-pub async fn set_state(tx: &mut Tx, run: RunId, state: &str, ended_at: Option<i64>) -> Result<(), StoreError> {
+pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE runs SET state = $1, ended_at = $2,
+        "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3,
            lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
            lease_until = CASE WHEN $1 = 'running' THEN lease_until END
-         WHERE id = $3",
-        state,
-        ended_at,
+         WHERE id = $4",
+        reached.state,
+        reached.ended_at,
+        reached.hash,
         run
     )
     .execute(&mut *tx)
@@ -214,14 +215,15 @@ pub async fn set_state(tx: &mut Tx, run: RunId, state: &str, ended_at: Option<i6
 /// When the database fails.
 pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>) -> Result<Option<bool>, StoreError> {
     let more = sqlx::query_scalar!(
-        r#"UPDATE runs SET state = $1, ended_at = $2,
+        r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3,
              lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
              lease_until = CASE WHEN $1 = 'running' THEN lease_until END
-           WHERE id = $3 AND lease_owner = $4
+           WHERE id = $4 AND lease_owner = $5
            RETURNING EXISTS (
              SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued') AS "more!: bool""#,
         reached.state,
         reached.ended_at,
+        reached.hash,
         run,
         owner
     )
@@ -237,6 +239,8 @@ pub struct Reached<'a> {
     pub state: &'a str,
     /// When it was over, if it is.
     pub ended_at: Option<i64>,
+    /// The hash of the whole of it; none: it is not what the journal folds to.
+    pub hash: Option<&'a str>,
 }
 
 /// Prolongs every lease of a process.

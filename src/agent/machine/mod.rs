@@ -10,6 +10,7 @@ pub mod begun;
 pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod fingerprint;
 pub mod note;
 pub mod notebook;
 pub mod policy;

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use crate::agent::machine::batch::Batch;
 use crate::agent::machine::begun::{Begun, Billing, Context, Limits, PastMessage, Rules};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Question, Steered};
+use crate::agent::machine::fingerprint;
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::domain::money::Money;
@@ -20,7 +23,8 @@ use crate::model::tokens;
 const CHARS_PER_TOKEN: u64 = 4;
 
 /// A run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum State {
     /// Nothing has happened yet.
     Empty,
@@ -32,8 +36,8 @@ pub enum State {
     Closed(End),
 }
 
-/// A run that has begun.
-#[derive(Debug, Clone, PartialEq)]
+/// A run that has begun. Every field has a form for [`fingerprint`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Active {
     /// What it answers.
     pub input: Accepted,
@@ -52,10 +56,12 @@ pub struct Active {
     /// The tools that need no approval any more.
     pub granted: BTreeSet<String>,
     /// The numbers and switches it goes by, from the third edition of the rules on.
+    #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
     /// The history that goes along, message by message.
     pub past: Vec<PastMessage>,
     /// What was said in it.
+    #[serde(serialize_with = "fingerprint::transcript")]
     pub transcript: Transcript,
     /// Replies of the model so far.
     pub cycles: u32,
@@ -96,7 +102,7 @@ pub struct Active {
 }
 
 /// A model that did not answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// What one does about it.
     pub class: ErrorClass,
@@ -105,7 +111,7 @@ pub struct Failure {
 }
 
 /// What there is of a reply that the output limit cut off.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Unfinished {
     /// The words so far; they are in the transcript.
     pub text: String,
@@ -114,7 +120,8 @@ pub struct Unfinished {
 }
 
 /// Where an active run stands, with what is true only there.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum Phase {
     /// The model is asked.
     Calling(ModelCall),
@@ -134,7 +141,8 @@ pub enum Phase {
 }
 
 /// What a waiting run goes back to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum Paused {
     /// A model call.
     Call(ModelCall),

@@ -2,6 +2,7 @@
 
 mod budget;
 mod ends;
+mod fingerprint;
 mod first_ladder;
 mod human;
 mod ladder;

@@ -1,0 +1,464 @@
+//! A run as a tree: its cycles, in each the model's words, its calls with what came of them, and what happened beside
+//! (row D8). The terminal and the web page show the same tree.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::agent::machine::Replay;
+use crate::agent::machine::effect::Purpose;
+use crate::agent::machine::event::{CancelReason, End, Event, Reply, ToolOutcome};
+use crate::agent::machine::policy::Termination;
+use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::texts;
+use crate::agent::replay::{Recorded, Timed};
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::money::Money;
+use crate::model::error::ErrorClass;
+use crate::model::message::{Message, ToolCall, ToolResult, Usage};
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tree {
+    /// Its number.
+    pub run: RunId,
+    /// Its session's published name.
+    pub session: String,
+    /// Its sender's name.
+    pub who: String,
+    /// Its state.
+    pub state: String,
+    /// The message it answers.
+    pub message: String,
+    /// When that came.
+    pub accepted_at: Option<Timestamp>,
+    /// When the run was over.
+    pub ended_at: Option<Timestamp>,
+    /// The models, in the order in which they are asked.
+    pub models: Vec<String>,
+    /// What an evaluation asks for.
+    #[serde(flatten)]
+    pub evaluation: Evaluation,
+    /// Tokens of all its model calls.
+    pub usage: Usage,
+    /// What they cost, in nano-dollars, as far as prices are known.
+    #[serde(rename = "cost_nano_usd")]
+    pub cost: Money,
+    /// What happened before the first cycle.
+    pub before: Vec<Remark>,
+    /// The cycles.
+    #[serde(rename = "tree")]
+    pub cycles: Vec<Cycle>,
+    /// Where the journal cannot be read any further, and why.
+    pub unreadable: Option<(i64, String)>,
+}
+
+/// What an evaluation asks for (row D8).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Evaluation {
+    /// What the person was told last.
+    pub text: Option<String>,
+    /// The last result of a tool.
+    pub final_tool_result: Option<String>,
+    /// Replies of the model.
+    pub cycles: u32,
+    /// What ended it; none: it is not over.
+    pub terminated_by: Option<String>,
+}
+
+/// One turn of the loop: the model, and the tools that it called.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cycle {
+    /// From 1.
+    pub number: u32,
+    /// The calls of models until one answered.
+    pub asks: Vec<Ask>,
+    /// The model's words.
+    pub text: String,
+    /// The tool calls, in the model's order.
+    pub calls: Vec<Call>,
+    /// Tokens, as billed.
+    pub usage: Usage,
+    /// What it cost, in nano-dollars; none: nobody knows.
+    #[serde(rename = "cost_nano_usd")]
+    pub cost: Option<Money>,
+    /// What else happened, in order.
+    pub remarks: Vec<Remark>,
+}
+
+/// One call of a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ask {
+    /// Whom.
+    pub model: String,
+    /// Why.
+    pub purpose: Option<Purpose>,
+    /// When.
+    pub at: Timestamp,
+    /// The tokens it was estimated to read.
+    pub estimate: u64,
+    /// Until when it took, in milliseconds.
+    pub took_ms: Option<i64>,
+    /// What came of it.
+    pub outcome: AskOutcome,
+}
+
+/// What came of a call of a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum AskOutcome {
+    /// Nothing yet.
+    Open,
+    /// A reply.
+    Answered,
+    /// A failure.
+    Failed {
+        /// By what one does about it.
+        class: ErrorClass,
+        /// What the provider said.
+        message: String,
+    },
+    /// The process died, or somebody did not want the answer any more.
+    Unheard,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Call {
+    /// The run's id for it.
+    pub id: CallId,
+    /// The tool.
+    pub name: String,
+    /// What it was given, as the model wrote it.
+    pub arguments: String,
+    /// How often it was started; 0: it was not let through.
+    pub attempts: u32,
+    /// When it was started first.
+    pub started_at: Option<Timestamp>,
+    /// From then to its end, in milliseconds.
+    pub took_ms: Option<i64>,
+    /// What the model was told; none: it is not settled.
+    pub result: Option<CallResult>,
+}
+
+/// What the model was told of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CallResult {
+    /// The words.
+    pub text: String,
+    /// Whether it failed (row D5).
+    pub is_error: bool,
+}
+
+/// Something that happened beside model and tools: a guard's verdict, a question, a limit, a crash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// The event's number.
+    pub seq: i64,
+    /// When.
+    pub at: Timestamp,
+    /// The event's name (row B13).
+    pub kind: &'static str,
+    /// What there is to say of it.
+    pub text: String,
+}
+
+impl Tree {
+    /// The tree of a recorded run.
+    #[must_use]
+    pub fn of(recorded: &Recorded) -> Self {
+        let mut builder = Builder::default();
+        for (seq, timed) in recorded.numbered() {
+            builder.take(seq, timed);
+        }
+        let Builder { replay, mut before, mut cycles, mut evaluation, last_purpose, condition, message, .. } = builder;
+        let active = replay.state.active();
+        settle(&mut cycles, active);
+        evaluation.cycles = active.map_or(0, |run| run.cycles);
+        evaluation.terminated_by = terminated_by(&replay.state, &evaluation, last_purpose, condition);
+        let results = active.into_iter().flat_map(|run| run.transcript.messages());
+        evaluation.final_tool_result = results.filter_map(tool_result).next_back().map(|result| result.text.clone());
+        before.retain(|remark| remark.kind != "input.accepted");
+        let times = (recorded.events.first(), recorded.events.last());
+        Self {
+            run: recorded.run,
+            session: recorded.session.clone(),
+            who: recorded.who.clone(),
+            state: recorded.state.clone(),
+            message,
+            accepted_at: times.0.map(|timed| timed.at),
+            ended_at: times.1.filter(|_| replay.state.status().is_final()).map(|timed| timed.at),
+            models: active.map(|run| run.models.clone()).unwrap_or_default(),
+            evaluation,
+            usage: active.map(|run| run.usage).unwrap_or_default(),
+            cost: active.map(|run| run.cost).unwrap_or_default(),
+            before,
+            cycles,
+            unreadable: recorded.broken.as_ref().map(|broken| (broken.seq, broken.what.clone())),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    replay: Replay,
+    message: String,
+    before: Vec<Remark>,
+    cycles: Vec<Cycle>,
+    evaluation: Evaluation,
+    /// Why the model was asked that answered last.
+    last_purpose: Option<Purpose>,
+    /// The condition of a declared loop that came true.
+    condition: Option<u32>,
+    /// The cycle is over: the next call of a model begins another.
+    answered: bool,
+}
+
+impl Builder {
+    fn take(&mut self, seq: i64, timed: &Timed) {
+        let before = self.replay.state.active().map(|run| (run.usage, run.cost, run.transcript.messages().len()));
+        let call = self.replay.state.active().and_then(open_call).map(|call| (call.model, call.purpose));
+        self.replay.feed(&timed.event);
+        match &timed.event {
+            Event::Accepted(accepted) => self.message.clone_from(&accepted.text),
+            Event::Edited { text } => self.message.clone_from(text),
+            Event::ModelAsked { model, input_estimate, .. } => self.asked(timed.at, model, *input_estimate),
+            Event::ModelAnswered(completion) => {
+                self.end_ask(timed.at, AskOutcome::Answered);
+                self.answered = true;
+                self.last_purpose = call.map(|(_, purpose)| purpose).or(self.last_purpose);
+                let priced = call.map(|(model, _)| model);
+                let text = completion.text().into_owned();
+                self.answered_with(text, priced, before);
+            }
+            Event::ModelFailed { class, message, .. } => {
+                self.end_ask(timed.at, AskOutcome::Failed { class: *class, message: message.clone() });
+            }
+            Event::ToolStarted { call, attempt, .. } => self.started(call, *attempt, timed.at),
+            Event::ToolFinished { call, outcome } => self.finished(call, outcome, timed.at),
+            Event::Terminated(terminated) => self.condition = Some(terminated.condition),
+            Event::Replied(reply) => {
+                self.evaluation.text = match reply {
+                    Reply::Answer { text } | Reply::Notice { text } => Some(text.clone()),
+                    Reply::Silence => None,
+                };
+            }
+            Event::Resumed { .. } | Event::Mismatched(_) | Event::CancelRequested(_) | Event::Panicked { .. } => {
+                self.end_ask(timed.at, AskOutcome::Unheard);
+            }
+            _ => {}
+        }
+        if let Some(text) = remark(&timed.event) {
+            let remark = Remark { seq, at: timed.at, kind: timed.event.kind(), text };
+            match self.cycles.last_mut() {
+                Some(cycle) => cycle.remarks.push(remark),
+                None => self.before.push(remark),
+            }
+        }
+    }
+
+    fn asked(&mut self, at: Timestamp, model: &str, estimate: u64) {
+        if self.cycles.is_empty() || self.answered {
+            self.answered = false;
+            let number = u32::try_from(self.cycles.len()).unwrap_or(u32::MAX).saturating_add(1);
+            self.cycles.push(Cycle {
+                number,
+                asks: Vec::new(),
+                text: String::new(),
+                calls: Vec::new(),
+                usage: Usage::default(),
+                cost: None,
+                remarks: Vec::new(),
+            });
+        }
+        let purpose = self.replay.state.active().and_then(open_call).map(|call| call.purpose);
+        if let Some(cycle) = self.cycles.last_mut() {
+            let (model, outcome) = (model.to_owned(), AskOutcome::Open);
+            cycle.asks.push(Ask { model, purpose, at, estimate, took_ms: None, outcome });
+        }
+    }
+
+    fn end_ask(&mut self, at: Timestamp, outcome: AskOutcome) {
+        let open = self.cycles.last_mut().and_then(|cycle| cycle.asks.last_mut());
+        if let Some(ask) = open.filter(|ask| ask.outcome == AskOutcome::Open) {
+            ask.took_ms = Some(between(ask.at, at));
+            ask.outcome = outcome;
+        }
+    }
+
+    /// The model's words and calls, as the run has them now, and what the reply was billed.
+    fn answered_with(&mut self, text: String, priced: Option<usize>, before: Option<(Usage, Money, usize)>) {
+        let (Some(run), Some((usage, _, known)), Some(cycle)) =
+            (self.replay.state.active(), before, self.cycles.last_mut())
+        else {
+            return;
+        };
+        cycle.text = text;
+        cycle.usage = less(run.usage, usage);
+        cycle.cost = priced.and_then(|model| run.price(model, &cycle.usage));
+        let calls: Vec<&ToolCall> = match &run.phase {
+            Phase::Acting(batch) => batch.calls.iter().map(|open| &open.call).collect(),
+            // A reply whose calls were settled at once is in the transcript already.
+            _ => run.transcript.messages().iter().skip(known).flat_map(Message::calls).collect(),
+        };
+        let call = |call: &ToolCall| Call {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            attempts: 0,
+            started_at: None,
+            took_ms: None,
+            result: None,
+        };
+        cycle.calls = calls.into_iter().map(call).collect();
+    }
+
+    fn call(&mut self, id: &CallId) -> Option<&mut Call> {
+        self.cycles.iter_mut().rev().flat_map(|cycle| &mut cycle.calls).find(|call| call.id == *id)
+    }
+
+    fn started(&mut self, id: &CallId, attempt: u32, at: Timestamp) {
+        if let Some(call) = self.call(id) {
+            call.attempts = attempt;
+            call.started_at = call.started_at.or(Some(at));
+        }
+    }
+
+    fn finished(&mut self, id: &CallId, outcome: &ToolOutcome, at: Timestamp) {
+        let result = match outcome {
+            ToolOutcome::Text { text, is_error } => (text.as_str(), *is_error),
+            ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text.as_str(), true),
+            ToolOutcome::MoreIterations { reason: text } | ToolOutcome::Ask { question: text } => {
+                (text.as_str(), false)
+            }
+            ToolOutcome::Notebook { .. } => ("", false),
+            ToolOutcome::Interrupted => (texts::INTERRUPTED, true),
+        };
+        if let Some(call) = self.call(id) {
+            call.took_ms = call.started_at.map(|started| between(started, at));
+            call.result = Some(CallResult { text: result.0.to_owned(), is_error: result.1 });
+        }
+    }
+}
+
+fn open_call(run: &Active) -> Option<&crate::agent::machine::effect::ModelCall> {
+    match &run.phase {
+        Phase::Calling(call) => Some(call),
+        Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+    }
+}
+
+/// What the model was told of each call goes before what the tool said: it may have been cut, warned of, or decided by
+/// a person.
+fn settle(cycles: &mut [Cycle], active: Option<&Active>) {
+    let messages = active.into_iter().flat_map(|run| run.transcript.messages());
+    let results: BTreeMap<&CallId, &ToolResult> =
+        messages.filter_map(tool_result).map(|result| (&result.call, result)).collect();
+    for call in cycles.iter_mut().flat_map(|cycle| &mut cycle.calls) {
+        if let Some(result) = results.get(&call.id) {
+            call.result = Some(CallResult { text: result.text.clone(), is_error: result.is_error });
+        }
+    }
+}
+
+fn tool_result(message: &Message) -> Option<&ToolResult> {
+    match message {
+        Message::Tool(result) => Some(result),
+        Message::User { .. } | Message::Assistant { .. } => None,
+    }
+}
+
+fn between(from: Timestamp, to: Timestamp) -> i64 {
+    to.as_millisecond() - from.as_millisecond()
+}
+
+fn less(all: Usage, before: Usage) -> Usage {
+    Usage {
+        input_tokens: all.input_tokens.saturating_sub(before.input_tokens),
+        output_tokens: all.output_tokens.saturating_sub(before.output_tokens),
+        cached_tokens: all.cached_tokens.saturating_sub(before.cached_tokens),
+        cache_write_tokens: all.cache_write_tokens.saturating_sub(before.cache_write_tokens),
+        reasoning_tokens: all.reasoning_tokens.saturating_sub(before.reasoning_tokens),
+    }
+}
+
+/// What ended a run, in a word; none: it is not over.
+fn terminated_by(
+    state: &State,
+    evaluation: &Evaluation,
+    last_purpose: Option<Purpose>,
+    condition: Option<u32>,
+) -> Option<String> {
+    let end = match state {
+        State::Empty | State::Queued(_) => return None,
+        State::Closed(end) => end,
+        State::Active(run) => run.end()?,
+    };
+    let run = state.active();
+    let declared = condition.zip(run.and_then(|run| run.policy.declared.as_ref()));
+    let declared = declared.and_then(|(index, declared)| declared.terminate.get(usize::try_from(index).ok()?));
+    let word = match end {
+        End::Completed => match (declared, last_purpose) {
+            (Some(Termination::TextIncludes { .. }), _) => "text-includes",
+            (Some(Termination::ToolResult { .. }), _) => "tool-result",
+            (Some(Termination::BudgetExhausted), _) => "budget-exhausted",
+            (None, Some(Purpose::WrapUpTime)) => "soft_limit",
+            (None, Some(Purpose::WrapUpIterations)) => "iterations",
+            (None, _) if evaluation.text.is_none() => "silence",
+            (None, _) => "answer",
+        },
+        End::Cancelled => match run.and_then(|run| run.cancel) {
+            Some(CancelReason::Interrupted { .. }) => "interrupted",
+            Some(_) | None => "stopped",
+        },
+        End::GivenUp => "given_up",
+        End::Withdrawn => "withdrawn",
+        End::Joined => "joined",
+        End::Failed { why } => why,
+    };
+    Some(word.to_owned())
+}
+
+/// What there is to say of an event that is neither the model's nor a tool's.
+fn remark(event: &Event) -> Option<String> {
+    match event {
+        Event::Accepted(_)
+        | Event::Begun(_)
+        | Event::ModelAsked { .. }
+        | Event::ModelAnswered(_)
+        | Event::ModelFailed { .. }
+        | Event::ToolStarted { .. }
+        | Event::ToolFinished { .. } => None,
+        Event::HumanAsked(question) => Some(texts::question(question)),
+        Event::HumanAnswered(answer) => Some(answer.text.clone()),
+        Event::Replied(Reply::Answer { text } | Reply::Notice { text }) => Some(text.clone()),
+        Event::Replied(Reply::Silence) => Some("nothing".to_owned()),
+        Event::Steered(steered) => Some(format!("{}: {}", steered.principal.name, steered.text)),
+        Event::Mismatched(mismatch) => Some(mismatch.to_string()),
+        other => Some(fields_of(other)),
+    }
+}
+
+/// What an event carries, as `name value` pairs.
+pub(super) fn fields_of(event: &Event) -> String {
+    let stored = serde_json::to_value(event).unwrap_or_default();
+    let mut pairs = Vec::new();
+    pairs_of("", stored.get("body").unwrap_or(&Value::Null), &mut pairs);
+    pairs.join(", ")
+}
+
+fn pairs_of(name: &str, value: &Value, pairs: &mut Vec<String>) {
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                // What an enum calls its variant is the value itself.
+                pairs_of(if field == "is" { name } else { field }, value, pairs);
+            }
+        }
+        Value::String(text) => pairs.push(format!("{name} {text}").trim_start().to_owned()),
+        other => pairs.push(format!("{name} {other}").trim_start().to_owned()),
+    }
+}
