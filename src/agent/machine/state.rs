@@ -319,7 +319,7 @@ pub enum Status {
 impl Status {
     /// The stored name.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
             Self::Running => "running",

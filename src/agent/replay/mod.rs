@@ -9,7 +9,7 @@ pub mod verify;
 pub mod what_if;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use jiff::Timestamp;
 

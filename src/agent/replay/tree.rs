@@ -173,14 +173,13 @@ impl Tree {
         for (seq, timed) in recorded.numbered() {
             builder.take(seq, timed);
         }
-        let Builder { replay, mut before, mut cycles, mut evaluation, last_purpose, condition, message, .. } = builder;
+        let Builder { replay, before, mut cycles, mut evaluation, last_purpose, condition, message, .. } = builder;
         let active = replay.state.active();
         settle(&mut cycles, active);
         evaluation.cycles = active.map_or(0, |run| run.cycles);
         evaluation.terminated_by = terminated_by(&replay.state, &evaluation, last_purpose, condition);
         let results = active.into_iter().flat_map(|run| run.transcript.messages());
         evaluation.final_tool_result = results.filter_map(tool_result).next_back().map(|result| result.text.clone());
-        before.retain(|remark| remark.kind != "input.accepted");
         let times = (recorded.events.first(), recorded.events.last());
         Self {
             run: recorded.run,

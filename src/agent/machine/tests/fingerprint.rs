@@ -67,11 +67,3 @@ fn n2_each_field_counts() {
         assert_ne!(hash(&State::Active(Box::new(changed))), before, "{what} does not count");
     }
 }
-
-/// Fields that come later are at their defaults in what was recorded before: they must not change its hash. This one is
-/// of the second edition of the rules, and stands for all that is stored.
-#[test]
-fn n2_a_stored_hash_stays_what_it_was() {
-    let script = Script::acting(&["recall"]);
-    assert_eq!(hash(&script.state), "PINNED");
-}
