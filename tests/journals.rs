@@ -361,7 +361,21 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
         let hash = fingerprint(&folded(&events(&rows)).state).0;
         hashes.push(format!("{} {}", run.name, &hash[..23]));
     }
-    insta::assert_snapshot!(hashes.join("\n"), @"");
+    insta::assert_snapshot!(hashes.join("\n"), @"
+    plain_answer state1:79661c5b3d8aa74c
+    tools state1:3df409843c6c0d90
+    ask_human state1:b59a4d42c801f6b4
+    crash_unsafe_happened state1:840ea60c901a2660
+    cancelled state1:bb01be8ccad6b4e9
+    failed_with_fallback state1:4371e7cd9fa621d0
+    crash_loop_given_up state1:75fe588f93fdc326
+    edited_silence state1:b27ada910920bf7a
+    withdrawn state1:d84ca4fa18d38df1
+    joined state1:38354b88f8efd4d2
+    panicked state1:61c5aa7e36a493f3
+    priced_sealed_continued state1:c30aa47c8937b6d7
+    all_rest_then_budget state1:a80eb3d17993a75c
+    ");
 }
 
 #[test]

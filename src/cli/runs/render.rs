@@ -99,13 +99,17 @@ mod tests {
     fn n2_runs_are_a_line_each() {
         let runs =
             [listed(120, "running", 1, None), listed(9, "completed", 3, Some(4_500_000)), listed(8, "queued", 0, None)];
-        insta::assert_snapshot!(table(&runs), @"");
+        insta::assert_snapshot!(table(&runs), @"
+        120  2026-01-01 00:00:00  running    Ada in 7 · 1 cycle · 1,234 tokens, price unknown · Water the plants, all of them, and then those at… (68 characters)
+          9  2026-01-01 00:00:00  completed  Ada in 7 · 3 cycles · 3,702 tokens, $0.0045 · Water the plants, all of them, and then those at… (68 characters)
+          8  2026-01-01 00:00:00  queued     Ada in 7 · 0 cycles · Water the plants, all of them, and then those at… (68 characters)
+        ");
         assert_eq!(table(&[]), "No run.\n");
     }
 
     #[test]
     fn n2_runs_are_data_too() {
         let runs = [listed(9, "completed", 3, Some(4_500_000))];
-        insta::assert_snapshot!(serde_json::to_string(&data(&runs)).unwrap(), @"");
+        insta::assert_snapshot!(serde_json::to_string(&data(&runs)).unwrap(), @r#"[{"run":9,"accepted_at":"2026-01-01T00:00:00Z","ended_at":"2026-01-01T00:00:04.2Z","session":"7","who":"Ada","state":"completed","cycles":3,"tokens":3702,"cost_nano_usd":4500000,"message":"Water the plants,\nall of them, and then those at the neighbours' too"}]"#);
     }
 }

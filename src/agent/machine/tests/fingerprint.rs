@@ -49,7 +49,7 @@ fn n2_each_field_counts() {
         ("limits", |run| run.limits.iterations += 1),
         ("models", |run| run.models[0].push('x')),
         ("model", |run| run.model = 1),
-        ("granted", |run| drop(run.granted.insert("write_file".to_owned()))),
+        ("granted", |run| run.granted.extend(["write_file".to_owned()])),
         ("policy", |run| run.policy.guards.identical_max += 1),
         ("transcript", |run| run.transcript.push(crate::model::message::Message::user("more"))),
         ("cycles", |run| run.cycles += 1),

@@ -22,7 +22,11 @@ fn d8_each_cycle_is_rebuilt_from_the_journal() {
             format!("{} {:?} {asks:?} {calls:?} {}", cycle.number, cycle.text, cycle.usage.input_tokens)
         })
         .collect();
-    insta::assert_snapshot!(cycles.join("\n"), @"");
+    insta::assert_snapshot!(cycles.join("\n"), @r#"
+    1 "I'll look." [("a/one", Some(100), Failed { class: Server, message: "no luck" }), ("a/one", Some(100), Answered)] [("1.0", "look", 1, Some(200), Some(CallResult { text: "ok", is_error: false })), ("1.1", "write_file", 1, Some(200), Some(CallResult { text: "disk full", is_error: true }))] 10
+    2 "" [("a/one", Some(100), Answered)] [("2.0", "look", 1, Some(100), Some(CallResult { text: "ok", is_error: false }))] 10
+    3 "It is full." [("a/one", Some(100), Answered)] [] 10
+    "#);
     assert_eq!((tree.usage.input_tokens, tree.usage.output_tokens), (30, 6));
     assert_eq!(tree.models, ["a/one", "b/two"]);
 }
@@ -86,7 +90,10 @@ fn d8_questions_and_answers_stand_in_their_cycle() {
     let tree = Tree::of(&recorded(&script));
     let remarks: Vec<String> =
         tree.cycles[0].remarks.iter().map(|remark| format!("{} {}", remark.kind, remark.text)).collect();
-    insta::assert_snapshot!(remarks.join("\n"), @"");
+    insta::assert_snapshot!(remarks.join("\n"), @"
+    human.asked Red or blue?
+    human.answered Blue.
+    ");
     assert_eq!(tree.cycles[0].calls[0].result.as_ref().unwrap().text, "Blue.");
     assert_eq!(tree.cycles[1].asks[0].outcome, AskOutcome::Open);
     assert_eq!((tree.ended_at, tree.evaluation.text), (None, None));
