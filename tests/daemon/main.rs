@@ -16,6 +16,7 @@ mod human;
 mod kills;
 mod models;
 mod queue;
+mod replay;
 mod starting;
 mod stopping;
 mod switching;

@@ -7,6 +7,7 @@ mod advance;
 mod begin;
 mod claim;
 mod perform;
+mod telemetry;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,6 +147,7 @@ impl Driver {
         }
         if let State::Queued(accepted) = &*Arc::clone(&self.state) {
             let begun = self.begin(accepted, &claimed.session, &claimed.facts).await?;
+            tracing::info!(run = %self.key.run, "agent_run.begun");
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }
         let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
@@ -221,7 +223,7 @@ impl Driver {
             Effect::CallModel(call) => self.call_model(call).await?,
             Effect::RunTool { call, .. } => self.run_tool(call),
             Effect::Summarise(_) => {}
-            Effect::Note(event) => tracing::info!(run = %self.key.run, event = event.kind(), "{}", event.kind()),
+            Effect::Note(event) => telemetry::noted(self.key.run, &event),
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),

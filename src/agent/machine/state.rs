@@ -251,6 +251,12 @@ impl Active {
         self.rates(model).map(|rates| price::cost(usage, &rates))
     }
 
+    /// Are the prices of all its models known?
+    #[must_use]
+    pub fn is_priced(&self) -> bool {
+        (0..self.models.len()).all(|model| self.rates(model).is_some())
+    }
+
     fn rates(&self, model: usize) -> Option<Rates> {
         self.billing.models.get(model)?.rates
     }

@@ -46,6 +46,8 @@ pub struct Tree {
     /// What they cost, in nano-dollars, as far as prices are known.
     #[serde(rename = "cost_nano_usd")]
     pub cost: Money,
+    /// One of its models has no known price.
+    pub unpriced: bool,
     /// What happened before the first cycle.
     pub before: Vec<Remark>,
     /// The cycles.
@@ -193,6 +195,7 @@ impl Tree {
             evaluation,
             usage: active.map(|run| run.usage).unwrap_or_default(),
             cost: active.map(|run| run.cost).unwrap_or_default(),
+            unpriced: active.is_some_and(|run| !run.is_priced()),
             before,
             cycles,
             unreadable: recorded.broken.as_ref().map(|broken| (broken.seq, broken.what.clone())),

@@ -162,6 +162,8 @@ pub struct Sum {
     /// Money, in nano-dollars, as far as prices are known.
     #[serde(rename = "cost_nano_usd")]
     pub cost: Money,
+    /// One of its models has no known price.
+    pub unpriced: bool,
     /// Where it stands.
     pub status: &'static str,
 }
@@ -254,6 +256,7 @@ impl Report {
                 cycles: run.cycles,
                 usage: run.usage,
                 cost: run.cost,
+                unpriced: !run.is_priced(),
                 status: "",
             })
         };

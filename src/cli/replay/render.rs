@@ -45,7 +45,7 @@ pub(super) fn tree(tree: &Tree) -> String {
     page.line(0, "");
     let evaluation = &tree.evaluation;
     let end = evaluation.terminated_by.as_ref().map_or_else(|| "not over".to_owned(), |by| format!("ended by {by}"));
-    let spent = spent(&tree.usage, Some(tree.cost));
+    let spent = spent(&tree.usage, known(tree.cost, tree.unpriced));
     page.line(0, format!("{end}: {}, {spent}", count_of(u64::from(evaluation.cycles), "cycle")));
     if let Some((seq, why)) = &tree.unreadable {
         page.line(0, format!("Event {seq} cannot be read, nor what comes after it: {why}"));
@@ -118,6 +118,11 @@ fn spent(usage: &Usage, cost: Option<Money>) -> String {
     format!("{} tokens read{cached}, {} written, {cost}", grouped(usage.input_tokens), grouped(usage.output_tokens))
 }
 
+/// A sum of money, if it means anything.
+fn known(cost: Money, unpriced: bool) -> Option<Money> {
+    (!unpriced || cost > Money::ZERO).then_some(cost)
+}
+
 fn stored_name<T: serde::Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(name)) => name.replace('_', " "),
@@ -188,8 +193,9 @@ pub(super) fn report(run: i64, report: &Report) -> String {
         Some(stopped) => page.line(0, format!("It ends at event {}: {}.", stopped.seq, stopped.why)),
         None => page.line(0, "The record was followed to its end."),
     }
-    page.line(0, format!("Was:      {}", sum(&report.was)));
-    page.line(0, format!("Would be: {}", sum(&report.would_be)));
+    let there = if report.stopped.is_some() { ", up to there" } else { "" };
+    page.line(0, format!("Was{there}: {}", sum(&report.was)));
+    page.line(0, format!("Would be{there}: {}", sum(&report.would_be)));
     page.0
 }
 
@@ -208,7 +214,12 @@ fn asked(asked: &Asked) -> String {
 }
 
 fn sum(sum: &Sum) -> String {
-    format!("{} after {}, {}", sum.status, count_of(u64::from(sum.cycles), "cycle"), spent(&sum.usage, Some(sum.cost)))
+    format!(
+        "{} after {}, {}",
+        sum.status,
+        count_of(u64::from(sum.cycles), "cycle"),
+        spent(&sum.usage, known(sum.cost, sum.unpriced))
+    )
 }
 
 #[cfg(test)]

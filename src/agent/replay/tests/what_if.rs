@@ -51,7 +51,7 @@ fn n2_another_model_changes_what_is_asked_and_what_it_costs() {
     let first = &report.asked_otherwise[0];
     assert_eq!((first.was.estimate * 2, first.was.most), (first.would_be.estimate, None));
     assert!(first.would_be.most.is_some());
-    assert_eq!((report.was.cost.nanos(), report.would_be.cost.nanos()), (0, 30_000));
+    assert_eq!((report.was.cost.nanos(), report.would_be.cost.nanos()), (0, 27_000));
     assert_eq!(report.stopped, None);
 }
 

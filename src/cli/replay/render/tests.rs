@@ -31,7 +31,7 @@ fn d8_a_tree_is_shown() {
       * reply.made It is full.
       * run.ended completed
 
-    ended by answer: 3 cycles, 30 tokens read (3 from cache), 6 written, $0.00
+    ended by answer: 3 cycles, 30 tokens read (3 from cache), 6 written, price unknown
     "#);
 }
 
@@ -53,7 +53,7 @@ fn d8_a_waiting_run_is_shown() {
         no result yet
       * limit.soft
 
-    not over: 1 cycle, 10 tokens read (1 from cache), 2 written, $0.00
+    not over: 1 cycle, 10 tokens read (1 from cache), 2 written, price unknown
     "#);
     script.on(crate::agent::machine::tests::done("1.1"));
     script.on(answers("Blue."));
@@ -116,8 +116,8 @@ fn n2_a_comparison_is_told() {
       was:      ask the model: work
       would be: ask the model: wrap_up_iterations
     It ends at event 10: the model would have been asked for something else (wrap_up_iterations instead of work), and what it would have answered is not on record.
-    Was:      running after 1 cycle, 10 tokens read (1 from cache), 2 written, $0.00
-    Would be: running after 1 cycle, 10 tokens read (1 from cache), 2 written, $0.00
+    Was, up to there: running after 1 cycle, 10 tokens read (1 from cache), 2 written, price unknown
+    Would be, up to there: running after 1 cycle, 10 tokens read (1 from cache), 2 written, price unknown
     ");
     insta::assert_snapshot!(compared("models = ['c/three']"), @"
     Run 12 under another policy: 9 events compared, nothing was called.
@@ -128,14 +128,14 @@ fn n2_a_comparison_is_told() {
     Asked after event 10: a/one, 172 tokens, price unknown; would be c/three, 172 tokens, price unknown
     Asked after event 14: a/one, 204 tokens, price unknown; would be c/three, 204 tokens, price unknown
     The record was followed to its end.
-    Was:      completed after 3 cycles, 30 tokens read (3 from cache), 6 written, $0.00
-    Would be: completed after 3 cycles, 30 tokens read (3 from cache), 6 written, $0.00
+    Was: completed after 3 cycles, 30 tokens read (3 from cache), 6 written, price unknown
+    Would be: completed after 3 cycles, 30 tokens read (3 from cache), 6 written, price unknown
     ");
     insta::assert_snapshot!(compared("[policy.truth]\nask_again = true"), @"
     Run 12 under another policy: 9 events compared, nothing was called.
     It would have decided the same.
     The record was followed to its end.
-    Was:      completed after 3 cycles, 30 tokens read (3 from cache), 6 written, $0.00
-    Would be: completed after 3 cycles, 30 tokens read (3 from cache), 6 written, $0.00
+    Was: completed after 3 cycles, 30 tokens read (3 from cache), 6 written, price unknown
+    Would be: completed after 3 cycles, 30 tokens read (3 from cache), 6 written, price unknown
     ");
 }
