@@ -13,7 +13,7 @@ use crate::agent::machine::policy::Policy;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step, texts};
 use crate::agent::replay::Recorded;
-use crate::agent::replay::tree::fields_of;
+use crate::agent::replay::tree::build::fields_of;
 use crate::domain::money::Money;
 use crate::model::message::Usage;
 use crate::model::tokens;
@@ -308,7 +308,7 @@ fn parted(pair: &Pair) -> Option<String> {
                 format!("{} would have been run, and what it would have brought is not on record", call.name)
             })
         }
-        (Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) | Phase::Calling(_), _) => None,
+        _ => None,
     }
 }
 
@@ -343,7 +343,7 @@ fn told(effect: &Effect) -> String {
         Effect::RunTool { call, attempt, delay_ms } => {
             format!("run {} ({}), attempt {attempt}{}", call.name, call.id, after(*delay_ms))
         }
-        Effect::Summarise(call) => format!("sum up the first {} messages", call.messages),
+        Effect::Summarise(_) => "sum up the older part of the context".to_owned(),
         Effect::AbortTools(calls) => format!("stop {} calls", calls.len()),
         Effect::AskHuman(question) => format!("ask a person: {}", texts::question(question)),
         Effect::Reply(Reply::Answer { text }) => format!("answer: {text}"),
