@@ -3,81 +3,22 @@
 //! Two folds go over the recorded events of the world side by side: one under the run's own policy, one under the other.
 //! What they decide is compared event by event. It ends where the record has no answer to what would have been asked.
 
-use serde::{Deserialize, Serialize};
+mod file;
+
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::agent::machine::begun::{Begun, ModelBill, Rules};
 use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{End, Event, Reply};
-use crate::agent::machine::policy::Policy;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step, texts};
 use crate::agent::replay::Recorded;
 use crate::agent::replay::tree::build::fields_of;
+pub use crate::agent::replay::what_if::file::{LimitsChange, WhatIf};
 use crate::domain::money::Money;
 use crate::model::message::Usage;
 use crate::model::tokens;
-
-/// What is to be otherwise, as a file says it.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WhatIf {
-    /// Numbers and switches of the policy; what is not named stays as it was recorded.
-    pub policy: Option<toml::Table>,
-    /// The run's limits.
-    pub limits: LimitsChange,
-    /// The models, in order.
-    pub models: Vec<String>,
-    /// The system prompt.
-    pub system: Option<String>,
-}
-
-/// Other limits of a run; what is not named stays.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LimitsChange {
-    /// Model calls that may ask for tools (row A6).
-    pub iterations: Option<u32>,
-    /// What `request_more_iterations` adds.
-    pub iterations_step: Option<u32>,
-    /// The most that can be reached.
-    pub iterations_cap: Option<u32>,
-}
-
-/// The same shape with the policy's own type: it knows the keys, and the parser knows the lines.
-#[derive(Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[derive(Default)]
-struct Shape {
-    #[serde(rename = "policy")]
-    _policy: Policy,
-    #[serde(rename = "limits")]
-    _limits: LimitsChange,
-    #[serde(rename = "models")]
-    _models: Vec<String>,
-    #[serde(rename = "system")]
-    _system: Option<String>,
-}
-
-impl WhatIf {
-    /// Reads what a file says.
-    ///
-    /// # Errors
-    /// What is wrong with it, with the line and the key.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let said = |error: toml::de::Error| error.to_string();
-        toml::from_str::<Shape>(text).map_err(said)?;
-        let what: Self = toml::from_str(text).map_err(said)?;
-        if what == Self::default() {
-            return Err(
-                "it changes nothing: it may hold [policy.guards] and the other tables of the policy, [limits], \
-                        `models` and `system`"
-                    .to_owned(),
-            );
-        }
-        Ok(what)
-    }
-}
 
 /// What is to be otherwise, with what is known of it.
 #[derive(Debug, Clone, Default, PartialEq)]
