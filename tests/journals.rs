@@ -312,7 +312,7 @@ fn end(state: &State) -> Option<&End> {
 }
 
 #[test]
-fn every_stored_journal_still_folds() {
+fn b11_every_stored_journal_still_folds() {
     for run in runs() {
         let path = folder(1).join(format!("{}.jsonl", run.name));
         if !path.exists() && std::env::var_os("UPDATE_FIXTURES").is_some() {
@@ -379,7 +379,7 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
 }
 
 #[test]
-fn a_tampered_journal_is_noticed_where_it_was_tampered_with() {
+fn b11_a_tampered_journal_is_noticed_where_it_was_tampered_with() {
     let whole = events(&stored(&folder(1).join("tools.jsonl")));
     let starts: Vec<usize> = (0..whole.len()).filter(|&index| whole[index].is_start_record()).collect();
     assert!(starts.len() > 6);

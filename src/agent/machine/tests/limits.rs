@@ -17,7 +17,7 @@ fn go_round(run: &mut Script, times: u32) -> Vec<String> {
 }
 
 #[test]
-fn at_the_limit_the_model_is_asked_once_more_without_tools() {
+fn a11_at_the_limit_the_model_is_asked_once_more_without_tools() {
     let mut run = Script::begun();
     assert_eq!(go_round(&mut run, 9), ["ask a/one Work"]);
     assert_eq!(go_round(&mut run, 1), ["ask a/one WrapUpIterations"]);
@@ -42,7 +42,7 @@ fn a_last_word_of_nothing_but_calls_is_no_answer() {
 }
 
 #[test]
-fn more_iterations_are_granted_to_the_cap_and_then_refused() {
+fn a6_more_iterations_are_granted_to_the_cap_and_then_refused() {
     let mut run = Script::begun();
     let table = [
         (20, "tool 1.0: Granted: up to 20 steps in all."),
@@ -60,7 +60,7 @@ fn more_iterations_are_granted_to_the_cap_and_then_refused() {
 }
 
 #[test]
-fn more_may_be_asked_for_in_the_last_batch() {
+fn a6_more_may_be_asked_for_in_the_last_batch() {
     let mut run = Script::begun();
     go_round(&mut run, 9);
     run.check(wants(&["request_more_iterations"]), &["run 10.0 request_more_iterations #1"]);
@@ -68,7 +68,7 @@ fn more_may_be_asked_for_in_the_last_batch() {
 }
 
 #[test]
-fn a_cap_below_the_limit_takes_nothing_away() {
+fn a6_a_cap_below_the_limit_takes_nothing_away() {
     let mut run = Script::queued();
     let limits = Limits { iterations: 10, iterations_step: 10, iterations_cap: 5 };
     run.on(Event::Begun(Box::new(Begun { limits, ..begun() })));
@@ -86,7 +86,7 @@ fn without_any_iteration_the_first_call_has_no_tools() {
 }
 
 #[test]
-fn after_the_soft_limit_the_next_call_is_the_last() {
+fn b6_after_the_soft_limit_the_next_call_is_the_last() {
     let mut calling = Script::begun();
     calling.check(Event::SoftLimit, &[]);
     calling.check(wants(&["look"]), &["run 1.0 look #1"]);
