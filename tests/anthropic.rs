@@ -203,7 +203,7 @@ async fn pictures_are_sent() {
 }
 
 #[tokio::test]
-async fn thinking_is_given_back_as_it_came_and_shown_to_nobody() {
+async fn e12_thinking_is_given_back_as_it_came_and_shown_to_nobody() {
     let fake = FakeAnthropic::start().await;
     let thought = Script::begin().thinking("The user\n\"東京\"…", "Eq/+==").redacted("Zm9v+/=");
     fake.reply(thought.words("Let me see.").call("recall", "{\"query\":\"x\"}").finish("tool_use"));
@@ -261,7 +261,7 @@ async fn thinking_survives_a_tail_that_changes_with_each_turn() {
 }
 
 #[tokio::test]
-async fn a_run_that_another_model_began_is_gone_on_with() {
+async fn e12_a_run_that_another_model_began_is_gone_on_with() {
     let fake = FakeAnthropic::start().await;
     fake.otherwise(|_| Reply::text("ok"));
     let call = ToolCall { id: CallId::new(0, 0), name: "recall".to_owned(), arguments: "{}".to_owned() };

@@ -104,7 +104,7 @@ async fn pieces_of_any_length_make_the_same_reply() {
 }
 
 #[tokio::test]
-async fn signatures_and_ids_come_back_byte_for_byte_and_are_never_shown() {
+async fn e12_signatures_and_ids_come_back_byte_for_byte_and_are_never_shown() {
     let fake = FakeGemini::start(MODEL).await;
     let call = |id: &str| json!({"functionCall": {"name": "look", "args": {}, "id": id}});
     let mut first = call("gp737npz");

@@ -210,19 +210,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
-    fn any_history_becomes_legal(history in any_history(), target in targets()) {
+    fn a9_any_history_becomes_legal(history in any_history(), target in targets()) {
         let messages = legal(&history, 0, &target).messages;
         prop_assert_eq!(check(&messages, &target), Ok(()), "{:?}", messages);
     }
 
     #[test]
-    fn a_legal_history_comes_back_as_it_is(history in any_history(), target in targets(), cut in any::<Index>()) {
+    fn a9_a_legal_history_comes_back_as_it_is(history in any_history(), target in targets(), cut in any::<Index>()) {
         let once = legal(&history, cut.index(history.len() + 1), &target);
         prop_assert_eq!(legal(&once.messages, once.stable, &target), once);
     }
 
     #[test]
-    fn nothing_is_lost_that_could_be_kept(history in any_history(), target in targets()) {
+    fn a9_nothing_is_lost_that_could_be_kept(history in any_history(), target in targets()) {
         let messages = legal(&history, 0, &target).messages;
         let kept = unframed(&messages);
         prop_assert_eq!(by_users(kept, &target), by_users(&history, &target));

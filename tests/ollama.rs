@@ -191,7 +191,7 @@ async fn pictures_are_sent() {
 }
 
 #[tokio::test]
-async fn thoughts_go_back_to_their_model_alone_and_are_never_shown() {
+async fn e12_thoughts_go_back_to_their_model_alone_and_are_never_shown() {
     let fake = FakeOllama::start(Model::default()).await;
     let script = Script::default().thinks("I wonder, truly").words("Let me look.");
     let script = script.call("look", &json!({"at": "x"})).call("current_time", &json!({})).finish("stop");

@@ -46,7 +46,7 @@ fn is_growing(line: &str, query: &str) -> bool {
 }
 
 #[tokio::test]
-async fn no_query_scans_what_only_grows() {
+async fn k3_no_query_scans_what_only_grows() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("hob.db");
     Store::open(&path, Pace::Threaded).await.unwrap().close().await;

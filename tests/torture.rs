@@ -31,7 +31,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn everything_is_answered_however_often_it_is_killed() {
+async fn n1_everything_is_answered_however_often_it_is_killed() {
     let kills = number("HOB_TORTURE_KILLS", 12);
     let seed = number("HOB_TORTURE_SEED", 1);
     let end = Instant::now() + Duration::from_secs(number("HOB_TORTURE_SECS", 600));

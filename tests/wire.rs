@@ -73,7 +73,7 @@ fn choices() -> impl Strategy<Value = ToolChoice> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
     #[test]
-    fn any_history_goes_out_as_the_provider_takes_it(
+    fn a9_any_history_goes_out_as_the_provider_takes_it(
         messages in prop_oneof![histories(14), switched(4)], label in select(MODELS), tool_choice in choices(),
         effort in proptest::option::of(select(&[Effort::Low, Effort::High][..])), sees_images in any::<bool>(),
     ) {

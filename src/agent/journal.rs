@@ -5,11 +5,13 @@
 use jiff::Timestamp;
 
 use crate::agent::machine::event::{Accepted, Event};
+use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::state::{State, Status};
 use crate::agent::machine::{Replay, Step, step};
 use crate::domain::ids::{RunId, SessionId};
 use crate::store::error::StoreError;
 use crate::store::journal::{EventRow, append, list};
+use crate::store::runs::{Reached, Waits};
 use crate::store::{Tx, millis, runs};
 
 /// The version of the encoding that this Hob writes.
@@ -93,7 +95,19 @@ pub async fn open(tx: &mut Tx, run: RunId, accepted: Accepted, at: Timestamp) ->
     let mut state = State::Empty;
     let step = step(&mut state, Event::Accepted(accepted));
     append_step(tx, run, 0, &step, at).await?;
-    Ok(())
+    set_state(tx, run, &state, at).await
+}
+
+/// Writes down what the fold of a run that nobody drives has reached.
+async fn set_state(tx: &mut Tx, run: RunId, state: &State, at: Timestamp) -> Result<(), StoreError> {
+    let (status, hash) = (state.status(), fingerprint(state));
+    let ended_at = status.is_final().then(|| millis(at));
+    runs::set_state(
+        tx,
+        run,
+        Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits: Waits::WithoutEnd },
+    )
+    .await
 }
 
 /// What may happen to a run that waits for the lane.
@@ -143,10 +157,7 @@ pub async fn change_queued(
     };
     let step = step(&mut state, change.into());
     append_step(tx, run, seq, &step, at).await?;
-    let status = state.status();
-    if status != Status::Queued {
-        runs::set_state(tx, run, status.as_str(), status.is_final().then(|| millis(at))).await?;
-    }
+    set_state(tx, run, &state, at).await?;
     Ok(Some(accepted))
 }
 

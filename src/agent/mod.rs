@@ -15,6 +15,7 @@ pub mod prefix;
 pub mod projection;
 pub mod prompt;
 pub mod quota;
+pub mod replay;
 pub mod signal;
 pub mod write_off;
 

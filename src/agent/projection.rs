@@ -505,7 +505,8 @@ async fn swap_prefix(tx: &mut Tx, key: &RunKey, prefix: &Prefix) -> Result<Optio
     Ok(reason)
 }
 
-fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
+/// What the envelope keeps of an outcome, and whether it is a failure.
+pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
     match outcome {
         ToolOutcome::Text { text, is_error } => (text, *is_error),
         ToolOutcome::Exited { text, code } => (text, *code != 0),

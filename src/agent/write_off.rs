@@ -18,6 +18,7 @@ use crate::domain::ids::RunId;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
+use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, inbound, millis, model_calls, runs};
 
 /// Ends a run whose record is damaged, and tells its sender.
@@ -26,7 +27,9 @@ use crate::store::{Statement, Tx, inbound, millis, model_calls, runs};
 /// When the database fails.
 pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
     tracing::error!(run = %key.run, "agent_run.written_off");
-    runs::set_state(tx, key.run, Status::Failed.as_str(), Some(millis(now))).await?;
+    let (state, ended_at) = (Status::Failed.as_str(), Some(millis(now)));
+    let reached = Reached { state, ended_at, hash: None, waits: Waits::WithoutEnd };
+    runs::set_state(tx, key.run, reached).await?;
     // What was set aside for a call that nobody awaits any more would count against the budgets for ever.
     let lost = CallEnd { state: "lost", ..CallEnd::default() };
     model_calls::end(tx, key.run, &lost, millis(now)).await?;

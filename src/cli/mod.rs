@@ -5,7 +5,9 @@
 pub mod chat;
 pub mod config;
 pub mod models;
+pub mod replay;
 pub mod run;
+pub mod runs;
 
 use std::path::PathBuf;
 
@@ -13,6 +15,8 @@ use clap::{Parser, Subcommand};
 
 use crate::cli::config::ConfigCommand;
 use crate::cli::models::ModelsArguments;
+use crate::cli::replay::ReplayArguments;
+use crate::cli::runs::RunsArguments;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::load::{Loaded, load};
@@ -38,6 +42,10 @@ pub enum Command {
     Run,
     /// Show the models that are configured, or try one
     Models(ModelsArguments),
+    /// Show the recorded runs, newest first
+    Runs(RunsArguments),
+    /// Show how a run went, check its record, or see what another policy would have decided
+    Replay(ReplayArguments),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -69,6 +77,8 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Chat => chat::run(base(named)?),
         Command::Run => run::run(base(named)?),
         Command::Models(what) => models::run(what, named),
+        Command::Runs(what) => runs::run(what, named),
+        Command::Replay(what) => replay::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }
 }

@@ -3,6 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
+mod chores;
 pub mod declared;
 pub mod learned;
 pub mod models;
@@ -28,9 +29,10 @@ use crate::agent::quota::Meter;
 use crate::channel::telegram::{SetupError, Telegram};
 use crate::config::Config;
 use crate::config::environment::Environment;
+use crate::daemon::chores::Household;
 use crate::daemon::learned::LearnedFile;
 use crate::daemon::rest::RestWatch;
-use crate::domain::channel::{Channel, Intake};
+use crate::domain::channel::Channel;
 use crate::domain::clock::Clock;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::rng::Rng;
@@ -39,9 +41,7 @@ use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
 use crate::model::table::{Table, TableError};
 use crate::policy::access::AccessList;
-use crate::policy::heartbeat::until_next;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
-use crate::router::heartbeat::Heartbeat;
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
@@ -50,7 +50,6 @@ use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
 use crate::tool::registry::Registry;
-use crate::tool::results::Results;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -58,10 +57,6 @@ const FLUSH: Duration = Duration::from_secs(4);
 const STOP_MARGIN: Duration = Duration::from_secs(5);
 /// What of it is kept for the database.
 const CLOSE: Duration = Duration::from_millis(500);
-/// The wait before a channel that broke starts again.
-const CHANNEL_RESTART: Duration = Duration::from_secs(1);
-/// The wait between two looks for old results.
-const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3_600);
 /// The database's file in the data directory.
 pub const DATABASE: &str = "hob.db";
 
@@ -233,18 +228,9 @@ impl Daemon {
         });
         delivery.sweep().await?;
         lanes.reconcile().await?;
-        keep_house(&switches, &lanes, &delivery, &blueprint.config);
-        switches.channels.spawn(sweep_results(
-            Results::of(&blueprint.data_dir),
-            Arc::clone(&blueprint.clock),
-            switches.drain.clone(),
-        ));
-        if let Some(heartbeat) = telegram.as_ref().and_then(|_| parts::heartbeat(&blueprint.config)) {
-            switches.channels.spawn(beat(heartbeat, Arc::clone(&router), switches.drain.clone()));
-        }
-        if let Some(telegram) = telegram {
-            switches.channels.spawn(receive(telegram, Arc::clone(&router), switches.clone()));
-        }
+        let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
+        chores::keep_house(&switches, &house);
+        chores::listen(&switches, telegram, &router, &blueprint);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })
     }
@@ -311,74 +297,6 @@ async fn ended(what: &str, tasks: &TaskTracker, last: Instant) {
     if tokio::time::timeout_at(last, tasks.wait()).await.is_err() {
         tracing::warn!(what, tasks = tasks.len(), "hob.stop_overdue: tasks that do not end are left");
     }
-}
-
-/// Receives until the stop. A panic in the adapter is told and leaves no deaf channel: it starts again.
-async fn receive(telegram: Arc<Telegram>, router: Arc<Router>, switches: Switches) {
-    loop {
-        let run = Arc::clone(&telegram).run(Arc::clone(&router) as Arc<dyn Intake>, switches.intake.clone());
-        match switches.channels.spawn(run).await {
-            Ok(()) => return,
-            Err(error) => tracing::error!(%error, "Telegram's adapter broke; it starts again"),
-        }
-        if slept(CHANNEL_RESTART, &switches.intake).await {
-            return;
-        }
-    }
-}
-
-/// Heartbeats, reconciliation, and a look at the outbox, from time to time.
-fn keep_house(switches: &Switches, lanes: &Lanes, delivery: &Delivery, config: &Config) {
-    let beats = (lanes.clone(), switches.cut.clone(), Duration::from_secs(config.daemon.heartbeat_secs));
-    switches.channels.spawn(async move {
-        let (lanes, stop, every) = beats;
-        while !slept(every, &stop).await {
-            if let Err(error) = lanes.heartbeat().await {
-                tracing::warn!(%error, "leases could not be prolonged");
-            }
-        }
-    });
-    switches.channels.spawn(lanes.clone().keep_time(switches.drain.clone()));
-    let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone());
-    let every = Duration::from_secs(config.daemon.reconcile_secs);
-    switches.channels.spawn(async move {
-        let (lanes, delivery, stop) = rounds;
-        while !slept(every, &stop).await {
-            if let Err(error) = lanes.reconcile().await {
-                tracing::warn!(%error, "runs could not be reconciled");
-            }
-            if let Err(error) = delivery.wake_all().await {
-                tracing::warn!(%error, "the outbox could not be looked through");
-            }
-        }
-    });
-}
-
-/// Deletes old results of tools, at the start and once a day.
-async fn sweep_results(results: Results, clock: Arc<dyn Clock>, stop: CancellationToken) {
-    loop {
-        results.sweep(clock.now()).await;
-        if slept(SWEEP_EVERY, &stop).await {
-            return;
-        }
-    }
-}
-
-/// Looks whether there is something to do, once in each slot.
-async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
-    let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
-    while !slept(wait(), &stop).await {
-        match router.beat(&heartbeat).await {
-            Ok(true) => tracing::info!("heartbeat.begun"),
-            Ok(false) => tracing::debug!("heartbeat.skipped"),
-            Err(error) => tracing::warn!(%error, "the heartbeat's run could not be stored"),
-        }
-    }
-}
-
-/// Sleeps; true if it was woken because of the stop.
-async fn slept(wait: Duration, stop: &CancellationToken) -> bool {
-    tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
 }
 
 fn telegram(blueprint: &Blueprint) -> Result<Option<Arc<Telegram>>, StartError> {

@@ -129,3 +129,25 @@ pub struct Inbound {
     /// When, by the platform's clock where it tells.
     pub sent_at: Timestamp,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a12_sessions_have_published_names() {
+        let table = [
+            (ChannelKind::Telegram, DEFAULT_ACCOUNT, None, "7"),
+            (ChannelKind::Telegram, DEFAULT_ACCOUNT, Some("3"), "7:3"),
+            (ChannelKind::Telegram, "work", None, "telegram@work:7"),
+            (ChannelKind::Telegram, "work", Some("3"), "telegram@work:7:3"),
+            (ChannelKind::Terminal, DEFAULT_ACCOUNT, None, "terminal:7"),
+            (ChannelKind::Terminal, "work", None, "terminal@work:7"),
+        ];
+        for (channel, account, thread, expected) in table {
+            let thread = thread.map(str::to_owned);
+            let place = Conversation { channel, account: account.to_owned(), chat: "7".to_owned(), thread };
+            assert_eq!(place.session_key().0, expected);
+        }
+    }
+}

@@ -31,7 +31,7 @@ mod tests {
     use super::score;
 
     #[test]
-    fn scores_by_the_table() {
+    fn a1_scores_by_the_table() {
         for (text, expected) in [
             ("", 0.1),
             ("ok thanks", 0.1),

@@ -225,7 +225,8 @@ impl Inner {
             }
         };
         let key = claimed.key.clone();
-        let span = tracing::info_span!("run", run = %key.run);
+        let (named, channel) = (claimed.session.key.as_str(), claimed.session.channel.as_str());
+        let span = tracing::info_span!("run", run = %key.run, session = named, channel);
         let drive = drive(Arc::clone(&self.ports), self.line(&signal), claimed).instrument(span.clone());
         match self.settings.tracker.spawn(drive).await {
             Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),

@@ -237,13 +237,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_acknowledgement_counts() {
+    fn n5_the_acknowledgement_counts() {
         let lines: Vec<String> = [1, 2, 3, 4, 11, 21].map(|n| acknowledged(Mode::Queue, n)).to_vec();
         insta::assert_snapshot!(lines.join(" "), @"Queued, 1st. Queued, 2nd. Queued, 3rd. Queued, 4th. Queued, 11th. Queued, 21st.");
     }
 
     #[test]
-    fn status_on_one_screen() {
+    fn n11_status_on_one_screen() {
         let runs = [StateCount { state: "running".into(), count: 2 }];
         let outbox = [outbox::StateCount { state: "pending".into(), count: 1, oldest: 0 }];
         let channels = ["telegram: connected".to_owned()];

@@ -30,6 +30,21 @@ pub enum StoreError {
         /// The newest that this Hob knows.
         known: i64,
     },
+    /// An older Hob made the file, and this one only wants to look at it.
+    #[error(
+        "the database was made by an older Hob (schema {found}, this one knows {known}): start this one once (`hob run` or `hob chat`), which brings it up to date"
+    )]
+    Older {
+        /// The newest migration in the file.
+        found: i64,
+        /// The newest that this Hob knows.
+        known: i64,
+    },
+    /// There is no file to look at.
+    #[error(
+        "there is no database at {0}: nothing has run with this data directory yet (see `dir` in [state] of config.toml, and $HOB_HOME)"
+    )]
+    Missing(String),
     /// A row holds what no Hob writes.
     #[error("the database is inconsistent: {table} {id}: {what}")]
     Inconsistent {
@@ -68,6 +83,8 @@ impl StoreError {
             Self::ReadOnly(_)
             | Self::Damaged(_)
             | Self::Newer { .. }
+            | Self::Older { .. }
+            | Self::Missing(_)
             | Self::Inconsistent { .. }
             | Self::LeaseLost
             | Self::Closed
@@ -99,6 +116,8 @@ impl StoreError {
             Self::ReadOnly(what) => Self::ReadOnly(what.clone()),
             Self::Damaged(what) => Self::Damaged(what.clone()),
             Self::Newer { found, known } => Self::Newer { found: *found, known: *known },
+            Self::Older { found, known } => Self::Older { found: *found, known: *known },
+            Self::Missing(what) => Self::Missing(what.clone()),
             Self::Inconsistent { table, id, what } => Self::Inconsistent { table, id: id.clone(), what: what.clone() },
             Self::LeaseLost => Self::LeaseLost,
             Self::Closed => Self::Closed,

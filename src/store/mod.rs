@@ -13,6 +13,8 @@ pub mod lock;
 pub mod messages;
 pub mod model_calls;
 pub mod outbox;
+pub mod reader;
+pub mod recorded;
 pub mod runs;
 pub mod sessions;
 pub mod signals;

@@ -200,14 +200,15 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
 ///
 /// # Errors
 /// When the database fails.
-pub async fn set_state(tx: &mut Tx, run: RunId, state: &str, ended_at: Option<i64>) -> Result<(), StoreError> {
+pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE runs SET state = $1, ended_at = $2, waits_until = NULL,
+        "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL,
            lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
            lease_until = CASE WHEN $1 = 'running' THEN lease_until END
-         WHERE id = $3",
-        state,
-        ended_at,
+         WHERE id = $4",
+        reached.state,
+        reached.ended_at,
+        reached.hash,
         run
     )
     .execute(&mut *tx)
@@ -228,14 +229,16 @@ pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>)
         Waits::WithoutEnd => (false, None),
     };
     let more = sqlx::query_scalar!(
-        r#"UPDATE runs SET state = $1, ended_at = $2, waits_until = CASE WHEN $5 THEN waits_until ELSE $6 END,
+        r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3,
+             waits_until = CASE WHEN $6 THEN waits_until ELSE $7 END,
              lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
              lease_until = CASE WHEN $1 = 'running' THEN lease_until END
-           WHERE id = $3 AND lease_owner = $4
+           WHERE id = $4 AND lease_owner = $5
            RETURNING EXISTS (
              SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued') AS "more!: bool""#,
         reached.state,
         reached.ended_at,
+        reached.hash,
         run,
         owner,
         keeps,
@@ -253,6 +256,8 @@ pub struct Reached<'a> {
     pub state: &'a str,
     /// When it was over, if it is.
     pub ended_at: Option<i64>,
+    /// The hash of the whole of it; none: it is not what the journal folds to.
+    pub hash: Option<&'a str>,
     /// How long its question stays open.
     pub waits: Waits,
 }

@@ -26,7 +26,7 @@ async fn a_message_is_answered_and_typing_is_shown_meanwhile() {
 }
 
 #[tokio::test]
-async fn the_conversation_goes_on_and_each_person_has_their_own() {
+async fn c4_the_conversation_goes_on_and_each_person_has_their_own() {
     let mut house = House::new().await;
     house.start().await;
     house.model.otherwise(|asked| Reply::text(&format!("{} messages", asked.messages().len())));
@@ -101,7 +101,7 @@ async fn updates_of_other_kinds_and_shapes_are_passed_over() {
 }
 
 #[tokio::test]
-async fn a_redelivered_update_is_answered_once() {
+async fn n1_a_redelivered_update_is_answered_once() {
     let mut house = House::new().await;
     house.start().await;
     house.model.otherwise(|asked| Reply::text(asked.last_text().lines().last().unwrap()));

@@ -38,7 +38,7 @@ async fn commands_do_not_wait_behind_a_run() {
 }
 
 #[tokio::test]
-async fn stop_drops_the_models_stream_and_what_is_queued_comes_next() {
+async fn b7_stop_drops_the_models_stream_and_what_is_queued_comes_next() {
     let (house, gate) = at_work().await;
     house.model.reply(Reply::text("Next."));
     house.say(ADA, "And then?");
@@ -56,7 +56,7 @@ async fn stop_drops_the_models_stream_and_what_is_queued_comes_next() {
 }
 
 #[tokio::test]
-async fn stop_kills_the_command_with_all_it_started() {
+async fn b7_stop_kills_the_command_with_all_it_started() {
     let mut house = House::with(
         r#"[tools.hang]
         description = "Hangs."
@@ -77,7 +77,7 @@ async fn stop_kills_the_command_with_all_it_started() {
 }
 
 #[tokio::test]
-async fn stop_reaches_only_ones_own_conversation() {
+async fn b7_stop_reaches_only_ones_own_conversation() {
     let (house, gate) = at_work().await;
     house.say(BOB, "/stop");
     insta::assert_snapshot!(house.told(BOB, 1).await[0], @"Nothing is running here.");

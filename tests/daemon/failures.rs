@@ -19,32 +19,32 @@ async fn told(reply: Reply, requests: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_bad_key() {
+async fn a7_a_bad_key() {
     insta::assert_snapshot!(told(Reply::status(401), 1).await, @"I could not get an answer from the model: The model provider does not accept the API key: check `api_key` under [provider] in config.toml, or the key in the environment. Whoever runs me has to mend the key in config.toml or in the environment.");
 }
 
 #[tokio::test]
-async fn an_empty_account() {
+async fn a7_an_empty_account() {
     insta::assert_snapshot!(told(Reply::status(402), 1).await, @"I could not get an answer from the model: The account at the model provider has no credit left: top it up there, or choose another provider under [provider] in config.toml. Whoever runs me has to look at the account's balance.");
 }
 
 #[tokio::test]
-async fn a_model_that_is_not_known() {
+async fn a7_a_model_that_is_not_known() {
     insta::assert_snapshot!(told(Reply::status(404), 1).await, @"I could not get an answer from the model: The model cannot be used: check `primary` under [provider.models] in config.toml. It says: The model `x` does not exist. Whoever runs me has to name another model in config.toml; /model shows the one in use.");
 }
 
 #[tokio::test]
-async fn too_many_requests() {
+async fn a7_too_many_requests() {
     insta::assert_snapshot!(told(Reply::status(429).header("retry-after", "1"), 2).await, @"I could not get an answer from the model: The model provider allows no more calls for now. It says: Rate limit reached. Please send it again in a while.");
 }
 
 #[tokio::test]
-async fn a_server_that_breaks() {
+async fn a7_a_server_that_breaks() {
     insta::assert_snapshot!(told(Reply::status(500), 2).await, @"I could not get an answer from the model: The model provider failed (500). It says: The server had an error. I tried again without luck. Please send it again in a while.");
 }
 
 #[tokio::test]
-async fn a_server_that_is_overloaded() {
+async fn e2_a_server_that_is_overloaded() {
     insta::assert_snapshot!(told(Reply::status(503), 4).await, @"I could not get an answer from the model: The model provider is overloaded at the moment. It says: The engine is currently overloaded. Please send it again in a while.");
 }
 
@@ -82,7 +82,7 @@ async fn a_passing_failure_is_not_told() {
 }
 
 #[tokio::test]
-async fn another_model_stands_in() {
+async fn e2_another_model_stands_in() {
     let mut house = House::new().await;
     let base = house.model.base_url();
     house.configure(&format!(

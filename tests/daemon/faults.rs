@@ -34,7 +34,7 @@ impl FailingDisk {
 }
 
 #[tokio::test]
-async fn a_message_is_not_acknowledged_until_it_is_durable() {
+async fn a1_a_message_is_not_acknowledged_until_it_is_durable() {
     let mut house = House::new().await;
     house.start().await;
     house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;

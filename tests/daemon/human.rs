@@ -21,7 +21,7 @@ async fn asking() -> House {
 }
 
 #[tokio::test]
-async fn the_next_message_is_the_answer() {
+async fn b15_the_next_message_is_the_answer() {
     let house = asking().await;
     assert_eq!(house.ask(ADA, "blue", Reply::text("Painted blue.")).await, "Painted blue.");
     let requests = house.model.requests();
@@ -30,7 +30,7 @@ async fn the_next_message_is_the_answer() {
 }
 
 #[tokio::test]
-async fn the_answer_may_come_after_a_crash() {
+async fn b15_the_answer_may_come_after_a_crash() {
     let mut house = asking().await;
     house.crash().await;
     house.model.reply(Reply::text("Painted red."));
@@ -94,7 +94,7 @@ async fn in_doubt() -> (House, Fifo, Fifo) {
 }
 
 #[tokio::test]
-async fn it_happened() {
+async fn b10_it_happened() {
     let (house, _up, _go) = in_doubt().await;
     house.model.reply(Reply::text("Good."));
     house.press(ADA, "it happened");
@@ -119,7 +119,7 @@ impl House {
 }
 
 #[tokio::test]
-async fn run_it_again() {
+async fn b10_run_it_again() {
     let (house, mut up, mut go) = in_doubt().await;
     house.model.reply(Reply::text("Good."));
     house.press(ADA, "run it again");

@@ -19,7 +19,7 @@ fn gated(gate: &Gate, text: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn while_the_model_is_asked() {
+async fn n1_n3_while_the_model_is_asked() {
     let mut house = House::new().await;
     house.start().await;
     house.model.reply(gated(&Gate::default(), "Never."));
@@ -35,7 +35,7 @@ async fn while_the_model_is_asked() {
 }
 
 #[tokio::test]
-async fn while_an_idempotent_command_runs() {
+async fn b10_while_an_idempotent_command_runs() {
     let mut house = House::with(&format!("{EFFECT}idempotent = true")).await;
     let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
     house.start().await;
@@ -73,7 +73,7 @@ async fn what_a_command_started_is_gone_before_it_is_asked_about() {
 }
 
 #[tokio::test]
-async fn after_the_command_while_the_model_is_asked_again() {
+async fn n1_b10_after_the_command_while_the_model_is_asked_again() {
     let mut house = House::with(EFFECT).await;
     let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
     house.start().await;
@@ -92,7 +92,7 @@ async fn after_the_command_while_the_model_is_asked_again() {
 }
 
 #[tokio::test]
-async fn when_telegram_has_the_answer_and_has_not_said_so() {
+async fn n1_when_telegram_has_the_answer_and_has_not_said_so() {
     let mut house = House::new().await;
     house.start().await;
     house.telegram.fault("sendMessage", Fault::HangAfter);
@@ -120,7 +120,7 @@ async fn when_telegram_was_given_the_answer_and_did_not_take_it() {
 }
 
 #[tokio::test]
-async fn right_after_the_answer() {
+async fn n3_right_after_the_answer() {
     let mut house = House::new().await;
     house.start().await;
     for number in 1..=5 {

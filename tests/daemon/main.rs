@@ -23,6 +23,7 @@ mod pausing;
 mod people;
 mod personas;
 mod queue;
+mod replay;
 mod starting;
 mod stopping;
 mod switching;

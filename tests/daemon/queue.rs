@@ -26,7 +26,7 @@ async fn at_work(settings: &str) -> (House, Gate) {
 }
 
 #[tokio::test]
-async fn messages_wait_in_order_and_can_be_seen_and_taken_back() {
+async fn b8_n5_messages_wait_in_order_and_can_be_seen_and_taken_back() {
     let (house, gate) = at_work("").await;
     for text in ["two", "three", "four", "/queue", "/queue drop 2", "/queue drop 7", "/queue"] {
         house.say(ADA, text);
@@ -50,7 +50,7 @@ async fn messages_wait_in_order_and_can_be_seen_and_taken_back() {
 }
 
 #[tokio::test]
-async fn people_do_not_wait_for_each_other() {
+async fn b8_people_do_not_wait_for_each_other() {
     let (house, gate) = at_work("").await;
     house.say(BOB, "me too");
     assert_eq!(house.told(BOB, 1).await, ["You said me too"]);
@@ -59,7 +59,7 @@ async fn people_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_waiting_message_can_be_edited() {
+async fn n5_a_waiting_message_can_be_edited() {
     let (house, gate) = at_work("").await;
     let waiting = house.say(ADA, "tow");
     house.told(ADA, 1).await;
@@ -86,7 +86,7 @@ async fn a_full_queue_says_so() {
 }
 
 #[tokio::test]
-async fn a_message_joins_the_run_at_its_next_step() {
+async fn n5_a_message_joins_the_run_at_its_next_step() {
     let mut house = House::with(
         r#"[agent]
         queue_mode = "steer"
@@ -111,7 +111,7 @@ async fn a_message_joins_the_run_at_its_next_step() {
 }
 
 #[tokio::test]
-async fn a_message_ends_the_run_and_comes_next() {
+async fn n5_a_message_ends_the_run_and_comes_next() {
     let (house, gate) = at_work("[agent]\nqueue_mode = 'interrupt'").await;
     house.say(ADA, "rather this");
     within("dropped stream", house.model.dropped(1)).await;

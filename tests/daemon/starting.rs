@@ -33,7 +33,7 @@ async fn a_second_hob_is_told_the_pid_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_database_from_a_newer_hob() {
+async fn k3_a_database_from_a_newer_hob() {
     let mut house = House::new().await;
     house.start().await;
     assert!(house.stop().await.success());

@@ -41,7 +41,7 @@ async fn a_run_that_can_be_finished_is() {
 }
 
 #[tokio::test]
-async fn a_run_that_takes_too_long_goes_on_after_the_start() {
+async fn b9_a_run_that_takes_too_long_goes_on_after_the_start() {
     let mut house = House::with("[daemon]\ndrain_secs = 1").await;
     house.start().await;
     for _ in 0..4 {
@@ -60,7 +60,7 @@ async fn a_run_that_takes_too_long_goes_on_after_the_start() {
 }
 
 #[tokio::test]
-async fn a_command_in_doubt_is_asked_about_and_killed() {
+async fn b10_a_command_in_doubt_is_asked_about_and_killed() {
     let mut house = House::with(
         r#"[daemon]
         drain_secs = 1

@@ -13,7 +13,7 @@ parameters = { line = "The line." }
 "#;
 
 #[tokio::test]
-async fn a_fact_is_remembered_and_recalled_in_another_conversation() {
+async fn a5_a_fact_is_remembered_and_recalled_in_another_conversation() {
     let mut house = House::new().await;
     house.start().await;
     let fact = r#"{"category": "home", "key": "bins", "value": "They go out on Tuesday"}"#;
@@ -31,7 +31,7 @@ async fn a_fact_is_remembered_and_recalled_in_another_conversation() {
 }
 
 #[tokio::test]
-async fn a_call_that_does_not_fit_is_answered_to_the_model() {
+async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
     let mut house = House::new().await;
     house.start().await;
     let broken = Script::default().fragment(0, Some("c"), Some("recall"), r#"{"query": "bi"#).finish("tool_calls");
@@ -59,7 +59,7 @@ async fn a_call_that_does_not_fit_is_answered_to_the_model() {
 }
 
 #[tokio::test]
-async fn the_calls_of_one_reply_run_side_by_side() {
+async fn d4_the_calls_of_one_reply_run_side_by_side() {
     let mut house = House::with(
         r#"[tools.meet]
         description = "Meets."
@@ -97,7 +97,7 @@ async fn a_declared_command_runs_with_its_arguments_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_command_that_fails_says_how() {
+async fn d5_a_command_that_fails_says_how() {
     let mut house = House::with(
         r#"[tools.fail]
         description = "Fails."
@@ -119,7 +119,7 @@ async fn a_command_that_fails_says_how() {
 }
 
 #[tokio::test]
-async fn a_command_that_takes_too_long_is_killed_with_all_it_started() {
+async fn e3_a_command_that_takes_too_long_is_killed_with_all_it_started() {
     let mut house = House::with(
         r#"[tools.hang]
         description = "Hangs."
@@ -145,7 +145,7 @@ async fn a_command_that_takes_too_long_is_killed_with_all_it_started() {
 }
 
 #[tokio::test]
-async fn steps_run_out_and_can_be_asked_for() {
+async fn a6_a11_steps_run_out_and_can_be_asked_for() {
     let mut house = House::with("[agent]\niterations_max = 1\niterations_step = 1\niterations_cap = 2").await;
     house.start().await;
     house.model.reply(Reply::call("request_more_iterations", r#"{"reason": "two clocks"}"#));

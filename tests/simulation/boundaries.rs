@@ -37,17 +37,17 @@ fn at_every_commit_within(seed: u64, messages: &[Said], rest_ms: i64) {
 }
 
 #[test]
-fn a_turn_with_tools() {
+fn n1_a_turn_with_tools() {
     at_every_commit(1, &[(100, "2", "2", "m do look append look+append")]);
 }
 
 #[test]
-fn questions() {
+fn n1_b15_questions() {
     at_every_commit(2, &[(100, "2", "2", "m do ask append+ask"), (900_000, "2", "2", "thanks")]);
 }
 
 #[test]
-fn a_stop_and_what_waits_behind_it() {
+fn n1_a_stop_and_what_waits_behind_it() {
     for seed in 3..6 {
         at_every_commit(
             seed,
@@ -83,7 +83,7 @@ fn a_stop_while_a_question_is_open() {
 }
 
 #[test]
-fn steering() {
+fn n1_steering() {
     at_every_commit(
         7,
         &[
@@ -108,7 +108,7 @@ fn what_joined_a_run_that_is_then_stopped() {
 }
 
 #[test]
-fn interrupting() {
+fn n1_interrupting() {
     at_every_commit(
         8,
         &[
@@ -122,7 +122,7 @@ fn interrupting() {
 }
 
 #[test]
-fn sessions_side_by_side() {
+fn b8_sessions_side_by_side() {
     at_every_commit(
         9,
         &[

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use hob::agent::machine::event::Reply;
+use hob::agent::machine::fingerprint::fingerprint;
 use hob::domain::inbound::Happening;
 use hob::domain::money::Money;
 use hob::model::message::Message;
@@ -22,6 +23,10 @@ pub(crate) fn between_lives(path: &Path) -> Vec<String> {
             let (row, fold) = (&told.row, told.state.status());
             if let Some(mismatch) = &told.mismatch {
                 wrong.push(format!("run {}: {mismatch}", row.id));
+            }
+            let folded = fingerprint(&told.state).0;
+            if row.state_hash.as_ref() != Some(&folded) {
+                wrong.push(format!("run {} has the hash {:?}, its journal {folded}", row.id, row.state_hash));
             }
             // A claim is no event: it gives the lane to a run whose first event comes next.
             let claimed = row.state == "running" && ["queued", "waiting"].contains(&fold.as_str());

@@ -29,7 +29,7 @@ const TALK: &[Said] = &[
 ];
 
 #[test]
-fn a_full_disk_delays_and_loses_nothing() {
+fn n1_a_full_disk_delays_and_loses_nothing() {
     let mut felt = 0;
     for seed in 0..20 {
         let troubles = [(500 + 300 * seed, Trouble::DiskFull), (5 * MINUTE, Trouble::DiskFree)];
@@ -92,7 +92,7 @@ fn a_model_that_stalls_is_told_of_at_the_hard_limit() {
 }
 
 #[test]
-fn a_panic_ends_one_run_and_is_told() {
+fn c10_a_panic_ends_one_run_and_is_told() {
     let talk: &[Said] = &[
         (100, "1", "1", "m do look append look"),
         (100, "2", "2", "m do boom"),

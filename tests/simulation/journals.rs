@@ -20,6 +20,7 @@ pub(crate) struct RunRow {
     pub(crate) sender_id: i64,
     pub(crate) state: String,
     pub(crate) lease_owner: Option<String>,
+    pub(crate) state_hash: Option<String>,
 }
 
 /// A run, as its journal tells it.
@@ -50,7 +51,7 @@ pub(crate) struct Told {
 
 pub(crate) async fn list(tx: &mut Tx) -> Vec<Told> {
     let rows: Vec<RunRow> = sqlx::query_as(
-        "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner
+        "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner, r.state_hash
          FROM runs r JOIN inbound i ON i.id = r.inbound_id ORDER BY r.id",
     )
     .fetch_all(&mut *tx)

@@ -94,7 +94,7 @@ async fn in_a_group_only_what_is_said_to_the_bot_counts() {
 }
 
 #[tokio::test]
-async fn a_topic_is_a_thread_and_a_reply_is_none() {
+async fn c4_a_topic_is_a_thread_and_a_reply_is_none() {
     let fake = FakeTelegram::start().await;
     let forum = -100_500;
     fake.group(forum, &[42]);

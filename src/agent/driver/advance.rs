@@ -10,6 +10,7 @@ use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Effect, ModelCall};
 use crate::agent::machine::event::{Event, Question, Steered};
+use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::{self, Row, Target};
@@ -92,7 +93,9 @@ impl Statement for Advance {
         let Moved { state, seq, recorded, effects, rows } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
-        let reached = Reached { state: status.as_str(), ended_at, waits: self.waits(&state, &recorded) };
+        let hash = fingerprint(&state);
+        let waits = self.waits(&state, &recorded);
+        let reached = Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits };
         // Whoever has lost the lease takes nothing with them: the whole transaction is void.
         let more = runs::advance(tx, self.key.run, &self.owner, reached).await?.ok_or(StoreError::LeaseLost)?;
         if !self.blobs.is_empty() {

@@ -8,6 +8,7 @@ mod begin;
 mod claim;
 mod gate;
 mod perform;
+mod telemetry;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -155,6 +156,7 @@ impl Driver {
             }
             let mut begun = self.begin(accepted, &claimed).await?;
             begun.granted = claimed.granted;
+            tracing::info!(run = %self.key.run, "agent_run.begun");
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }
         let waits = matches!(self.state.active().map(|active| &active.phase), Some(Phase::Waiting { .. }));
@@ -247,7 +249,7 @@ impl Driver {
             Effect::CallModel(call) => self.call_model(call).await?,
             Effect::RunTool { call, attempt, delay_ms } => self.run_tool(call, attempt, delay_ms),
             Effect::Summarise(call) => self.summarise(call).await?,
-            Effect::Note(event) => tracing::info!(run = %self.key.run, event = event.kind(), "{}", event.kind()),
+            Effect::Note(event) => telemetry::noted(self.key.run, &event),
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
             Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),

@@ -1,11 +1,13 @@
 //! The tool calls of one reply, from their start to the messages that they become.
 
+use serde::Serialize;
+
 use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
 use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, reply_calls};
 
 /// The tool calls of one reply (row D4: the model sees the results when all are settled).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Batch {
     /// The reply, whole; its calls carry the run's ids.
     pub reply: Vec<ReplyPart>,
@@ -14,7 +16,7 @@ pub struct Batch {
 }
 
 /// One call of a batch.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OpenCall {
     /// What was asked for.
     pub call: ToolCall,
@@ -27,7 +29,8 @@ pub struct OpenCall {
 }
 
 /// What became of a call, for the record (row E10).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// Nothing yet: nobody knows whether it took effect, if it was started.
     #[default]
@@ -52,7 +55,8 @@ impl OpenCall {
 }
 
 /// How far a call is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum Progress {
     /// Not started: it waits for its turn.
     Queued,

@@ -24,7 +24,7 @@ pub enum Purpose {
 }
 
 /// One call of a model, as far as the run decides it; its content is the context and the transcript.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelCall {
     /// Why.
     pub purpose: Purpose,
@@ -53,7 +53,7 @@ pub struct ModelCall {
 }
 
 /// A request for a summary of the older part of the context.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SummaryCall {
     /// Whom, and what that may cost.
     pub call: ModelCall,
@@ -64,7 +64,7 @@ pub struct SummaryCall {
 }
 
 /// How far one request has come on its way through the run's models.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Chain {
     /// Models given up for it.
     pub passed: usize,

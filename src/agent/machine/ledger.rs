@@ -1,5 +1,7 @@
 //! The record of what a run changed outside, and of what it did not: what is told is held against it (row E10).
 
+use serde::Serialize;
+
 use crate::agent::machine::batch::{Batch, Fate, Progress};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::guards::watch;
@@ -8,13 +10,13 @@ use crate::agent::machine::guards::watch;
 const REASON_CHARS_MAX: usize = 80;
 
 /// The calls of a run that could change something, in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Ledger {
     deeds: Vec<Deed>,
 }
 
 /// A call of a tool that changes something.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Deed {
     tool: String,
     /// Tool and arguments.

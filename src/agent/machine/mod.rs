@@ -12,6 +12,7 @@ pub mod compaction;
 pub mod digest;
 pub mod effect;
 pub mod event;
+pub mod fingerprint;
 pub mod guards;
 pub mod ledger;
 pub mod note;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use crate::agent::machine::batch::Batch;
 use crate::agent::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Room, Rules};
 use crate::agent::machine::compaction::{self, Course, View};
@@ -9,6 +11,7 @@ use crate::agent::machine::declared;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
 use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Order, Question, QuotaStop, Steered};
+use crate::agent::machine::fingerprint;
 use crate::agent::machine::guards::watch::Watch;
 use crate::agent::machine::ledger::Ledger;
 use crate::agent::machine::notebook::Notebook;
@@ -28,7 +31,8 @@ use crate::model::tokens;
 const CHARS_PER_TOKEN: u64 = 4;
 
 /// A run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum State {
     /// Nothing has happened yet.
     Empty,
@@ -40,8 +44,8 @@ pub enum State {
     Closed(End),
 }
 
-/// A run that has begun.
-#[derive(Debug, Clone, PartialEq)]
+/// A run that has begun. Every field has a form for [`fingerprint`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Active {
     /// What it answers.
     pub input: Accepted,
@@ -60,6 +64,7 @@ pub struct Active {
     /// The tools that need no approval any more.
     pub granted: BTreeSet<String>,
     /// The numbers and switches it goes by, from the third edition of the rules on.
+    #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
     /// The history that goes along, message by message.
     pub past: Vec<PastMessage>,
@@ -72,6 +77,7 @@ pub struct Active {
     /// Who Hob is in it.
     pub persona: Option<Character>,
     /// What was said in it.
+    #[serde(serialize_with = "fingerprint::transcript")]
     pub transcript: Transcript,
     /// Replies of the model so far.
     pub cycles: u32,
@@ -128,7 +134,7 @@ pub struct Active {
 }
 
 /// A model that did not answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
     /// What one does about it.
     pub class: ErrorClass,
@@ -137,7 +143,7 @@ pub struct Failure {
 }
 
 /// What there is of a reply that the output limit cut off.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Unfinished {
     /// The words so far; they are in the transcript.
     pub text: String,
@@ -146,7 +152,8 @@ pub struct Unfinished {
 }
 
 /// Where an active run stands, with what is true only there.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum Phase {
     /// The model is asked.
     Calling(ModelCall),
@@ -166,7 +173,8 @@ pub enum Phase {
 }
 
 /// What a waiting run goes back to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum Paused {
     /// A model call.
     Call(ModelCall),
@@ -320,6 +328,12 @@ impl Active {
         self.rates(model).map(|rates| price::cost(usage, &rates))
     }
 
+    /// Are the prices of all its models known?
+    #[must_use]
+    pub fn is_priced(&self) -> bool {
+        (0..self.models.len()).all(|model| self.rates(model).is_some())
+    }
+
     pub(super) fn rates(&self, model: usize) -> Option<Rates> {
         self.billing.models.get(model)?.rates
     }
@@ -394,7 +408,7 @@ pub enum Status {
 impl Status {
     /// The stored name.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
             Self::Running => "running",

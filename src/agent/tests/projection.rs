@@ -68,7 +68,7 @@ fn check(run: &mut Script, event: Event, expected: &[&str]) {
 }
 
 #[test]
-fn a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
+fn c8_c9_a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
     let mut run = Script::queued();
     check(
         &mut run,
@@ -162,7 +162,7 @@ fn c8_a_reply_without_a_report_of_its_tokens_is_billed_by_estimate() {
 }
 
 #[test]
-fn a_panic_before_the_beginning_is_said() {
+fn c10_a_panic_before_the_beginning_is_said() {
     let mut run = Script::queued();
     let rows = projected(&mut run.state, panic());
     assert!(rows[1].starts_with("say at 6: Something broke"), "{rows:?}");
@@ -267,7 +267,7 @@ fn press_tokens_come_back_and_nothing_else_does() {
 }
 
 #[test]
-fn words_beside_calls_are_written_with_them() {
+fn c9_words_beside_calls_are_written_with_them() {
     let mut run = Script::begun();
     projected(&mut run.state, Event::ModelAnswered(completion("let me see", &["look"])));
     let rows = projected(&mut run.state, done("1.0"));

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_so() {
+    fn n11_says_what_is_so() {
         let health = Health::default();
         let line = |second| health.line(at(second), Duration::from_secs(60));
         insta::assert_snapshot!(line(0), @"connecting; no poll yet; no message yet");

@@ -20,7 +20,7 @@ fn failed(class: ErrorClass) -> Outcome {
 }
 
 #[test]
-fn the_table_holds() {
+fn e2_the_table_holds() {
     use ErrorClass as C;
     for (class, after) in [
         (C::RateLimit, [None, None, None, Some(5_000)]),
@@ -73,7 +73,7 @@ fn a_named_wait_opens_at_once_and_is_capped() {
 }
 
 #[test]
-fn each_failed_probe_doubles_the_rest_up_to_five_minutes() {
+fn e2_each_failed_probe_doubles_the_rest_up_to_five_minutes() {
     let mut breaker = Breaker::default();
     let mut rests = Vec::new();
     let mut now = 0;
@@ -92,7 +92,7 @@ fn each_failed_probe_doubles_the_rest_up_to_five_minutes() {
 }
 
 #[test]
-fn one_probe_at_a_time_and_a_dropped_one_frees_its_place() {
+fn e2_one_probe_at_a_time_and_a_dropped_one_frees_its_place() {
     let mut breaker = Breaker::default();
     call(&mut breaker, 0, failed(ErrorClass::UnknownModel));
     assert!(breaker.enter(at(4_999)).is_err());

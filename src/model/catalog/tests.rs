@@ -84,7 +84,7 @@ fn states(catalog: &Catalog) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_failing_model_is_left_alone_and_asked_again() {
+async fn e2_a_failing_model_is_left_alone_and_asked_again() {
     let model = scripted("openai/gpt-5", vec![Some(ErrorClass::Overloaded); 5]);
     let clock = Arc::new(Hand::default());
     let catalog = Catalog::new(Entry::new("primary", Arc::clone(&model) as _), Vec::new(), Arc::clone(&clock) as _);

@@ -50,7 +50,7 @@ fn recorded() -> impl Iterator<Item = (&'static str, Recorded)> {
 }
 
 #[test]
-fn real_bodies_get_their_class_wait_and_parameter() {
+fn a7_real_bodies_get_their_class_wait_and_parameter() {
     assert!(recorded().count() >= 60);
     let mut wrong = Vec::new();
     for (provider, row) in recorded() {
@@ -67,7 +67,7 @@ fn real_bodies_get_their_class_wait_and_parameter() {
 }
 
 #[test]
-fn waits_are_read_from_headers_and_bodies() {
+fn a7_waits_are_read_from_headers_and_bodies() {
     let date = Some("Wed, 21 Oct 2015 07:28:00 GMT");
     let wait = |header, date| {
         let refusal = Refusal { status: 429, retry_after: header, date, ..Refusal::default() };
@@ -89,7 +89,7 @@ fn waits_are_read_from_headers_and_bodies() {
 }
 
 #[test]
-fn people_are_told_what_to_do() {
+fn a7_people_are_told_what_to_do() {
     let said: Vec<_> = recorded()
         .filter(|(provider, _)| matches!(*provider, "gemini" | "local" | "proxies"))
         .map(|(provider, row)| format!("{provider}, {}: {}", row.name, row.classify()))

@@ -142,7 +142,7 @@ fn sealed(model: &str, data: &str) -> ReplyPart {
 }
 
 #[test]
-fn what_is_sealed_goes_back_to_its_maker_alone() {
+fn e12_what_is_sealed_goes_back_to_its_maker_alone() {
     let (mine, other) = (sealed("a/one", " x "), sealed("b/two", "y"));
     let said = |parts: &[ReplyPart]| Message::Assistant { parts: parts.to_vec() };
     let words = ReplyPart::text("w");

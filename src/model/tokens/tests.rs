@@ -12,7 +12,7 @@ fn theirs(text: &str) -> u64 {
 }
 
 #[test]
-fn counts_are_the_known_ones() {
+fn b14_counts_are_the_known_ones() {
     let table = [
         ("", 0),
         ("hello world", 2),
@@ -29,7 +29,7 @@ fn counts_are_the_known_ones() {
 }
 
 #[test]
-fn real_text_counts_as_tiktoken_counts_it() {
+fn b14_real_text_counts_as_tiktoken_counts_it() {
     let texts = [
         include_str!("../tokens.rs"),
         include_str!("split.rs"),
@@ -106,7 +106,7 @@ fn reported(messages: &[Message]) -> u64 {
 }
 
 #[test]
-fn ten_turns_teach_how_a_provider_counts() {
+fn b14_ten_turns_teach_how_a_provider_counts() {
     let texts = ["What is on the shopping list?", "ok", "Milk, bread and two lemons; the milk is the most urgent one."];
     let mut messages = Vec::new();
     let mut samples: Vec<Sample> = Vec::new();

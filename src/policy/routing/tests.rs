@@ -7,7 +7,7 @@ fn routed(text: &str) -> Tier {
 }
 
 #[test]
-fn small_talk_is_fast() {
+fn a2_small_talk_is_fast() {
     let table = [
         "",
         " ",
@@ -44,7 +44,7 @@ fn small_talk_is_fast() {
 }
 
 #[test]
-fn most_things_are_for_the_primary_model() {
+fn a2_most_things_are_for_the_primary_model() {
     let table = [
         "Remind me tomorrow morning to take the bins out, please",
         "What is the difference between a virus and a bacterium?",
@@ -73,7 +73,7 @@ fn most_things_are_for_the_primary_model() {
 }
 
 #[test]
-fn long_structured_and_code_is_for_the_smart_model() {
+fn a2_long_structured_and_code_is_for_the_smart_model() {
     let prose = "Write a letter to the landlord about the heating, and be firm. ".repeat(10);
     let chinese = "请写一封关于暖气的信给房东，语气要坚定，但也要有礼貌。".repeat(8);
     let lines = "a line\n".repeat(12);
@@ -100,7 +100,7 @@ fn long_structured_and_code_is_for_the_smart_model() {
 }
 
 #[test]
-fn what_goes_before_counts() {
+fn a2_what_goes_before_counts() {
     let none = Around::default();
     let table = [
         (Around { attachments: 1, ..none }, Tier::Primary),
@@ -116,7 +116,7 @@ fn what_goes_before_counts() {
 }
 
 #[test]
-fn it_is_off_when_there_is_one_model() {
+fn a2_it_is_off_when_there_is_one_model() {
     let tiers = |fast, smart| Tiers { fast, primary: "a/b", smart };
     assert!(!tiers(None, None).differ() && !tiers(Some("a/b"), Some("a/b")).differ());
     assert!(tiers(Some("a/c"), None).differ() && tiers(None, Some("a/c")).differ());

@@ -56,7 +56,7 @@ async fn ask(store: &Store, owner: &'static str) -> (usize, bool) {
 }
 
 #[tokio::test]
-async fn a_run_that_could_not_be_given_back_is_claimed_by_its_owner_again() {
+async fn b9_a_run_that_could_not_be_given_back_is_claimed_by_its_owner_again() {
     let (_dir, store) = store().await;
     store.write(Driven).await.unwrap();
     assert_eq!(ask(&store, "another").await, (0, false));

@@ -24,6 +24,8 @@ pub mod view;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
+
 pub use crate::agent::machine::compaction::size::{Window, window};
 pub use crate::agent::machine::compaction::view::{Pin, View};
 
@@ -42,7 +44,7 @@ use crate::domain::ids::UserId;
 const ROLL_TO_PER_MILLE: u64 = 500;
 
 /// What was done about the window so far.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Course {
     /// Recoveries so far (row B5).
     pub recoveries: u32,

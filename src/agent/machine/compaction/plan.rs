@@ -1,5 +1,7 @@
 //! Where the cut goes, and what is left on the far side of it.
 
+use serde::Serialize;
+
 use crate::agent::machine::begun::PastRole;
 use crate::agent::machine::compaction::fit::head_and_tail;
 use crate::agent::machine::compaction::size;
@@ -21,7 +23,7 @@ const RESULT_CHARS: u32 = 2_000;
 const RESULT_CHARS_LEAST: u32 = 500;
 
 /// A cut between messages: those before it are to go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Plan {
     /// The first message that stays as it is.
     pub to: usize,

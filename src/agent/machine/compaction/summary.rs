@@ -1,16 +1,18 @@
 //! The summary: when it is asked for, and what becomes of it (rows B4, D3).
 
+use serde::Serialize;
+
 use crate::agent::machine::begun::{Fixed, Rules};
 use crate::agent::machine::compaction::plan::Plan;
 use crate::agent::machine::compaction::view::View;
 use crate::agent::machine::compaction::{show, size, texts, truncate};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, Effect, ModelCall, Purpose, SummaryCall};
-use crate::agent::machine::ending;
 use crate::agent::machine::event::{End, Reply};
 use crate::agent::machine::note::CompactionMeans;
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::transcript::{REQUEST_SCHEME, canonical};
+use crate::agent::machine::{ending, pause};
 use crate::model::message::Usage;
 use crate::model::provider::ToolChoice;
 use crate::model::{price, tokens};
@@ -21,7 +23,7 @@ const OVERHEAD_TOKENS: u64 = 300;
 const WINDOW_SHARE: u64 = 4;
 
 /// A summary that is being made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Pending {
     /// What it is about.
     pub plan: Plan,
@@ -30,7 +32,8 @@ pub struct Pending {
 }
 
 /// Why a summary is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Why {
     /// The window is filling.
     Full,
@@ -54,6 +57,9 @@ pub(super) fn ask(run: &mut Active) -> Vec<Effect> {
     };
     let call = call(run, plan);
     run.phase = Phase::Calling(call.clone());
+    if let Some(by) = run.pause {
+        return pause::stand_still(by);
+    }
     vec![Effect::Summarise(SummaryCall { call, from: run.view.from, messages: plan.to })]
 }
 

@@ -8,6 +8,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde_json::Value;
 
+use serde::Serialize;
+
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::note::{Circle, EscalationStep};
 use crate::agent::machine::policy::GuardPolicy;
@@ -19,7 +21,7 @@ const SCHEME: &str = "guard1";
 const MISSES_MAX: u32 = 2;
 
 /// What the guards know of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Watch {
     /// The last calls, oldest first.
     calls: VecDeque<Seen>,
@@ -48,7 +50,7 @@ pub struct Watch {
 }
 
 /// A call, as far as circles are concerned.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Seen {
     tool: String,
     key: Digest,
@@ -60,7 +62,7 @@ struct Seen {
 }
 
 /// What the model has been warned of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Warning {
     circle: Circle,
     tools: BTreeSet<String>,

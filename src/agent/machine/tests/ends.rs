@@ -17,7 +17,7 @@ fn waiting() -> Script {
 }
 
 #[test]
-fn a_stop_drops_the_model_call_and_says_nothing() {
+fn b7_a_stop_drops_the_model_call_and_says_nothing() {
     let mut run = Script::begun();
     run.check(stop(), &["end Cancelled"]);
     assert_eq!(run.said(), ["user: hello"]);
@@ -26,7 +26,7 @@ fn a_stop_drops_the_model_call_and_says_nothing() {
 }
 
 #[test]
-fn a_stop_ends_running_tools_first_and_keeps_whole_pairs() {
+fn b7_a_stop_ends_running_tools_first_and_keeps_whole_pairs() {
     let mut run = Script::acting(&["look", "send", "send"]);
     run.check(done("1.1"), &[]);
     run.check(stop(), &["abort 1.0 1.2"]);
@@ -73,7 +73,7 @@ fn an_interruption_is_a_stop() {
 }
 
 #[test]
-fn the_hard_limit_ends_and_tells_in_each_phase() {
+fn b6_the_hard_limit_ends_and_tells_in_each_phase() {
     let mut calling = Script::begun();
     calling.check(hard_limit(), &OUT_OF_TIME);
     assert!(calling.said()[1].starts_with("hob: I ran out of time"));
@@ -104,7 +104,7 @@ fn a_stop_that_was_not_carried_out_is_carried_out_after_a_crash() {
 }
 
 #[test]
-fn a_panic_is_told_in_each_phase() {
+fn c10_a_panic_is_told_in_each_phase() {
     let mut queued = Script::queued();
     queued.check(panic(), &BROKEN);
     assert_eq!(queued.state.status(), Status::Failed);

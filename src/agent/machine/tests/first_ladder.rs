@@ -19,7 +19,7 @@ fn with_models(models: &[&str]) -> Script {
 }
 
 #[test]
-fn what_passes_is_repeated_once_then_the_next_model_is_asked() {
+fn a7_what_passes_is_repeated_once_then_the_next_model_is_asked() {
     let passing = [
         (ErrorClass::RateLimit, "rate_limit"),
         (ErrorClass::Overloaded, "overloaded"),
@@ -40,14 +40,14 @@ fn what_passes_is_repeated_once_then_the_next_model_is_asked() {
 }
 
 #[test]
-fn an_unknown_model_is_passed_over_at_once() {
+fn a7_an_unknown_model_is_passed_over_at_once() {
     let mut run = with_models(&["a", "b"]);
     run.check(fails(ErrorClass::UnknownModel), &["ask b Work"]);
     run.check(fails(ErrorClass::UnknownModel), &[TOLD, r#"end Failed { why: "unknown_model" }"#]);
 }
 
 #[test]
-fn what_no_repetition_mends_is_told_at_once() {
+fn a7_what_no_repetition_mends_is_told_at_once() {
     let hopeless = [
         (ErrorClass::Auth, "auth"),
         (ErrorClass::Billing, "billing"),
@@ -62,7 +62,7 @@ fn what_no_repetition_mends_is_told_at_once() {
 }
 
 #[test]
-fn the_provider_names_the_wait_up_to_a_minute() {
+fn a7_the_provider_names_the_wait_up_to_a_minute() {
     let table = [(None, 2_000), (Some(1), 1), (Some(59_999), 59_999), (Some(60_000), 60_000), (Some(u64::MAX), 60_000)];
     for (retry_after_ms, wait) in table {
         let mut run = with_models(&["a"]);

@@ -10,7 +10,7 @@ fn unsure() -> Script {
 }
 
 #[test]
-fn the_answer_to_ask_human_is_the_calls_result() {
+fn b15_the_answer_to_ask_human_is_the_calls_result() {
     let mut run = Script::acting(&["send", "ask_human"]);
     run.check(asks("1.1", "blue or red?"), &[]);
     run.check(done("1.0"), &["human 1.1 asks: blue or red?"]);
@@ -30,7 +30,7 @@ fn nothing_was_asked() {
 }
 
 #[test]
-fn a_doubtful_call_is_decided_by_words_number_or_button() {
+fn b10_a_doubtful_call_is_decided_by_words_number_or_button() {
     for happened in ["it happened", "  It Happened! ", "1", "1.", " 1 "] {
         let mut run = unsure();
         run.check(answers(happened), &["ask a/one Work"]);

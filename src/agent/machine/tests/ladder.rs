@@ -68,7 +68,7 @@ fn a7_the_provider_names_the_wait_once_and_up_to_a_minute() {
 }
 
 #[test]
-fn what_no_repetition_mends_goes_to_the_next_model_at_once() {
+fn a7_what_no_repetition_mends_goes_to_the_next_model_at_once() {
     let hopeless = [
         (ErrorClass::Auth, "auth"),
         (ErrorClass::Billing, "billing"),
@@ -84,7 +84,7 @@ fn what_no_repetition_mends_goes_to_the_next_model_at_once() {
 }
 
 #[test]
-fn a_refusal_of_the_content_is_told_and_not_taken_elsewhere() {
+fn a7_a_refusal_of_the_content_is_told_and_not_taken_elsewhere() {
     let mut run = with_models(&["a", "b"]);
     run.check(fails(ErrorClass::Refused), &[TOLD, r#"end Failed { why: "refused" }"#]);
 }

@@ -107,7 +107,7 @@ proptest! {
 
     /// A recorded journal folds to the state that wrote it, and a crash after any commit is taken up without a mismatch.
     #[test]
-    fn the_fold_is_the_run(choices in choices(), drifted in any::<bool>()) {
+    fn n2_the_fold_is_the_run(choices in choices(), drifted in any::<bool>()) {
         let driven = Driven::new(&choices);
         let mut replay = Replay::default();
         for (step, state) in &driven.steps {
@@ -128,7 +128,7 @@ proptest! {
 
     /// A call with side effects starts once, and once more for every time that a person said so.
     #[test]
-    fn nothing_is_repeated_on_a_guess(choices in choices()) {
+    fn n1_nothing_is_repeated_on_a_guess(choices in choices()) {
         let driven = Driven::new(&choices);
         let mut starts: BTreeMap<String, u32> = BTreeMap::new();
         for event in driven.events() {
@@ -157,7 +157,7 @@ proptest! {
 
     /// Every run whose causes are answered ends once, and says its last word once unless it was taken back or stopped.
     #[test]
-    fn a_run_ends_once_and_answers_once(choices in choices()) {
+    fn n1_a_run_ends_once_and_answers_once(choices in choices()) {
         let driven = Driven::new(&choices);
         let ends: Vec<&End> = driven
             .events()

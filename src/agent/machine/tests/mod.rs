@@ -4,6 +4,7 @@ mod approvals;
 mod budget;
 mod declared;
 mod ends;
+mod fingerprint;
 mod first_ladder;
 mod guards;
 mod human;

@@ -27,7 +27,7 @@ fn kinds(journal: &[Event]) -> Vec<&str> {
 }
 
 #[test]
-fn a_whole_journal_replays() {
+fn b11_a_whole_journal_replays() {
     let journal = whole();
     assert_eq!(
         kinds(&journal),
@@ -50,7 +50,7 @@ fn a_whole_journal_replays() {
 }
 
 #[test]
-fn a_dropped_start_record_is_noticed_where_it_was() {
+fn b11_a_dropped_start_record_is_noticed_where_it_was() {
     let journal = whole();
     for (index, event) in journal.iter().enumerate().filter(|(_, event)| event.is_start_record()) {
         let mut dropped = journal.clone();
@@ -62,7 +62,7 @@ fn a_dropped_start_record_is_noticed_where_it_was() {
 }
 
 #[test]
-fn swapped_and_added_records_are_noticed() {
+fn b11_swapped_and_added_records_are_noticed() {
     let journal = whole();
     let mut swapped = journal.clone();
     swapped.swap(4, 5);
@@ -80,7 +80,7 @@ fn swapped_and_added_records_are_noticed() {
 }
 
 #[test]
-fn a_changed_start_record_is_noticed() {
+fn b11_a_changed_start_record_is_noticed() {
     let journal = whole();
     let changed: Vec<(usize, Event)> = vec![
         (
@@ -165,7 +165,7 @@ fn a_mismatch_is_told_once_even_where_several_things_are_wrong() {
 }
 
 #[test]
-fn what_was_answered_is_not_answered_again() {
+fn n3_what_was_answered_is_not_answered_again() {
     let mut journal = whole();
     journal.pop();
     let (mut state, found) = park(&mut journal);

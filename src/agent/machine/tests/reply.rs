@@ -157,7 +157,7 @@ fn an_empty_reply_is_a_failure_that_is_repeated_once_per_model() {
 }
 
 #[test]
-fn words_beside_calls_stay_with_the_calls() {
+fn a5_words_beside_calls_stay_with_the_calls() {
     let mut run = Script::begun();
     run.check(Event::ModelAnswered(completion("let me see", &["look"])), &["run 1.0 look #1"]);
     run.check(done("1.0"), &["ask a/one Work"]);

@@ -14,7 +14,7 @@ fn mismatched() -> Event {
 }
 
 #[test]
-fn a_model_call_is_made_again_and_the_lost_one_accounted_for() {
+fn n3_a_model_call_is_made_again_and_the_lost_one_accounted_for() {
     let mut run = Script::begun();
     run.check(crash(), &["ask a/one Work"]);
     run.check(says("hi"), &["answer hi", "end Completed"]);
@@ -30,7 +30,7 @@ fn the_model_that_was_fallen_back_to_is_asked_again_without_the_wait() {
 }
 
 #[test]
-fn recorded_results_are_used() {
+fn b10_recorded_results_are_used() {
     let mut run = Script::acting(&["send", "look"]);
     run.on(done("1.0"));
     run.check(crash(), &["run 1.1 look #2"]);
@@ -39,7 +39,7 @@ fn recorded_results_are_used() {
 }
 
 #[test]
-fn idempotent_calls_run_again_before_a_person_is_asked_about_the_others() {
+fn b10_idempotent_calls_run_again_before_a_person_is_asked_about_the_others() {
     let mut run = Script::acting(&["look", "send", "look"]);
     run.check(crash(), &["run 1.0 look #2", "run 1.2 look #2"]);
     run.check(done("1.2"), &[]);
@@ -62,7 +62,7 @@ fn a_question_stays_open() {
 }
 
 #[test]
-fn three_crashes_at_one_step_park_the_run() {
+fn b9_three_crashes_at_one_step_park_the_run() {
     let mut calling = Script::begun();
     calling.check(crash(), &["ask a/one Work"]);
     calling.check(crash(), &["ask a/one Work"]);
@@ -106,7 +106,7 @@ fn progress_takes_the_brake_off_and_failures_do_not() {
 }
 
 #[test]
-fn a_stop_in_good_order_is_no_crash() {
+fn b9_a_stop_in_good_order_is_no_crash() {
     let mut run = Script::begun();
     for _ in 0..5 {
         run.check(Event::Suspended, &[]);
@@ -154,7 +154,7 @@ fn a_suspended_call_with_side_effects_is_as_doubtful_as_any() {
 }
 
 #[test]
-fn a_changed_prompt_asks_once() {
+fn b11_a_changed_prompt_asks_once() {
     let mut run = Script::acting(&["look", "send"]);
     run.check(drifted(), &["human prompt"]);
     run.check(answers("it happened"), &["human prompt"]);
@@ -180,7 +180,7 @@ fn a_crash_loop_does_not_hide_a_changed_prompt_nor_the_other_way_round() {
 }
 
 #[test]
-fn a_mismatch_asks_in_each_phase_and_carries_on_from_the_record() {
+fn b11_a_mismatch_asks_in_each_phase_and_carries_on_from_the_record() {
     let mut calling = Script::begun();
     calling.check(mismatched(), &["human mismatch 3"]);
     assert_eq!(calling.run().usage.input_tokens, super::ESTIMATE, "the call in flight is lost");

@@ -4,7 +4,7 @@ use super::{ANNA, BEN, Script, answers, asks, crash, done, fails, hard_limit, pa
 use crate::model::error::ErrorClass;
 
 #[test]
-fn they_join_at_the_next_boundary_in_order_and_others_by_name() {
+fn n5_they_join_at_the_next_boundary_in_order_and_others_by_name() {
     let mut run = Script::acting(&["look", "send"]);
     run.check(steers(ANNA, "and the shed"), &[]);
     run.check(done("1.0"), &[]);
@@ -35,7 +35,7 @@ fn they_join_what_a_crash_makes_anew() {
 }
 
 #[test]
-fn while_a_question_is_open_they_wait_for_its_answer() {
+fn n5_while_a_question_is_open_they_wait_for_its_answer() {
     let mut run = Script::acting(&["ask_human"]);
     run.on(asks("1.0", "blue?"));
     run.check(steers(BEN, "red!"), &[]);

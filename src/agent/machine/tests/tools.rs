@@ -4,7 +4,7 @@ use super::{Script, asks, done, finished, says, stopped_tool, wants};
 use crate::agent::machine::event::ToolOutcome;
 
 #[test]
-fn calls_run_in_parallel_and_the_model_sees_them_when_all_are_settled() {
+fn d4_calls_run_in_parallel_and_the_model_sees_them_when_all_are_settled() {
     let mut run = Script::begun();
     run.check(wants(&["look", "send", "look"]), &["run 1.0 look #1", "run 1.1 send #1", "run 1.2 look #1"]);
     run.check(done("1.2"), &[]);
@@ -26,7 +26,7 @@ fn calls_run_in_parallel_and_the_model_sees_them_when_all_are_settled() {
 }
 
 #[test]
-fn a_failure_is_a_result() {
+fn d5_a_failure_is_a_result() {
     let mut run = Script::acting(&["send"]);
     let failed = ToolOutcome::Text { text: "no such file".to_owned(), is_error: true };
     run.check(finished("1.0", failed), &["ask a/one Work"]);

@@ -7,6 +7,8 @@
 
 mod languages;
 
+use serde::Serialize;
+
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Purpose;
 use crate::agent::machine::event::Order;
@@ -32,7 +34,8 @@ const SHORT_WORDS_MAX: usize = 4;
 const UNKNOWN_WORDS_MIN: usize = 3;
 
 /// How far a run's last word has been held against the record.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum Check {
     /// Not yet.
     #[default]

@@ -1,0 +1,226 @@
+//! Trees, verdicts and comparisons for people. Pure.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::agent::machine::effect::Purpose;
+use crate::agent::replay::tree::{Ask, AskOutcome, Call, Cycle, Remark, Tree};
+use crate::agent::replay::verify::{HashVerdict, Verdict};
+use crate::agent::replay::what_if::{Asked, Report, Sum};
+use crate::cli::replay::words::{count_of, cut, grouped, moment, stretch};
+use crate::domain::money::Money;
+use crate::model::message::Usage;
+
+/// Words, results and remarks are cut here; `--json` has them whole.
+const LINE_MAX: usize = 200;
+/// Arguments are cut here.
+const ARGUMENTS_MAX: usize = 100;
+
+/// Lines that are put together.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, indent: usize, text: impl AsRef<str>) {
+        // Writing to a string does not fail.
+        let _written = writeln!(self.0, "{:indent$}{}", "", text.as_ref());
+    }
+}
+
+/// A run's tree.
+pub(super) fn tree(tree: &Tree) -> String {
+    let mut page = Page::default();
+    page.line(0, format!("Run {} of {} in {}: {}", tree.run, tree.who, tree.session, tree.state));
+    if let Some(at) = tree.accepted_at {
+        let took =
+            tree.ended_at.map(|end| format!(", over after {}", stretch(end.as_millisecond() - at.as_millisecond())));
+        page.line(0, format!("{} UTC{}", moment(at), took.unwrap_or_default()));
+    }
+    page.line(0, format!("> {}", cut(&tree.message, LINE_MAX)));
+    remarks(&mut page, 0, &tree.before);
+    for cycle in &tree.cycles {
+        cycle_lines(&mut page, cycle);
+    }
+    page.line(0, "");
+    let evaluation = &tree.evaluation;
+    let end = evaluation.terminated_by.as_ref().map_or_else(|| "not over".to_owned(), |by| format!("ended by {by}"));
+    let spent = spent(&tree.usage, known(tree.cost, tree.unpriced));
+    page.line(0, format!("{end}: {}, {spent}", count_of(u64::from(evaluation.cycles), "cycle")));
+    if let Some((seq, why)) = &tree.unreadable {
+        page.line(0, format!("Event {seq} cannot be read, nor what comes after it: {why}"));
+    }
+    page.0
+}
+
+fn cycle_lines(page: &mut Page, cycle: &Cycle) {
+    page.line(0, "");
+    let answered = cycle.asks.iter().any(|ask| ask.outcome == AskOutcome::Answered);
+    let spent = if answered { format!(": {}", spent(&cycle.usage, cycle.cost)) } else { String::new() };
+    page.line(0, format!("Cycle {}{spent}", cycle.number));
+    for ask in &cycle.asks {
+        page.line(2, ask_line(ask));
+    }
+    if !cycle.text.trim().is_empty() {
+        page.line(2, format!("said: {}", cut(&cycle.text, LINE_MAX)));
+    }
+    for call in &cycle.calls {
+        call_lines(page, call);
+    }
+    remarks(page, 2, &cycle.remarks);
+}
+
+fn ask_line(ask: &Ask) -> String {
+    let why = match ask.purpose {
+        Some(Purpose::Work) | None => String::new(),
+        Some(purpose) => format!(" to {}", stored_name(&purpose)),
+    };
+    let took = ask.took_ms.map(stretch).unwrap_or_default();
+    let came = match &ask.outcome {
+        AskOutcome::Open => "no answer yet".to_owned(),
+        AskOutcome::Answered => format!("answered in {took}"),
+        AskOutcome::Failed { class, message } => format!("failed in {took} ({class}): {}", cut(message, LINE_MAX)),
+        AskOutcome::Unheard => "the answer was not heard".to_owned(),
+    };
+    format!("asked {}{why}: {came}", ask.model)
+}
+
+fn call_lines(page: &mut Page, call: &Call) {
+    let attempts = match call.attempts {
+        0 => ", not run".to_owned(),
+        1 => String::new(),
+        attempts => format!(", {attempts} attempts"),
+    };
+    let took = call.took_ms.map(|took| format!(", {}", stretch(took))).unwrap_or_default();
+    page.line(2, format!("{} {} ({}{attempts}{took})", call.name, cut(&call.arguments, ARGUMENTS_MAX), call.id));
+    match &call.result {
+        None => page.line(4, "no result yet"),
+        Some(result) => {
+            let failed = if result.is_error { "failed: " } else { "" };
+            page.line(4, format!("= {failed}{}", cut(&result.text, LINE_MAX)));
+        }
+    }
+}
+
+fn remarks(page: &mut Page, indent: usize, remarks: &[Remark]) {
+    for remark in remarks {
+        let text = cut(&remark.text, LINE_MAX);
+        page.line(indent, format!("* {} {text}", remark.kind).trim_end());
+    }
+}
+
+fn spent(usage: &Usage, cost: Option<Money>) -> String {
+    let cached = match usage.cached_tokens {
+        0 => String::new(),
+        cached => format!(" ({} from cache)", grouped(cached)),
+    };
+    let cost = cost.map_or_else(|| "price unknown".to_owned(), |cost| cost.to_string());
+    format!("{} tokens read{cached}, {} written, {cost}", grouped(usage.input_tokens), grouped(usage.output_tokens))
+}
+
+/// A sum of money, if it means anything.
+fn known(cost: Money, unpriced: bool) -> Option<Money> {
+    (!unpriced || cost > Money::ZERO).then_some(cost)
+}
+
+fn stored_name<T: serde::Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name.replace('_', " "),
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+/// What a check found.
+pub(super) fn verdict(run: i64, verdict: &Verdict) -> String {
+    let mut page = Page::default();
+    page.line(0, format!("Run {run}: {} folded.", count_of(verdict.events as u64, "event")));
+    if let Some((seq, why)) = &verdict.unreadable {
+        page.line(0, format!("NOT READABLE from event {seq} on: {why}"));
+    }
+    match &verdict.mismatch {
+        None => page.line(0, "The journal replays to the same effects."),
+        Some(mismatch) => page.line(0, format!("NOT THE SAME EFFECTS: {mismatch}.")),
+    }
+    for told in &verdict.told {
+        page.line(0, format!("A person was told of this one while the run lived: {told}."));
+    }
+    match &verdict.hash {
+        HashVerdict::Same { hash } => page.line(0, format!("The state is the one that was written down: {hash}.")),
+        HashVerdict::Different { stored, folded } => {
+            page.line(0, "NOT THE SAME STATE:");
+            page.line(2, format!("written down {stored}"));
+            page.line(2, format!("folded       {folded}"));
+        }
+        HashVerdict::OtherScheme { stored } => {
+            page.line(
+                0,
+                format!("The state's hash was made by another edition ({}) and cannot be compared.", stored.scheme()),
+            );
+        }
+        HashVerdict::NotStored => {
+            page.line(
+                0,
+                "No hash of the state was written down: the run is older than such hashes, or was written off.",
+            );
+        }
+    }
+    page.0
+}
+
+/// A comparison.
+pub(super) fn report(run: i64, report: &Report) -> String {
+    let mut page = Page::default();
+    let compared = count_of(report.compared as u64, "event");
+    page.line(0, format!("Run {run} under another policy: {compared} compared, nothing was called."));
+    for note in &report.notes {
+        page.line(0, format!("Note: {note}."));
+    }
+    if report.differences.is_empty() {
+        page.line(0, "It would have decided the same.");
+    }
+    for difference in &report.differences {
+        page.line(0, format!("After event {} ({}):", difference.seq, difference.after));
+        told(&mut page, "was:     ", &difference.was);
+        told(&mut page, "would be:", &difference.would_be);
+    }
+    for ask in &report.asked_otherwise {
+        let same = ask.was == ask.would_be;
+        let (was, would_be) = (asked(&ask.was), asked(&ask.would_be));
+        let words = if same { format!("{was}, with other words in it") } else { format!("{was}; would be {would_be}") };
+        page.line(0, format!("Asked after event {}: {words}", ask.seq));
+    }
+    match &report.stopped {
+        Some(stopped) => page.line(0, format!("It ends at event {}: {}.", stopped.seq, stopped.why)),
+        None => page.line(0, "The record was followed to its end."),
+    }
+    let there = if report.stopped.is_some() { ", up to there" } else { "" };
+    page.line(0, format!("Was{there}: {}", sum(&report.was)));
+    page.line(0, format!("Would be{there}: {}", sum(&report.would_be)));
+    page.0
+}
+
+fn told(page: &mut Page, name: &str, words: &[String]) {
+    if words.is_empty() {
+        page.line(2, format!("{name} nothing"));
+    }
+    for word in words {
+        page.line(2, format!("{name} {}", cut(word, LINE_MAX)));
+    }
+}
+
+fn asked(asked: &Asked) -> String {
+    let most = asked.most.map_or_else(|| "price unknown".to_owned(), |most| format!("at most {most}"));
+    format!("{}, {} tokens, {most}", asked.model, grouped(asked.estimate))
+}
+
+fn sum(sum: &Sum) -> String {
+    format!(
+        "{} after {}, {}",
+        sum.status,
+        count_of(u64::from(sum.cycles), "cycle"),
+        spent(&sum.usage, known(sum.cost, sum.unpriced))
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Small words for recorded runs.
+
+use jiff::Timestamp;
+
+use crate::domain::ids::RunId;
+
+/// One line of at most so many characters.
+pub(in crate::cli) fn cut(text: &str, chars_max: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let chars = line.chars().count();
+    if chars <= chars_max {
+        return line;
+    }
+    let head: String = line.chars().take(chars_max).collect();
+    format!("{}… ({} characters)", head.trim_end(), grouped(chars as u64))
+}
+
+/// `2026-01-01 08:00:00`, in UTC.
+pub(in crate::cli) fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// A stretch of time in the unit that suits it.
+pub(super) fn stretch(millis: i64) -> String {
+    match millis {
+        ..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
+        60_000..3_600_000 => format!("{} min {} s", millis / 60_000, millis % 60_000 / 1_000),
+        _ => format!("{} h {} min", millis / 3_600_000, millis % 3_600_000 / 60_000),
+    }
+}
+
+/// 1,050,000
+pub(in crate::cli) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `1 cycle`, `2 cycles`.
+pub(in crate::cli) fn count_of(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count))
+}
+
+/// There is no such run; which ones there are.
+pub(super) fn no_such_run(run: i64, near: &[RunId]) -> String {
+    if near.is_empty() {
+        return format!("there is no run {run}; there is none at all yet");
+    }
+    let near: Vec<String> = near.iter().map(ToString::to_string).collect();
+    format!("there is no run {run}; near it: {} (`hob runs` shows the newest)", near.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n2_words_of_a_replay() {
+        assert_eq!(cut("a\n b", 3), "a b");
+        assert_eq!(cut("a bc", 3), "a b… (4 characters)");
+        assert_eq!(cut("äöü", 3), "äöü");
+        let table = [(0, "0 ms"), (999, "999 ms"), (1_000, "1.0 s"), (59_999, "59.9 s"), (60_000, "1 min 0 s")];
+        for (millis, expected) in table {
+            assert_eq!(stretch(millis), expected);
+        }
+        assert_eq!((stretch(3_599_999), stretch(5_400_000)), ("59 min 59 s".to_owned(), "1 h 30 min".to_owned()));
+        assert_eq!((grouped(999), grouped(1_050_000)), ("999".to_owned(), "1,050,000".to_owned()));
+        assert_eq!((count_of(1, "cycle"), count_of(0, "cycle")), ("1 cycle".to_owned(), "0 cycles".to_owned()));
+        assert_eq!(moment(Timestamp::UNIX_EPOCH), "1970-01-01 00:00:00");
+        insta::assert_snapshot!(no_such_run(9, &[]), @"there is no run 9; there is none at all yet");
+        insta::assert_snapshot!(no_such_run(9, &[RunId(7), RunId(8)]), @"there is no run 9; near it: 7, 8 (`hob runs` shows the newest)");
+    }
+}

@@ -1,0 +1,60 @@
+//! `hob runs`: the recorded runs, newest first.
+
+use std::path::Path;
+
+use anyhow::bail;
+use clap::Args;
+
+use crate::agent::machine::state::Status;
+use crate::agent::replay::load::ListRuns;
+use crate::cli::replay::open;
+use crate::cli::runtime;
+
+mod render;
+
+/// What `hob runs` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct RunsArguments {
+    /// How many
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Only those of this session, e.g. 7 or slack:C1:17
+    #[arg(long, value_name = "KEY")]
+    session: Option<String>,
+    /// Only those in this state
+    #[arg(long, value_parser = STATES)]
+    state: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const STATES: [&str; 8] = [
+    Status::Queued.as_str(),
+    Status::Running.as_str(),
+    Status::Waiting.as_str(),
+    Status::Completed.as_str(),
+    Status::Cancelled.as_str(),
+    Status::Failed.as_str(),
+    Status::Withdrawn.as_str(),
+    Status::Joined.as_str(),
+];
+
+/// Lists runs.
+///
+/// # Errors
+/// When the database cannot be read, or there is no such session.
+pub(super) fn run(arguments: RunsArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let RunsArguments { limit, session, state, json } = arguments;
+    let wanted = ListRuns { session: session.clone(), state, limit: i64::from(limit) };
+    let runs = runtime(1)?.block_on(async { anyhow::Ok(open(named).await?.reader.read(wanted).await?) })?;
+    let Some(runs) = runs else {
+        bail!("there is no session {}; `hob runs` shows them all", session.unwrap_or_default());
+    };
+    if json {
+        println!("{}", serde_json::to_string_pretty(&render::data(&runs))?);
+    } else {
+        print!("{}", render::table(&runs));
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! What goes on beside the runs from the start to the stop: receiving, heartbeats, rounds, sweeping.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::channel::telegram::Telegram;
+use crate::daemon::{Blueprint, Switches, parts};
+use crate::domain::channel::Intake;
+use crate::domain::clock::Clock;
+use crate::policy::heartbeat::until_next;
+use crate::router::delivery::Delivery;
+use crate::router::heartbeat::Heartbeat;
+use crate::router::intake::Router;
+use crate::router::lanes::Lanes;
+use crate::tool::results::Results;
+
+/// The wait before a channel that broke starts again.
+const CHANNEL_RESTART: Duration = Duration::from_secs(1);
+/// How often old results of tools are deleted.
+const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// What is looked after.
+pub(super) struct Household<'a> {
+    pub(super) lanes: &'a Lanes,
+    pub(super) delivery: &'a Delivery,
+    pub(super) blueprint: &'a Blueprint,
+}
+
+/// The channel receives, and Hob looks by itself whether there is something to do there, if it is to.
+pub(super) fn listen(
+    switches: &Switches,
+    telegram: Option<Arc<Telegram>>,
+    router: &Arc<Router>,
+    blueprint: &Blueprint,
+) {
+    let Some(telegram) = telegram else { return };
+    if let Some(heartbeat) = parts::heartbeat(&blueprint.config) {
+        switches.channels.spawn(beat(heartbeat, Arc::clone(router), switches.drain.clone()));
+    }
+    switches.channels.spawn(receive(telegram, Arc::clone(router), switches.clone()));
+}
+
+/// Receives until the stop. A panic in the adapter is told and leaves no deaf channel: it starts again.
+async fn receive(telegram: Arc<Telegram>, router: Arc<Router>, switches: Switches) {
+    loop {
+        let run = Arc::clone(&telegram).run(Arc::clone(&router) as Arc<dyn Intake>, switches.intake.clone());
+        match switches.channels.spawn(run).await {
+            Ok(()) => return,
+            Err(error) => tracing::error!(%error, "Telegram's adapter broke; it starts again"),
+        }
+        if slept(CHANNEL_RESTART, &switches.intake).await {
+            return;
+        }
+    }
+}
+
+/// Heartbeats, reconciliation, and a look at the outbox, from time to time.
+pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
+    let Household { lanes, delivery, blueprint } = *house;
+    let config = &blueprint.config.daemon;
+    let beats = (lanes.clone(), switches.cut.clone(), Duration::from_secs(config.heartbeat_secs));
+    switches.channels.spawn(async move {
+        let (lanes, stop, every) = beats;
+        while !slept(every, &stop).await {
+            if let Err(error) = lanes.heartbeat().await {
+                tracing::warn!(%error, "leases could not be prolonged");
+            }
+        }
+    });
+    switches.channels.spawn(lanes.clone().keep_time(switches.drain.clone()));
+    let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone());
+    let every = Duration::from_secs(config.reconcile_secs);
+    switches.channels.spawn(async move {
+        let (lanes, delivery, stop) = rounds;
+        while !slept(every, &stop).await {
+            if let Err(error) = lanes.reconcile().await {
+                tracing::warn!(%error, "runs could not be reconciled");
+            }
+            if let Err(error) = delivery.wake_all().await {
+                tracing::warn!(%error, "the outbox could not be looked through");
+            }
+        }
+    });
+    let sweep = sweep_results(Results::of(&blueprint.data_dir), Arc::clone(&blueprint.clock), switches.drain.clone());
+    switches.channels.spawn(sweep);
+}
+
+/// Deletes old results of tools, at the start and once a day.
+async fn sweep_results(results: Results, clock: Arc<dyn Clock>, stop: CancellationToken) {
+    loop {
+        results.sweep(clock.now()).await;
+        if slept(SWEEP_EVERY, &stop).await {
+            return;
+        }
+    }
+}
+
+/// Looks whether there is something to do, once in each slot.
+async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
+    let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
+    while !slept(wait(), &stop).await {
+        match router.beat(&heartbeat).await {
+            Ok(true) => tracing::info!("heartbeat.begun"),
+            Ok(false) => tracing::debug!("heartbeat.skipped"),
+            Err(error) => tracing::warn!(%error, "the heartbeat's run could not be stored"),
+        }
+    }
+}
+
+/// Sleeps; true if it was woken because of the stop.
+async fn slept(wait: Duration, stop: &CancellationToken) -> bool {
+    tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
+}

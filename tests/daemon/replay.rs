@@ -1,0 +1,169 @@
+//! Recorded runs, looked at from the command line (rows N2, D8): beside a running Hob, and after it.
+
+use std::process::Output;
+
+use hob::store::Store;
+use serde_json::Value;
+use sqlx::Connection;
+
+use crate::support::fake_model::Reply;
+use crate::support::fifo::Fifo;
+use crate::support::house::{ADA, House};
+use crate::support::process::{hob, within};
+
+const MEET: &str = r#"
+[tools.meet]
+description = "Meets."
+command = ["/bin/sh", "-c", 'echo up > $HOME/up; read line < $HOME/go; echo "met $1"', "sh", "{who}"]
+parameters = { who = "Who." }
+idempotent = true
+[models.'openai-compatible/fake']
+input_usd = 1.0
+output_usd = 10.0
+"#;
+
+async fn ran(house: &House, arguments: &[&str]) -> Output {
+    within("end of the command", hob(house.home.path(), arguments).output()).await.unwrap()
+}
+
+async fn stdout(house: &House, arguments: &[&str]) -> String {
+    let output = ran(house, arguments).await;
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// It must fail; its output, and its last words.
+async fn fails(house: &House, arguments: &[&str]) -> (String, String) {
+    let output = ran(house, arguments).await;
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// A house whose first run called two tools, one after another.
+async fn lived() -> House {
+    let mut house = House::with(MEET).await;
+    let (mut up, mut go) = (Fifo::make(&house.path("up")), Fifo::make(&house.path("go")));
+    house.start().await;
+    house.model.reply(Reply::call("meet", r#"{"who": "Bea"}"#));
+    house.model.reply(Reply::call("current_time", "{}"));
+    house.model.reply(Reply::text("We met."));
+    house.say(ADA, "Meet Bea, please");
+    assert_eq!(up.line().await, "up");
+
+    let runs = stdout(&house, &["runs"]).await;
+    assert!(runs.starts_with("     1  ") && runs.contains("  running    "), "{runs}");
+    assert!(runs.ends_with(" · Meet Bea, please\n"), "{runs}");
+    let tree = stdout(&house, &["replay", "1"]).await;
+    assert!(tree.contains("  meet {\"who\": \"Bea\"} (1.0)\n    no result yet\n"), "{tree}");
+    assert!(tree.contains("\nnot over: 1 cycle, "), "{tree}");
+    let verdict = stdout(&house, &["replay", "1", "--verify"]).await;
+    assert!(verdict.contains("The state is the one that was written down: state1:"), "{verdict}");
+
+    go.tell("go").await;
+    assert_eq!(house.told(ADA, 1).await, ["We met."]);
+    house
+}
+
+#[tokio::test]
+async fn d8_a_run_is_shown_while_it_lives_and_afterwards() {
+    let mut house = lived().await;
+    let tree = stdout(&house, &["replay", "1"]).await;
+    assert!(tree.contains("\n> Meet Bea, please\n"), "{tree}");
+    assert!(tree.contains("\n    = met Bea\n"), "{tree}");
+    assert!(tree.contains("\nCycle 3: "), "{tree}");
+    assert!(tree.contains("\nended by answer: 3 cycles, 33 tokens read (9 from cache), 21 written, $0.0002"), "{tree}");
+    house.stop().await;
+    assert_eq!(stdout(&house, &["replay", "1"]).await, tree, "the same when nobody writes");
+    let data: Value = serde_json::from_str(&stdout(&house, &["replay", "1", "--json"]).await).unwrap();
+    assert_eq!((&data["text"], &data["terminated_by"]), (&"We met.".into(), &"answer".into()));
+    assert_eq!((&data["cycles"], data["tree"].as_array().unwrap().len()), (&3.into(), 3));
+    assert_eq!(data["tree"][0]["calls"][0]["result"]["text"], "met Bea");
+    assert!(data["final_tool_result"].as_str().unwrap().contains("20"), "{data}");
+}
+
+#[tokio::test]
+async fn n2_runs_are_listed_newest_first() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.ask(ADA, "One", Reply::text("1")).await;
+    house.ask(ADA, "Two", Reply::text("2")).await;
+    let runs: Value = serde_json::from_str(&stdout(&house, &["runs", "--json"]).await).unwrap();
+    let told = |run: usize| (&runs[run]["run"], &runs[run]["message"], &runs[run]["state"], &runs[run]["cycles"]);
+    assert_eq!(told(0), (&2.into(), &"Two".into(), &"completed".into(), &1.into()));
+    assert_eq!(told(1), (&1.into(), &"One".into(), &"completed".into(), &1.into()));
+    let session = runs[0]["session"].as_str().unwrap();
+    let one = stdout(&house, &["runs", "--session", session, "--state", "completed", "--limit", "1"]).await;
+    assert_eq!(one.lines().count(), 1, "{one}");
+    assert_eq!(stdout(&house, &["runs", "--state", "queued"]).await, "No run.\n");
+    let (_, words) = fails(&house, &["runs", "--session", "nobody"]).await;
+    insta::assert_snapshot!(words.trim_end(), @"hob: there is no session nobody; `hob runs` shows them all");
+    let (_, words) = fails(&house, &["replay", "9"]).await;
+    insta::assert_snapshot!(words.trim_end(), @"hob: there is no run 9; near it: 1, 2 (`hob runs` shows the newest)");
+}
+
+#[tokio::test]
+async fn n2_what_was_tampered_with_is_told() {
+    let mut house = lived().await;
+    house.stop().await;
+    let verdict = stdout(&house, &["replay", "1", "--verify"]).await;
+    assert!(verdict.contains("The journal replays to the same effects."), "{verdict}");
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let tampered = "UPDATE run_events SET body = replace(body, 'met Bea', 'met nobody') WHERE kind = 'tool.finished'";
+    sqlx::query(tampered).execute(&mut database).await.unwrap();
+    let (verdict, words) = fails(&house, &["replay", "1", "--verify"]).await;
+    assert!(verdict.contains("NOT THE SAME EFFECTS: event ") && verdict.contains("NOT THE SAME STATE:"), "{verdict}");
+    assert_eq!(words, "hob: run 1 is not what was recorded\n");
+    sqlx::query("UPDATE run_events SET body = '{}' WHERE seq = 5").execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    let (tree, words) = fails(&house, &["replay", "1"]).await;
+    assert!(tree.contains("> Meet Bea, please\n") && tree.contains("Event 5 cannot be read"), "{tree}");
+    assert!(words.starts_with("hob: the journal of run 1 cannot be read from event 5 on: tool.started of"), "{words}");
+}
+
+#[tokio::test]
+async fn n2_another_policy_is_compared_without_a_call() {
+    let mut house = lived().await;
+    house.stop().await;
+    let asked = house.model.requests().len();
+    let file = house.path("policy.toml");
+    let compare = ["replay", "1", "--what-if", "policy.toml"];
+    std::fs::write(&file, "[limits]\niterations = 1\n").unwrap();
+    let report = stdout(&house, &compare).await;
+    assert!(
+        report.contains("  was:      ask the model: work\n  would be: ask the model: wrap_up_iterations\n"),
+        "{report}"
+    );
+    std::fs::write(&file, "models = ['openai-compatible/other', 'openai-compatible/fake']\n").unwrap();
+    let report = stdout(&house, &compare).await;
+    assert!(report.contains("; would be openai-compatible/other, "), "{report}");
+    assert!(report.contains("The record was followed to its end."), "{report}");
+    std::fs::write(&file, "[policy.guards]\nidentcal_max = 2\n").unwrap();
+    let (_, words) = fails(&house, &compare).await;
+    assert!(words.starts_with("hob: policy.toml: ") && words.contains("unknown field `identcal_max`"), "{words}");
+    assert_eq!(house.model.requests().len(), asked);
+}
+
+#[tokio::test]
+async fn n2_where_nothing_has_run_it_is_said() {
+    let house = House::new().await;
+    let (_, words) = fails(&house, &["runs"]).await;
+    assert!(words.starts_with("hob: there is no database at ") && words.contains("hob.db: nothing has run"), "{words}");
+    assert!(!house.path("data").exists(), "looking makes nothing");
+}
+
+#[tokio::test]
+async fn b13_the_log_names_run_session_and_channel_and_no_words() {
+    let mut house = House::new().await;
+    house.configure("[daemon]\nlog_format = 'json'");
+    house.start().await;
+    house.ask(ADA, "A secret question", Reply::text("A secret answer.")).await;
+    house.hob().until_log("agent_run.ended").await;
+    let log = house.hob().log();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for name in ["agent_run.begun", "agent_run.ended"] {
+        let line = lines.iter().find(|line| line["fields"]["message"] == name).unwrap();
+        assert_eq!((&line["span"]["run"], &line["span"]["channel"]), (&"1".into(), &"telegram".into()), "{line}");
+        assert_eq!(line["span"]["session"], ADA.to_string());
+    }
+    assert!(!log.contains("secret"), "{log}");
+}
