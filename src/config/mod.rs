@@ -90,19 +90,19 @@ pub struct Config {
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
     pub people: BTreeMap<String, PersonConfig>,
-    /// How a conversation runs.
-    pub agent: AgentConfig,
-    /// How a conversation is kept within the model's window.
-    pub context: ContextConfig,
     /// Who Hob is, where it is to be somebody in particular: other instructions, another model, other tools. `/persona NAME`
     /// chooses one in a conversation, `[telegram]` for a chat, `[agent]` everywhere.
     #[schemars(extend("x-name" = "cook"))]
     pub personas: BTreeMap<String, PersonaConfig>,
+    /// How a conversation runs.
+    pub agent: AgentConfig,
+    /// How a conversation is kept within the model's window.
+    pub context: ContextConfig,
+    /// What stops a model that goes in circles, or claims what it has not done.
+    pub guards: GuardsConfig,
     /// Hob looks by itself, from time to time, whether there is something to do, and speaks only if there is. Without this
     /// section it does not.
     pub heartbeat: Option<HeartbeatConfig>,
-    /// What stops a model that goes in circles, or claims what it has not done.
-    pub guards: GuardsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]

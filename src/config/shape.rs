@@ -225,13 +225,20 @@ mod tests {
                 "models",
                 "aliases",
                 "budget",
+                "quotas",
                 "telegram",
+                "people",
+                "personas",
                 "agent",
+                "context",
+                "guards",
+                "heartbeat",
                 "tools",
                 "approvals",
+                "hooks",
                 "state",
                 "delivery",
-                "daemon"
+                "daemon",
             ]
         );
     }

@@ -12,7 +12,7 @@ use crate::agent::machine::batch::{Batch, Progress};
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::Question;
-use crate::agent::machine::human::{Decision, settle_call, unpause};
+use crate::agent::machine::human::{Decision, deny_call, unpause};
 use crate::agent::machine::state::{Active, Paused, Phase};
 use crate::agent::machine::tools;
 use crate::domain::tools::{Approval, ToolFacts};
@@ -89,7 +89,7 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
         }
         Some(Decision::Deny) => {
             unpause(run);
-            settle_call(run, call, words::denied(words::reason(text)), true)
+            deny_call(run, call, words::denied(words::reason(text)))
         }
         Some(
             Decision::Happened
@@ -122,7 +122,7 @@ pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     };
     unpause(run);
-    settle_call(run, &call, words::EXPIRED.to_owned(), true)
+    deny_call(run, &call, words::EXPIRED.to_owned())
 }
 
 /// What was allowed for good is taken back: at once, also for what waits for its turn.

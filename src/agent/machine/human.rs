@@ -234,9 +234,17 @@ fn on_direction(run: &mut Active, answer: &Answer, decision: Option<Decision>) -
     ending::go_on(run)
 }
 
-pub(super) fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {
+fn settle_call(run: &mut Active, call: &CallId, text: String, is_error: bool) -> Vec<Effect> {
     if let Phase::Acting(batch) = &mut run.phase {
         batch.finish(call, text, is_error);
+    }
+    tools::settle(run)
+}
+
+/// A call that a person did not let through (row D6).
+pub(super) fn deny_call(run: &mut Active, call: &CallId, reason: String) -> Vec<Effect> {
+    if let Phase::Acting(batch) = &mut run.phase {
+        batch.deny(call, reason);
     }
     tools::settle(run)
 }

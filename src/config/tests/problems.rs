@@ -55,14 +55,14 @@ fn unknown_keys() {
     insta::assert_snapshot!(told("[agent]\niteration_max = 30\nqueue-mode = 'steer'\nzzz = 1\nbot_token = 'hunter2'"), @r#"
     config.toml:2: agent.iteration_max: is not a known key; did you mean `iterations_max`?
     config.toml:3: agent.queue-mode: is not a known key; did you mean `queue_mode`?
-    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, tool_retries_ms, queue_mode, queue_len_max, time_zone
+    config.toml:4: agent.zzz: is not a known key; known here: system_prompt, persona, iterations_max, iterations_step, iterations_cap, soft_limit_secs, hard_limit_secs, history_messages_max, message_chars_max, tool_output_chars_max, tool_retries_ms, queue_mode, queue_len_max, time_zone
     config.toml:5: agent.bot_token: is not a known key; did you mean `telegram.bot_token`?
     "#);
     insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
-    config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, api_url, poll_timeout_secs
-    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, budget, telegram, agent, tools, approvals, state, delivery, daemon
+    config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, budget, quotas, telegram, people, personas, agent, context, guards, heartbeat, tools, approvals, hooks, state, delivery, daemon
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?

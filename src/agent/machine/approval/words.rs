@@ -11,8 +11,7 @@ const WHOLE_CHARS_MAX: usize = 3_000;
 const HEAD_CHARS: usize = 1_500;
 
 /// For the model: nobody answered.
-pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobody did in time. They have been told. Do not \
-     try it again unless they ask for it.";
+pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobody did in time. They have been told.";
 
 /// The question: which call, with which arguments.
 #[must_use]
@@ -27,7 +26,7 @@ pub(super) fn denied(reason: Option<&str>) -> String {
         Some(reason) => format!("Their reason: {reason}"),
         None => "They gave no reason.".to_owned(),
     };
-    format!("Not run: a person did not approve this call. {why}\nDo not try it again unless they ask for it.")
+    format!("Not run: a person did not approve this call. {why}")
 }
 
 /// For the person: the time to approve is over, and how to ask again.
@@ -163,15 +162,9 @@ mod tests {
 
     #[test]
     fn d6_what_is_said_of_a_no_and_of_no_answer() {
-        insta::assert_snapshot!(denied(Some("it rains")), @"
-        Not run: a person did not approve this call. Their reason: it rains
-        Do not try it again unless they ask for it.
-        ");
-        insta::assert_snapshot!(denied(None), @"
-        Not run: a person did not approve this call. They gave no reason.
-        Do not try it again unless they ask for it.
-        ");
-        insta::assert_snapshot!(EXPIRED, @"Not run: a person had to approve this call, and nobody did in time. They have been told. Do not try it again unless they ask for it.");
+        insta::assert_snapshot!(denied(Some("it rains")), @"Not run: a person did not approve this call. Their reason: it rains");
+        insta::assert_snapshot!(denied(None), @"Not run: a person did not approve this call. They gave no reason.");
+        insta::assert_snapshot!(EXPIRED, @"Not run: a person had to approve this call, and nobody did in time. They have been told.");
         insta::assert_snapshot!(expired(&Question::CrashLoop), @"Nobody approved it in time, so I have not done it. If it is still wanted, say it again and I ask anew.");
     }
 }

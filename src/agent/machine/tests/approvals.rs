@@ -8,6 +8,7 @@ use crate::agent::machine::approval;
 use crate::agent::machine::begun::{Begun, Rules};
 use crate::agent::machine::event::{Event, Question};
 use crate::agent::machine::state::{Phase, Status};
+use crate::agent::machine::texts::AFTER_DENIAL;
 use crate::domain::tools::{Approval, ToolFacts};
 
 /// `pay` is asked about, `wipe` each time, and `peek` too, which is safe to run twice.
@@ -79,11 +80,9 @@ fn d6_a_rejection_is_a_result_with_its_reason() {
     ] {
         let mut run = wanting(&["pay"], &["human approves 1.0 pay"]);
         run.check(answers(no), &["ask a/one Work"]);
-        let expected = format!(
-            "tool 1.0 failed: Not run: a person did not approve this call. {result}\nDo not try it again unless they ask \
-             for it."
-        );
-        assert_eq!(run.said()[2], expected, "{no}");
+        let expected =
+            format!("tool 1.0 failed: Not run: a person did not approve this call. {result}\n\n{AFTER_DENIAL}");
+        assert_eq!(run.told()[2], expected, "{no}");
     }
 }
 

@@ -120,7 +120,9 @@ fn d2_the_cycles_end_it_with_an_honest_word_whether_declared_or_not() {
         let mut run = declared(3, terminate);
         for cycle in 1..3 {
             run.on(wants(&["look"]));
-            run.check(done(&format!("{cycle}.0")), &["ask a/one Work"]);
+            let text = format!("so far {cycle}");
+            let outcome = ToolOutcome::Text { text, is_error: false };
+            run.check(finished(&format!("{cycle}.0"), outcome), &["ask a/one Work"]);
         }
         run.on(said("nearly", &["look"]));
         run.check(done("3.0"), &[ENDED[0], USED_UP, "end Failed { why: \"cycles\" }"]);
@@ -215,7 +217,8 @@ fn d1_the_cycles_stand_in_the_place_of_the_iterations() {
     );
     for cycle in 2..12 {
         run.on(wants(&["look"]));
-        run.check(done(&format!("{cycle}.0")), &["ask a/one Work"]);
+        let outcome = ToolOutcome::Text { text: format!("so far {cycle}"), is_error: false };
+        run.check(finished(&format!("{cycle}.0"), outcome), &["ask a/one Work"]);
     }
     run.on(wants(&["look"]));
     assert_eq!(run.on(done("12.0"))[0], ENDED[0]);

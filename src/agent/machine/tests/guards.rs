@@ -266,7 +266,7 @@ fn e9_what_failed_and_what_was_denied_say_what_not_to_do() {
     run.on(finished("1.0", ToolOutcome::Text { text: "broken".to_owned(), is_error: true }));
     run.on(finished("1.1", ToolOutcome::Denied { reason: "not allowed".to_owned() }));
     run.on(done("1.2"));
-    insta::assert_snapshot!(run.said()[2..].join("\n"), @"
+    insta::assert_snapshot!(run.told()[2..].join("\n"), @"
     tool 1.0 failed: broken
 
     [It failed. Don't make results up: try another way, or say plainly what is not known or not done.]

@@ -34,6 +34,7 @@ use crate::agent::machine::event::{
     Accepted, Answer, CancelReason, Event, Order, Question, Reply, Steered, ToolOutcome,
 };
 use crate::agent::machine::state::{Active, State};
+use crate::agent::machine::texts::{AFTER_DENIAL, AFTER_FAILURE};
 use crate::agent::machine::{Replay, step};
 use crate::domain::ids::{CallId, InboundId, RunId, UserId};
 use crate::domain::inbound::{ChannelKind, Conversation};
@@ -111,8 +112,18 @@ impl Script {
         self.state.active().unwrap()
     }
 
-    /// What was said in the run, a line each.
+    /// What was said in the run, without the guidance after failures and denials (row E9).
     pub(crate) fn said(&self) -> Vec<String> {
+        let plainly = |said: &Message| {
+            let shown = shown_message(said);
+            let guidance = [AFTER_FAILURE, AFTER_DENIAL].map(|words| format!("\n\n{words}"));
+            guidance.iter().find_map(|words| shown.strip_suffix(words.as_str())).unwrap_or(&shown).to_owned()
+        };
+        self.run().transcript.messages().iter().map(plainly).collect()
+    }
+
+    /// The same, whole.
+    pub(crate) fn told(&self) -> Vec<String> {
         self.run().transcript.messages().iter().map(shown_message).collect()
     }
 }

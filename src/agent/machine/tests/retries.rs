@@ -114,7 +114,7 @@ fn d4_where_one_tool_runs_alone_the_calls_go_one_after_another() {
     run.check(done("1.0"), &["run 1.1 send #1"]);
     run.check(done("1.1"), &["run 1.2 look #1"]);
     run.check(done("1.2"), &["ask a/one Work"]);
-    run.check(wants(&["look", "look"]), &["run 2.0 look #1", "run 2.1 look #1"]);
+    run.check(wants(&["other", "third"]), &["run 2.0 other #1", "run 2.1 third #1"]);
     run.check(done("2.1"), &[]);
     run.check(done("2.0"), &["ask a/one Work"]);
     run.check(says("all done"), &["answer all done", "end Completed"]);

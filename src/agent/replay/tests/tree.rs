@@ -1,6 +1,6 @@
 use super::{busy, recorded};
-use crate::agent::machine::event::{CancelReason, End, Event};
-use crate::agent::machine::tests::{Script, answers, asks, done, fails, says, stop, wants};
+use crate::agent::machine::event::{CancelReason, End, Event, ToolOutcome};
+use crate::agent::machine::tests::{Script, answers, asks, done, fails, finished, says, stop, wants};
 use crate::agent::replay::Broken;
 use crate::agent::replay::tree::{AskOutcome, Evaluation, Tree};
 use crate::domain::ids::UserId;
@@ -23,7 +23,7 @@ fn d8_each_cycle_is_rebuilt_from_the_journal() {
         })
         .collect();
     insta::assert_snapshot!(cycles.join("\n"), @r#"
-    1 "I'll look." [("a/one", Some(100), Failed { class: Server, message: "no luck" }), ("a/one", Some(100), Answered)] [("1.0", "look", 1, Some(200), Some(CallResult { text: "ok", is_error: false })), ("1.1", "write_file", 1, Some(200), Some(CallResult { text: "disk full", is_error: true }))] 10
+    1 "I'll look." [("a/one", Some(100), Failed { class: Server, message: "no luck" }), ("a/one", Some(100), Answered)] [("1.0", "look", 1, Some(200), Some(CallResult { text: "ok", is_error: false })), ("1.1", "write_file", 1, Some(200), Some(CallResult { text: "disk full\n\n[It failed. Don't make results up: try another way, or say plainly what is not known or not done.]", is_error: true }))] 10
     2 "" [("a/one", Some(100), Answered)] [("2.0", "look", 1, Some(100), Some(CallResult { text: "ok", is_error: false }))] 10
     3 "It is full." [("a/one", Some(100), Answered)] [] 10
     "#);
@@ -75,7 +75,8 @@ fn d8_steps_that_ran_out_are_told() {
     let mut script = Script::begun();
     for cycle in 1..=10 {
         script.on(wants(&["look"]));
-        script.on(done(&format!("{cycle}.0")));
+        let outcome = ToolOutcome::Text { text: format!("so far {cycle}"), is_error: false };
+        script.on(finished(&format!("{cycle}.0"), outcome));
     }
     script.on(says("As far as I came."));
     let evaluation = Tree::of(&recorded(&script)).evaluation;

@@ -18,7 +18,7 @@ fn d8_a_tree_is_shown() {
       look {"a":1} (1.0, 200 ms)
         = ok
       write_file {"a":1} (1.1, 200 ms)
-        = failed: disk full
+        = failed: disk full [It failed. Don't make results up: try another way, or say plainly what is not known or not done.]
 
     Cycle 2: 10 tokens read (1 from cache), 2 written, price unknown
       asked a/one: answered in 100 ms
@@ -125,8 +125,8 @@ fn n2_a_comparison_is_told() {
     It would have decided the same.
     Asked after event 2: a/one, 105 tokens, price unknown; would be c/three, 105 tokens, price unknown
     Asked after event 4: a/one, 105 tokens, price unknown; would be c/three, 105 tokens, price unknown
-    Asked after event 10: a/one, 172 tokens, price unknown; would be c/three, 172 tokens, price unknown
-    Asked after event 14: a/one, 204 tokens, price unknown; would be c/three, 204 tokens, price unknown
+    Asked after event 10: a/one, 198 tokens, price unknown; would be c/three, 198 tokens, price unknown
+    Asked after event 14: a/one, 230 tokens, price unknown; would be c/three, 230 tokens, price unknown
     The record was followed to its end.
     Was: completed after 3 cycles, 30 tokens read (3 from cache), 6 written, price unknown
     Would be: completed after 3 cycles, 30 tokens read (3 from cache), 6 written, price unknown
