@@ -36,7 +36,7 @@ pub struct Outgoing {
     pub run: Option<RunId>,
     /// What to say.
     pub text: String,
-    /// Buttons under it.
+    /// Buttons under it. The text has them too, by number, for whoever cannot press.
     pub choices: Vec<Choice>,
     /// An earlier attempt may have reached the platform: the channel verifies where it can, else marks this one.
     pub may_repeat: bool,

@@ -30,6 +30,9 @@ pub struct Offline;
 /// How a message ends that asks whether the last reply may stand (row E10).
 const LOOK_AGAIN: &str = "answer exactly KEEP]";
 
+/// How a request for a summary ends (row B4).
+const SUM_UP: &str = "</conversation>\n\nSum this up.";
+
 /// The tools it knows to call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tool {
@@ -103,6 +106,10 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
     if asked.ends_with(LOOK_AGAIN) && matches!(request.messages.last(), Some(Message::User { .. })) {
         // It claims nothing that it has not seen in a result.
         return Ok(Answer::Say("KEEP".to_owned()));
+    }
+    if asked.ends_with(SUM_UP) {
+        // Its stock sentences would take the conversation's place.
+        return Err(ModelError::new(ErrorClass::Refused, "the offline model cannot sum up"));
     }
     let (intent, language) = intent::parse(&asked);
     let words = Words(language);

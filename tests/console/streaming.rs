@@ -107,15 +107,18 @@ async fn runs_do_not_share_a_line() {
 }
 
 #[tokio::test]
-async fn choices_are_numbered() {
+async fn decisions_are_shown_once() {
     let (console, paper) = terminal();
     let choice = |label: &str| Choice { label: label.to_owned(), token: label.to_lowercase() };
-    let question = Outgoing { choices: vec![choice("Allow"), choice("Deny")], ..reply(Some(RunId(1)), "May I?") };
+    let question = Outgoing {
+        choices: vec![choice("Allow"), choice("Deny")],
+        ..reply(Some(RunId(1)), "May I?\n1. Allow\n2. Deny")
+    };
     console.deliver(&question).await.unwrap();
     insta::assert_snapshot!(paper.text(), @"
     May I?
-      [1] Allow
-      [2] Deny
+    1. Allow
+    2. Deny
     ");
 }
 

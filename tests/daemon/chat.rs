@@ -62,6 +62,14 @@ async fn the_offline_model_answers_without_a_config() {
 }
 
 #[tokio::test]
+async fn b4_the_offline_model_sums_nothing_up() {
+    let house = House::new().await;
+    std::fs::write(house.path("config.toml"), "[provider]\nkind = 'offline'").unwrap();
+    let (_, printed) = piped(&house, b"hello\nthanks\nhello\nthanks\nhello\nthanks\nhello\n/compact\n").await;
+    assert!(printed.contains("I could not compact our conversation: the offline model cannot sum up."), "{printed}");
+}
+
+#[tokio::test]
 async fn a_failure_of_the_model_is_an_answer() {
     let house = House::new().await;
     house.model.reply(Reply::status(401));
@@ -93,9 +101,6 @@ async fn d6_a_typed_decision_approves_and_what_waits_keeps_nobody() {
     1. approve
     2. always
     3. deny
-      [1] approve
-      [2] always
-      [3] deny
     Paid.
     May I do this?
     pay {}
@@ -103,9 +108,6 @@ async fn d6_a_typed_decision_approves_and_what_waits_keeps_nobody() {
     1. approve
     2. always
     3. deny
-      [1] approve
-      [2] always
-      [3] deny
     Not paid.
     Paused. What you send waits until /resume.
     ");

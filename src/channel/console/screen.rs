@@ -194,19 +194,7 @@ impl<W: Write> Screen<W> {
                 self.end_line()?;
             }
         }
-        self.choices(message)?;
         self.out.flush()
-    }
-
-    fn choices(&mut self, message: &Outgoing) -> io::Result<()> {
-        if message.choices.is_empty() {
-            return Ok(());
-        }
-        self.end_line()?;
-        for (number, choice) in message.choices.iter().enumerate() {
-            self.put(&format!("  [{}] {}\n", number + 1, choice.label))?;
-        }
-        Ok(())
     }
 
     fn progress(&mut self, run: RunId, progress: &Progress) -> io::Result<()> {
