@@ -72,3 +72,32 @@ async fn a_reply_is_streamed_stopped_and_left() {
     assert!(within("end", person.child.wait()).await.unwrap().success());
     house.nothing_refused();
 }
+
+#[tokio::test]
+async fn e13_silence_is_not_shown_while_it_comes() {
+    let house = House::new().await;
+    let mut person = Person::sit_down(&house);
+    person.sees("> ").await;
+    house.model.reply(Script::default().text("NO_").text("REPLY").finish("stop").into());
+    person.types("Just so you know\r").await;
+    house.asked(1).await;
+    house.model.reply(Script::default().text("NO_").text("REPLY is a word.").finish("stop").into());
+    person.types("And?\r").await;
+    person.sees("NO_REPLY is a word.").await;
+    assert_eq!(person.seen.matches("NO_").count(), 1, "{}", person.seen);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn e10_a_claim_that_was_taken_back_is_followed_by_what_is_true() {
+    let house = House::new().await;
+    let mut person = Person::sit_down(&house);
+    person.sees("> ").await;
+    house.model.reply(Reply::text("I have saved that you like tea."));
+    house.model.reply(Reply::text("It is not saved yet."));
+    person.types("Note that I like tea\r").await;
+    person.sees("I have saved that you like tea.").await;
+    person.sees("(starting the reply again)").await;
+    person.sees("It is not saved yet.").await;
+    house.nothing_refused();
+}

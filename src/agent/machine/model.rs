@@ -150,7 +150,7 @@ pub(super) fn may_continue(run: &Active) -> bool {
 
 /// Row E13: exactly one of the two words.
 pub(super) fn is_silence(text: &str) -> bool {
-    matches!(text.trim(), "NO_REPLY" | "[SILENT]")
+    texts::SILENT.contains(&text.trim())
 }
 
 /// Row E4: the words so far stand in the history, and the model is asked for the rest.

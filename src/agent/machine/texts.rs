@@ -28,6 +28,8 @@ pub const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known."
 pub const ONE_QUESTION: &str = "Only one question can be asked at a time. Ask again after the first is answered.";
 /// In the history: the model chose to say nothing (row E13).
 pub const SILENCE: &str = "[no reply needed]";
+/// What a model says that has nothing to say (row E13).
+pub const SILENT: [&str; 2] = ["NO_REPLY", "[SILENT]"];
 /// The model sent neither words nor calls.
 pub const EMPTY_REPLY: &str = "the model answered nothing";
 /// For the model: its reply was cut off by the output limit (row E4).
@@ -53,6 +55,13 @@ pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longe
 /// For the model: the last turn, because of iterations.
 pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
      plainly what has been done, what has not, and what should happen next.";
+
+/// Whether words that are still coming may turn out to be silence (row E13).
+#[must_use]
+pub fn may_be_silence(words: &str) -> bool {
+    let begun = words.trim_start();
+    SILENT.iter().any(|word| word.starts_with(begun) || begun.trim_end() == *word)
+}
 
 /// For the model: what cut a call off, when somebody or a limit ended the run.
 pub(super) fn stopped(reason: CancelReason) -> &'static str {

@@ -1,5 +1,6 @@
 //! What is under way: at most one model call, and the tools of one batch. Dropping it stops it.
 
+mod live;
 pub(super) mod tool;
 
 use std::collections::VecDeque;
@@ -11,11 +12,12 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 
+use crate::agent::driver::perform::live::Live;
 use crate::agent::driver::perform::tool::ToolJob;
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Chain, ModelCall};
 use crate::agent::machine::event::{Event, ToolOutcome};
-use crate::agent::ports::{Ports, Watcher};
+use crate::agent::ports::Ports;
 use crate::domain::channel::Progress;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::outgoing::Destination;
@@ -71,12 +73,7 @@ impl Work {
 
     /// Asks the model.
     pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request) {
-        let live = Live {
-            watcher: Arc::clone(&stage.ports.watcher),
-            destination: stage.destination.clone(),
-            run: stage.run,
-            mute: call.check,
-        };
+        let live = Live::of(stage, call.check);
         live.tell(start_of(&call));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
@@ -171,28 +168,6 @@ async fn ask(
     match provider {
         Some(provider) => provider.complete(request, sink).await,
         None => Err(ModelError::new(ErrorClass::UnknownModel, format!("{label} is no longer configured"))),
-    }
-}
-
-struct Live {
-    watcher: Arc<dyn Watcher>,
-    destination: Destination,
-    run: RunId,
-    /// What comes may be no word for a person.
-    mute: bool,
-}
-
-impl Live {
-    fn tell(&self, progress: Progress) {
-        self.watcher.progress(&self.destination, self.run, progress);
-    }
-}
-
-impl Sink for Live {
-    fn delta(&self, text: &str) {
-        if !self.mute {
-            self.tell(Progress::Delta(text.to_owned()));
-        }
     }
 }
 

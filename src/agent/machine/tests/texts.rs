@@ -127,6 +127,16 @@ fn a_stand_in_is_told_once_and_over_once() {
 }
 
 #[test]
+fn e13_what_may_turn_out_to_be_silence() {
+    for words in ["", " \n", "N", "NO_", " NO_REPLY", "NO_REPLY\n ", "[", "[SILENT", "[SILENT]"] {
+        assert!(texts::may_be_silence(words), "{words:?}");
+    }
+    for words in ["No", "NO_REPLY.", "NO_REPLY, no", "[S]", "[SILENT] x", "I", "x NO_REPLY"] {
+        assert!(!texts::may_be_silence(words), "{words:?}");
+    }
+}
+
+#[test]
 fn long_arguments_are_cut_with_a_sign() {
     let question = |arguments: String| {
         let (call, name) = (CallId::new(1, 0), "send".to_owned());

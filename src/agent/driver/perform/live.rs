@@ -1,0 +1,62 @@
+//! What is shown of a reply while it comes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::agent::driver::perform::Stage;
+use crate::agent::machine::texts::may_be_silence;
+use crate::agent::ports::Watcher;
+use crate::domain::channel::Progress;
+use crate::domain::ids::RunId;
+use crate::domain::outgoing::Destination;
+use crate::model::provider::Sink;
+
+/// The way of a reply to whoever watches.
+pub(super) struct Live {
+    watcher: Arc<dyn Watcher>,
+    destination: Destination,
+    run: RunId,
+    /// What comes may be no word for a person.
+    mute: bool,
+    /// What is held back, for as long as it may turn out to be silence (row E13). None: it is not.
+    held: Mutex<Option<String>>,
+}
+
+impl Live {
+    /// For one call of a model; one that is mute shows nothing.
+    pub(super) fn of(stage: &Stage<'_>, mute: bool) -> Self {
+        Self {
+            watcher: Arc::clone(&stage.ports.watcher),
+            destination: stage.destination.clone(),
+            run: stage.run,
+            mute,
+            held: Mutex::new(Some(String::new())),
+        }
+    }
+
+    /// Tells whoever watches.
+    pub(super) fn tell(&self, progress: Progress) {
+        self.watcher.progress(&self.destination, self.run, progress);
+    }
+}
+
+impl Sink for Live {
+    fn delta(&self, text: &str) {
+        if self.mute {
+            return;
+        }
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = match held.take() {
+            None => text.to_owned(),
+            Some(begun) => {
+                let begun = begun + text;
+                if may_be_silence(&begun) {
+                    *held = Some(begun);
+                    return;
+                }
+                begun
+            }
+        };
+        drop(held);
+        self.tell(Progress::Delta(shown));
+    }
+}
