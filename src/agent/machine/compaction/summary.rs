@@ -129,18 +129,24 @@ pub(in crate::agent::machine) fn on_made(run: &mut Active, text: &str, usage: Us
     if text.trim().is_empty() {
         return useless(run, plan, why, texts::EMPTY);
     }
-    if size >= plan.replaced(run) || run.calibrated(size) > size::window(run).tokens / WINDOW_SHARE {
+    if run.calibrated(size) > size::window(run).tokens / WINDOW_SHARE {
+        return useless(run, plan, why, texts::TOO_LONG);
+    }
+    let conversation =
+        |run: &Active, view: &View| run.calibrated(size::request(run, view).saturating_sub(size::fixed(run)));
+    let before = conversation(run, &run.view);
+    let view = plan.with_summary(run, text.trim().to_owned());
+    let after = conversation(run, &view);
+    // With what stands around it, and what is pinned beside it.
+    if after >= before {
         return useless(run, plan, why, texts::TOO_LONG);
     }
     run.course.pending = None;
     run.course.summaries += 1;
-    let conversation = |run: &Active| run.calibrated(size::request(run, &run.view).saturating_sub(size::fixed(run)));
-    let before = conversation(run);
-    let view = plan.with_summary(run, text.trim().to_owned());
     let messages = super::plan::hidden(run, run.view.from, plan.to);
     let mut effects = vec![show(run, view, CompactionMeans::Summary)];
     if why == Why::Ordered {
-        let text = texts::compacted(messages, before, conversation(run));
+        let text = texts::compacted(messages, before, after);
         effects.extend(told(run, text, End::Completed));
         return effects;
     }
