@@ -35,9 +35,9 @@ pub(super) const NO_GRANTS: &str = "Nothing is allowed here for good: I ask each
 pub(super) fn stands_still(standstill: &Standstill) -> String {
     match standstill {
         Standstill::Everywhere(name) => {
-            format!("{name} has paused everything. It goes on when an owner says /resume all.")
+            format!("Everything is paused, by {name}. It goes on when an owner says /resume all.")
         }
-        Standstill::Here(name) => format!("{name} has paused this conversation. It goes on with /resume."),
+        Standstill::Here(name) => format!("This conversation is paused, by {name}. It goes on with /resume."),
     }
 }
 
@@ -101,10 +101,10 @@ mod tests {
         let here = Standstill::Here("Ben".to_owned());
         let told = [waits(&all, 1), waits(&here, 1), waits(&here, 2), waits(&here, 3), status(&all), status(&here)];
         insta::assert_snapshot!(told.join("\n"), @"
-        Taken in; it waits. Ada has paused everything. It goes on when an owner says /resume all.
-        Taken in; it waits. Ben has paused this conversation. It goes on with /resume.
-        Taken in; it waits. One message is before it. Ben has paused this conversation. It goes on with /resume.
-        Taken in; it waits. 2 messages are before it. Ben has paused this conversation. It goes on with /resume.
+        Taken in; it waits. Everything is paused, by Ada. It goes on when an owner says /resume all.
+        Taken in; it waits. This conversation is paused, by Ben. It goes on with /resume.
+        Taken in; it waits. One message is before it. This conversation is paused, by Ben. It goes on with /resume.
+        Taken in; it waits. 2 messages are before it. This conversation is paused, by Ben. It goes on with /resume.
         paused: everything, by Ada
         paused: this conversation, by Ben
         ");

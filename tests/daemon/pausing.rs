@@ -28,7 +28,7 @@ async fn e1_a_conversation_is_paused_at_a_safe_boundary_and_goes_on() {
     house.say(ADA, "/pause");
     insta::assert_snapshot!(house.told(ADA, 1).await[0], @"Paused: I finish the step that I am at and stand still then. What you send waits until /resume; /stop ends it.");
     house.say(ADA, "And tea");
-    insta::assert_snapshot!(house.told(ADA, 2).await[1], @"Taken in; it waits. Person 7 has paused this conversation. It goes on with /resume.");
+    insta::assert_snapshot!(house.told(ADA, 2).await[1], @"Taken in; it waits. This conversation is paused, by Person 7. It goes on with /resume.");
     go.tell("go").await;
     house.hob().until_logged("agent_run.paused", 1).await;
     // Nobody else waits for it.
@@ -74,9 +74,9 @@ async fn b7_the_emergency_stop_survives_a_restart() {
     house.restart().await;
     house.hob().until_logged("agent_run.paused", 1).await;
     house.say(BOB, "Hello");
-    insta::assert_snapshot!(house.told(BOB, 1).await[0], @"Taken in; it waits. Person 1 has paused everything. It goes on when an owner says /resume all.");
+    insta::assert_snapshot!(house.told(BOB, 1).await[0], @"Taken in; it waits. Everything is paused, by Person 1. It goes on when an owner says /resume all.");
     house.say(BOB, "/resume");
-    assert!(house.told(BOB, 2).await[1].starts_with("Person 1 has paused everything."));
+    assert!(house.told(BOB, 2).await[1].starts_with("Everything is paused, by Person 1."));
     house.say(BOB, "/status");
     let status = house.told(BOB, 3).await.remove(2);
     assert!(status.contains("\npaused: everything, by Person 1\n"), "{status}");
@@ -101,7 +101,7 @@ async fn b7_only_who_may_stop_a_run_may_pause_it() {
     house.say(BOB, "/pause");
     insta::assert_snapshot!(house.told(BOB, 1).await[0], @"Paused. What you send waits until /resume.");
     house.say(BOB, "/pause");
-    insta::assert_snapshot!(house.told(BOB, 2).await[1], @"Person 8 has paused this conversation. It goes on with /resume.");
+    insta::assert_snapshot!(house.told(BOB, 2).await[1], @"This conversation is paused, by Person 8. It goes on with /resume.");
     house.model.reply(Reply::text("Here."));
     house.say(BOB, "Hello");
     house.told(BOB, 3).await;
