@@ -103,9 +103,11 @@ impl Ledger {
     }
 }
 
-/// The first line, not too long, without its full stop.
+/// The first line, not too long, without its full stop; of Hob's own words to the model, the first sentence.
 fn reason(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let own = line.strip_prefix("Not run: ").map(|own| own.split(". ").next().unwrap_or(own));
+    let line = own.unwrap_or(line);
     let mut short: String = line.chars().take(REASON_CHARS_MAX).collect();
     if short.len() < line.len() {
         short.push('…');
