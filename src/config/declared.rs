@@ -2,11 +2,12 @@
 //!
 //! A declaration that contradicts itself is refused when the config is loaded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::persona::meant;
 use crate::config::problem::Finding;
 use crate::config::{place, shape};
 
@@ -36,7 +37,7 @@ pub struct LoopConfig {
 
 fn terminate_example() -> [BTreeMap<&'static str, &'static str>; 2] {
     [
-        BTreeMap::from([("when", "tool-result"), ("tool", "run_tests"), ("contains", "0 failed")]),
+        BTreeMap::from([("when", "tool-result"), ("contains", "0 failed")]),
         BTreeMap::from([("when", "text-includes"), ("text", "DONE")]),
     ]
 }
@@ -111,6 +112,23 @@ impl LoopConfig {
             found.push(Finding::new("context_tokens", why, fix).with("strategy"));
         }
         found
+    }
+
+    /// Conditions that no tool can fulfil: of `known`, `commands` end with a code.
+    pub(super) fn unknown(&self, known: &BTreeSet<&str>, commands: &BTreeSet<&str>) -> Vec<Finding> {
+        let named = self.terminate.iter().enumerate();
+        let named = named.filter_map(|(index, condition)| Some((index, condition, condition.tool.as_deref()?)));
+        let finding = |(index, condition, tool): (usize, &TerminateConfig, &str)| {
+            let at = place::item("terminate", index);
+            if !known.contains(tool) {
+                let at = format!("{at}.tool");
+                return Some(Finding::new(at, "is not the name of a tool", meant(tool, known)));
+            }
+            let why = format!("is expected of {tool}, which has none: only commands under `[tools]` do");
+            let codeless = condition.exit_code.is_some() && !commands.contains(tool);
+            codeless.then(|| Finding::new(format!("{at}.exit_code"), why, "remove it, or use `contains`"))
+        };
+        named.filter_map(finding).collect()
     }
 
     /// Conditions that could never be the first to hold.

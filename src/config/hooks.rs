@@ -1,8 +1,11 @@
 //! `[[hooks]]`: programs on this machine that are asked before a tool call, or told after it.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::persona::meant;
 use crate::config::problem::Finding;
 use crate::config::{place, shape, values};
 
@@ -57,6 +60,18 @@ fn timeout_secs() -> u64 {
 }
 
 impl HookConfig {
+    /// Names, at `key`, of tools that are not among `known`: such a hook would never be run. What only begins like a name
+    /// may be meant for tools to come.
+    pub(super) fn unknown(&self, key: &str, known: &BTreeSet<&str>) -> Vec<Finding> {
+        let names = self.tools.iter().enumerate().filter(|(_, name)| values::is_name(name));
+        let unknown = names.filter(|(_, name)| !known.contains(name.as_str()));
+        let finding = |(index, name): (usize, &String)| {
+            let at = place::item(&place::child(key, "tools"), index);
+            Finding::new(at, "is not the name of a tool: the hook would never be run", meant(name, known)).with("tools")
+        };
+        unknown.map(finding).collect()
+    }
+
     /// What cannot be.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! What the owner can set: a typed section per file, and the way from a `config.toml` to a [`Config`] or its problems.
 //!
 //! Never: a look at `std::env` outside [`environment`], a secret in a text, a write to the user's file, or an import of
-//! another room but `domain::secret`.
+//! another room but `domain`.
 //! Start at [`load::load`]; the order is `document` → `expand` → `check` → each section's `validate`. The types are
 //! the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as well as
 //! `config.example.toml` follow from it.
@@ -39,7 +39,7 @@ mod tests;
 pub mod tools;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,6 +62,7 @@ use crate::config::quotas::QuotaConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::ToolConfig;
+use crate::domain::tools::BUILT_IN;
 
 /// Everything that can be configured. Only `daemon` takes this whole; the others take their section.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -185,8 +186,24 @@ impl Config {
         all
     }
 
-    /// What one section needs of another.
-    fn across(&self) -> Option<Finding> {
+    /// What one section needs of another: somebody to speak to, tools that are there.
+    fn across(&self) -> Vec<Finding> {
+        let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
+        let known: BTreeSet<&str> = BUILT_IN.into_iter().chain(commands.iter().copied()).collect();
+        let mut found = Vec::from_iter(self.voiceless());
+        for (index, hook) in self.hooks.iter().enumerate() {
+            found.extend(hook.unknown(&place::item("hooks", index), &known));
+        }
+        for (name, persona) in &self.personas {
+            let within = place::child(&place::child("personas", name), "loop");
+            let declared = persona.declared.iter().flat_map(|declared| declared.unknown(&known, &commands));
+            found.extend(declared.map(|finding| finding.within(&within)));
+        }
+        found
+    }
+
+    /// A heartbeat that nobody would hear.
+    fn voiceless(&self) -> Option<Finding> {
         let owners = self.telegram.as_ref().map_or(0, |telegram| telegram.owner_user_ids.len());
         let alone = self.heartbeat.is_some() && owners == 0;
         let why = "has nobody to speak to, expected an owner on Telegram";

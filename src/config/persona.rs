@@ -49,7 +49,7 @@ impl PersonaConfig {
         let mut found = Vec::new();
         for (index, module) in self.modules.iter().enumerate().filter(|(_, module)| !modules.contains(module.as_str()))
         {
-            let fix = meant(module, modules.iter().copied());
+            let fix = meant(module, modules);
             found.push(Finding::new(place::item("modules", index), "is not the module of any tool", fix));
         }
         if let (Some(max), Some(cap)) = (self.iterations_max, self.iterations_cap)
@@ -79,7 +79,7 @@ pub(super) fn validate_name(name: &str) -> Vec<Finding> {
 
 /// Finds what keeps `name`, at `key`, from meaning a persona.
 pub(super) fn validate_use<T>(key: &str, name: &str, personas: &BTreeMap<String, T>) -> Option<Finding> {
-    let fix = || meant(name, personas.keys().map(String::as_str));
+    let fix = || meant(name, &personas.keys().map(String::as_str).collect());
     (!personas.contains_key(name)).then(|| Finding::new(key, "is not a persona", fix()).with("personas"))
 }
 
@@ -89,11 +89,11 @@ pub(super) fn modules<'a>(declared: impl Iterator<Item = &'a str>) -> BTreeSet<&
 }
 
 /// What somebody who wrote `typed` may have meant.
-fn meant<'a>(typed: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    if let Some(near) = check::nearest(typed, known.clone()) {
+pub(super) fn meant(typed: &str, known: &BTreeSet<&str>) -> String {
+    if let Some(near) = check::nearest(typed, known.iter().copied()) {
         return format!("did you mean `{near}`?");
     }
-    let known: Vec<&str> = known.collect();
+    let known: Vec<&str> = known.iter().copied().collect();
     if known.is_empty() {
         "declare it under `[personas]`".to_owned()
     } else {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::people::RoleConfig;
 use crate::config::problem::Finding;
 use crate::config::{place, shape, values};
+use crate::domain::tools::BUILT_IN;
 
 /// Whether a person has to approve each call of a tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -149,8 +150,11 @@ impl ToolConfig {
 /// What keeps `name` from naming a tool.
 pub(super) fn validate_name(name: &str) -> Vec<Finding> {
     let why = "cannot name a tool, expected a letter, then up to 63 letters, digits, `_` or `-`";
-    let bad = || Finding::new(place::key(name), why, "rename it");
-    (!values::is_name(name)).then(bad).into_iter().collect()
+    let bad = |why: &str| vec![Finding::new(place::key(name), why, "rename it")];
+    if BUILT_IN.contains(&name) {
+        return bad("is the name of a built-in tool, expected another");
+    }
+    if values::is_name(name) { Vec::new() } else { bad(why) }
 }
 
 #[cfg(test)]

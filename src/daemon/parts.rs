@@ -339,6 +339,14 @@ fn timeouts(environment: &Environment) -> Result<Timeouts, StartError> {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn d4_the_built_in_tools_are_known_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
+        let built_in = tools(&Config::default(), &store, &TimeZone::UTC, dir.path());
+        assert_eq!(built_in.names(), crate::domain::tools::BUILT_IN);
+    }
+
     #[test]
     fn e3_the_environment_goes_before_the_usual_timeouts() {
         let read = |variables: &[(&str, &str)]| {

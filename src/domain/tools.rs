@@ -8,6 +8,19 @@ pub const CONTROL: &str = "control";
 /// The modules of the built-in tools that personas choose by (row C3).
 pub const MODULES: [&str; 3] = ["memory", "time", "commands"];
 
+/// The built-in tools.
+pub const BUILT_IN: [&str; 9] = [
+    "append_run_journal_entry",
+    "ask_human",
+    "current_time",
+    "get_run_journal",
+    "read_result",
+    "recall",
+    "remember_fact",
+    "request_more_iterations",
+    "update_run_journal",
+];
+
 /// What a run knows of a tool, as it was when the run began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -291,6 +291,16 @@ fn c3_personas() {
 }
 
 #[test]
+fn e7_d1_names_of_tools_that_are_not_there() {
+    insta::assert_snapshot!(told("[[hooks]]\nwhen = 'before_tool'\ntools = ['lamp', 'lmap', 'recall', 'mail_*', '*']\ncommand = ['x']\n[tools.lamp]\ndescription = 'x'\ncommand = ['x']\n[tools.recall]\ndescription = 'x'\ncommand = ['x']\n[personas.tester.loop]\nmax_cycles = 3\nterminate = [{ when = 'tool-result', tool = 'lamps', exit_code = 0 }, { when = 'tool-result', tool = 'ask_human', exit_code = 0 }, { when = 'tool-result', tool = 'lamp', exit_code = 0 }]"), @r"
+    config.toml:3: hooks[1].tools[2]: is not the name of a tool: the hook would never be run; did you mean `lamp`?
+    config.toml:8: tools.recall: is the name of a built-in tool, expected another; rename it
+    config.toml:13: personas.tester.loop.terminate[1].tool: is not the name of a tool; did you mean `lamp`?
+    config.toml:13: personas.tester.loop.terminate[2].exit_code: is expected of ask_human, which has none: only commands under `[tools]` do; remove it, or use `contains`
+    ");
+}
+
+#[test]
 fn c1_people() {
     insta::assert_snapshot!(told("[people.ada]\ntelegram_user_ids = [1, 2]\nterminal = true\n[people.bob]\ntelegram_user_ids = [2, 2]\nterminal = true\nrole = 'owner'\n[people.'b c']\nrole = 'boss'"), @r#"
     config.toml:3: people.ada.terminal: makes them an owner, because whoever sits at this machine can do everything; set `role = "owner"`
