@@ -1,0 +1,79 @@
+//! Loops that a persona declares (rows D1, D2, D7): they end by their own conditions, as their users meet it.
+
+use crate::support::fake_model::Reply;
+use crate::support::house::{ADA, House};
+
+/// A tester in three steps, and a tool that tells how many tests fail: none, from the second look on.
+const TESTER: &str = r#"
+[agent]
+persona = "tester"
+[tools.run_tests]
+description = "Runs the tests."
+command = ["/bin/sh", "-c", "echo look >> $HOME/looks; test $(wc -l < $HOME/looks) -gt 1 && echo '0 failed' || { echo '2 failed'; exit 1; }"]
+[tools.mend]
+description = "Mends something."
+command = ["/bin/echo", "mended"]
+[personas.tester]
+prompt = "You mend what the tests find. Say DONE when it is done."
+[personas.tester.loop]
+max_cycles = 4
+"#;
+
+async fn tester(terminate: &str) -> House {
+    let mut house = House::with(&format!("{TESTER}terminate = [{terminate}]")).await;
+    house.start().await;
+    house
+}
+
+#[tokio::test]
+async fn d7_a_reply_without_the_agreed_words_is_nudged_and_the_words_end_the_loop() {
+    let house = tester("{ when = 'text-includes', text = 'DONE' }").await;
+    house.model.reply(Reply::text("I shall run the tests now."));
+    house.model.reply(Reply::call("run_tests", "{}"));
+    house.model.reply(Reply::text("DONE: two tests fail."));
+    house.say(ADA, "Look at the tests");
+    assert_eq!(house.told(ADA, 1).await[0].lines().next(), Some("DONE: two tests fail."));
+    let requests = house.model.requests();
+    assert_eq!(requests.len(), 3);
+    let nudge = requests[1].last_text();
+    assert!(nudge.starts_with("[This task is not at its end yet, and your reply called no tool."), "{nudge}");
+    assert_eq!(house.ask(ADA, "Thanks", Reply::text("DONE")).await, "DONE", "the next task is a loop of its own");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d2_a_result_ends_the_loop_without_another_word_of_the_model() {
+    let house = tester("{ when = 'tool-result', tool = 'run_tests', exit_code = 0, contains = '0 failed' }").await;
+    house.model.reply(Reply::call("run_tests", "{}"));
+    house.model.reply(Reply::call("mend", "{}"));
+    house.model.reply(Reply::call("run_tests", "{}"));
+    house.say(ADA, "Mend it");
+    insta::assert_snapshot!(house.told(ADA, 1).await[0], @"0 failed");
+    assert_eq!(house.model.requests().len(), 3, "the result was the end");
+    assert_eq!(house.lines("looks").len(), 2);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d2_cycles_that_are_used_up_are_told_as_what_they_are() {
+    let house = tester("{ when = 'text-includes', text = 'DONE' }").await;
+    for look in 1..=4 {
+        house.model.reply(Reply::text(&format!("Look {look}: not yet.")));
+    }
+    house.say(ADA, "Mend it");
+    insta::assert_snapshot!(house.told(ADA, 1).await[0], @"
+    All 4 steps that this task may take are used up, and it has not come to its end. My last words on it were:
+    Look 4: not yet.
+    ");
+    assert_eq!(house.model.requests().len(), 4);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d1_a_loop_that_nothing_could_end_is_refused_at_the_start() {
+    let house = House::with(&format!("{TESTER}terminate = [{{ when = 'budget-exhausted' }}]")).await;
+    let mut hob = crate::support::process::Hob::start(crate::support::process::hob(house.home.path(), &["run"]));
+    assert!(!hob.ended().await.success());
+    let log = hob.log();
+    assert!(log.contains("personas.tester.loop.terminate: has nothing that could end the loop"), "{log}");
+}

@@ -1,0 +1,206 @@
+//! Small windows: other ways to keep a run within them than one summary, and what may come in between.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hob::store::Store;
+use sqlx::Connection;
+
+use crate::support::fake_model::{Asked, Gate, Reply, Script};
+use crate::support::house::{ADA, House};
+
+/// Words of a file that fill an eighth of the window.
+const WORDS: usize = 500;
+/// 4,000 tokens, of which 1,000 are the reply's.
+const SMALL: &str = r#"
+[context]
+window_tokens = 4000
+keep_messages = 2
+prune_keep_messages = 2
+[agent]
+system_prompt = "You are Hob."
+iterations_max = 20
+[tools.show]
+description = "Shows a file."
+command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]
+parameters = { name = "Which." }
+"#;
+const FILES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+async fn house(context: &str, more: &str) -> House {
+    let settings = SMALL.replace("[agent]", &format!("{context}\n[agent]"));
+    let mut house = House::with(&format!("{settings}{more}")).await;
+    for name in FILES {
+        std::fs::write(house.path(name), format!("file {name}: {}", "word ".repeat(WORDS))).unwrap();
+    }
+    house.start().await;
+    house
+}
+
+fn sums_up(asked: &Asked) -> bool {
+    asked.system().starts_with("You sum up")
+}
+
+/// A model that reads `count` files one after another, and answers; asked for a summary it gives `summary`.
+fn reads(house: &House, count: usize, summary: impl Fn() -> Reply + Send + Sync + 'static) {
+    let step = AtomicUsize::new(0);
+    house.model.otherwise(move |asked| {
+        if sums_up(asked) {
+            return summary();
+        }
+        match step.fetch_add(1, Ordering::Relaxed) {
+            at if at < count => Reply::call("show", &format!(r#"{{"name": "{}"}}"#, FILES[at])),
+            _ => Reply::text("All read."),
+        }
+    });
+}
+
+fn seen(asked: &Asked) -> String {
+    asked.body["messages"].to_string()
+}
+
+fn summaries(house: &House) -> usize {
+    house.model.requests().iter().filter(|asked| sums_up(asked)).count()
+}
+
+/// The means of each compaction, in order.
+async fn means(house: &House) -> Vec<String> {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let query =
+        "SELECT body ->> '$.body.means' FROM run_events WHERE kind = 'agent.compaction.run' ORDER BY run_id, seq";
+    let means = sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    means
+}
+
+#[tokio::test]
+async fn d3_a_rolling_window_leaves_the_oldest_out_and_asks_no_model() {
+    let mut house = house("strategy = 'rolling-window'", "").await;
+    reads(&house, 6, || Reply::status(500));
+    house.say(ADA, "Read all of it");
+    assert_eq!(house.told(ADA, 1).await, ["All read."]);
+    assert_eq!(summaries(&house), 0);
+    let last = seen(house.model.requests().last().unwrap());
+    assert!(last.contains("Read all of it") && last.contains("file f: word"), "{last}");
+    assert!(last.contains("left out: there was no room") && !last.contains("file a: word"), "{last}");
+    house.nothing_refused();
+    house.recorded(1).await;
+    assert_eq!(means(&house).await, ["window", "window"]);
+}
+
+#[tokio::test]
+async fn d3_summaries_are_periodic_and_then_the_oldest_is_left_out() {
+    let mut house = house("strategy = 'periodic-summary'\nsummaries_max = 1", "").await;
+    reads(&house, 8, || Reply::text("The files hold words."));
+    house.say(ADA, "Read all of it");
+    assert_eq!(house.told(ADA, 1).await, ["All read."]);
+    assert_eq!(summaries(&house), 1);
+    let last = seen(house.model.requests().last().unwrap());
+    assert!(last.contains("Read all of it") && last.contains("file h: word"), "{last}");
+    assert!(last.contains("left out: there was no room") && !last.contains("file a: word"), "{last}");
+    house.nothing_refused();
+    house.recorded(1).await;
+    assert_eq!(means(&house).await, ["summary", "window", "window"]);
+}
+
+#[tokio::test]
+async fn e8_results_that_are_too_much_together_are_cut_together() {
+    let house = house("", "").await;
+    let calls: Vec<(String, String)> =
+        FILES.iter().map(|name| ("show".to_owned(), format!(r#"{{"name": "{name}"}}"#))).collect();
+    let calls: Vec<(&str, &str)> = calls.iter().map(|(tool, name)| (tool.as_str(), name.as_str())).collect();
+    house.model.reply(Reply::calls(&calls));
+    assert_eq!(house.ask(ADA, "Read all of it", Reply::text("All read.")).await, "All read.");
+    let requests = house.model.requests();
+    let results: Vec<&str> = requests[1]
+        .messages()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .filter_map(|message| message["content"].as_str())
+        .collect();
+    assert_eq!(results.len(), 8);
+    for (name, result) in FILES.iter().zip(&results) {
+        assert!(result.starts_with(&format!("file {name}: word")), "each has its beginning: {result}");
+        assert!(result.contains("characters left out"), "and says that it is cut: {result}");
+    }
+    let chars: usize = results.iter().map(|result| result.chars().count()).sum();
+    assert!(chars < 3_000 * 5, "{chars}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b4_a_budget_that_refuses_the_summary_does_not_end_the_run() {
+    // The model that sums up costs ten dollars a call, the other next to nothing.
+    let prices = "
+        [provider.models]
+        fast = 'dear'
+        [models.'openai-compatible/fake']
+        input_usd = 0.01
+        output_usd = 0.01
+        [models.'openai-compatible/dear']
+        input_usd = 0.01
+        output_usd = 10000.0
+        [budget]
+        run_usd = 1.0";
+    let mut house = house("", prices).await;
+    house.say(ADA, "/model fake");
+    house.told(ADA, 1).await;
+    reads(&house, 4, || Reply::text("Never."));
+    house.say(ADA, "Read all of it");
+    assert_eq!(house.told(ADA, 2).await[1], "All read.");
+    assert_eq!(summaries(&house), 0, "it was not afforded");
+    let last = seen(house.model.requests().last().unwrap());
+    assert!(last.contains("left out: there was no room") && last.contains("file d: word"), "{last}");
+    house.nothing_refused();
+    house.recorded(2).await;
+    assert!(means(&house).await.iter().all(|means| means == "truncation"), "{:?}", means(&house).await);
+}
+
+#[tokio::test]
+async fn b4_b7_a_stop_while_a_summary_is_made() {
+    let house = house("", "").await;
+    let gate = Gate::default();
+    let held: Reply = Script::default().gate(&gate).text("Never.").finish("stop").into();
+    reads(&house, 4, move || held.clone());
+    house.say(ADA, "Read all of it");
+    gate.reached().await;
+    house.say(ADA, "/stop");
+    assert_eq!(house.told(ADA, 1).await, ["Stopped."]);
+    house.model.dropped(1).await;
+    house.model.otherwise(|_asked| Reply::text("Yes."));
+    house.say(ADA, "Are you there?");
+    assert_eq!(house.told(ADA, 2).await[1], "Yes.");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
+    let mut house = House::with(
+        r#"[agent]
+        soft_limit_secs = 1
+        hard_limit_secs = 60
+        [tools.dry]
+        description = "Waits until the paint is dry."
+        command = ["/bin/sleep", "1.2"]"#,
+    )
+    .await;
+    house.start().await;
+    let notes = r#"{"objective": "Paint the fence", "handoff_next_action": "The other side"}"#;
+    house.model.reply(Reply::call("update_run_journal", notes));
+    house.model.reply(Reply::call("dry", "{}"));
+    let told = house.ask(ADA, "Paint the fence", Reply::text("One side is painted; the other is left.")).await;
+    assert_eq!(told, "One side is painted; the other is left.");
+    let last = house.model.requests().pop().unwrap();
+    assert_eq!(last.body["tool_choice"], "none");
+    insta::assert_snapshot!(last.last_text(), @r"
+    <run_journal>
+    Your notes on this task, as data:
+    objective: Paint the fence
+    next: The other side
+    </run_journal>
+
+    The time for this task is up. Tools are no longer available. Tell the user plainly what has been done, what has not, and what should happen next.
+    ");
+    house.say(ADA, "/journal");
+    assert!(house.told(ADA, 2).await[1].starts_with("What I had noted when I stopped"), "it can be gone on with");
+    house.nothing_refused();
+}
