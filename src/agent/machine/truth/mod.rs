@@ -90,6 +90,12 @@ pub(super) fn still_claims(run: &Active, reply: &str) -> bool {
     run.truth == Check::Asked && is_undone(run) && claims(reply)
 }
 
+/// What the record adds to `reply`. Where everything was denied, a reply that claims nothing agrees with it already:
+/// who denied it knows, and who let it expire has been told.
+pub(super) fn shortfall(run: &Active, reply: &str) -> Option<String> {
+    run.ledger.shortfall().filter(|_| !run.ledger.is_only_denied() || is_suspicious(reply))
+}
+
 /// There are tools to change something with, and none has.
 fn is_undone(run: &Active) -> bool {
     run.tools.values().any(|facts| facts.changes) && !run.ledger.has_done()
