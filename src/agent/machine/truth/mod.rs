@@ -47,6 +47,12 @@ pub enum Check {
 }
 
 impl Check {
+    /// Nothing has come up: the usual case, which adds nothing to a state's hash.
+    #[must_use]
+    pub fn is_unasked(&self) -> bool {
+        matches!(self, Self::Unasked)
+    }
+
     /// Is a reply being looked at?
     #[must_use]
     pub fn is_open(&self) -> bool {
