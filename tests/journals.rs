@@ -365,19 +365,19 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
         hashes.push(format!("{} {}", run.name, &hash[..23]));
     }
     insta::assert_snapshot!(hashes.join("\n"), @"
-    plain_answer state1:79661c5b3d8aa74c
-    tools state1:3df409843c6c0d90
-    ask_human state1:b59a4d42c801f6b4
-    crash_unsafe_happened state1:840ea60c901a2660
+    plain_answer state1:fee22366a85980e9
+    tools state1:a19696eb9a4beee5
+    ask_human state1:48162dd508f030bb
+    crash_unsafe_happened state1:1b234ada96f47495
     cancelled state1:bb01be8ccad6b4e9
-    failed_with_fallback state1:4371e7cd9fa621d0
-    crash_loop_given_up state1:75fe588f93fdc326
+    failed_with_fallback state1:e79b132425cb2a95
+    crash_loop_given_up state1:015ba8f2866a0192
     edited_silence state1:b27ada910920bf7a
     withdrawn state1:d84ca4fa18d38df1
     joined state1:38354b88f8efd4d2
-    panicked state1:61c5aa7e36a493f3
-    priced_sealed_continued state1:c30aa47c8937b6d7
-    all_rest_then_budget state1:a80eb3d17993a75c
+    panicked state1:53c10d6a176e097b
+    priced_sealed_continued state1:0ec5f3a3ba7f4059
+    all_rest_then_budget state1:c0f8207214a20d65
     ");
 }
 

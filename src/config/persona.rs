@@ -24,8 +24,8 @@ pub struct PersonaConfig {
     /// The model that answers, by its label, its role or an alias.
     #[schemars(length(min = 1, max = 200), example = &"smart")]
     pub model: Option<String>,
-    /// The modules whose tools it has: memory, time, commands, or those that `[tools]` name. Empty: all of them. What
-    /// steers a run (asking a person, more steps) is always there.
+    /// The modules whose tools it has: memory, time, journal, commands, or those that `[tools]` name. Empty: all of
+    /// them. What steers a run (asking a person, more steps) is always there.
     #[schemars(length(max = 100), inner(length(min = 1, max = 64)))]
     pub modules: Vec<String>,
     /// Tokens of a reply, at most.

@@ -46,8 +46,9 @@ pub struct ToolConfig {
     /// 75, by which a command says that its failure may pass.
     #[serde(default)]
     pub idempotent: bool,
-    /// Whether it changes something outside. Without it: unless it is idempotent.
-    #[schemars(example = true)]
+    /// Whether it changes something outside. Without it: yes. `false` is for what only looks something up: a claim to
+    /// have done something is then not covered by it.
+    #[schemars(example = false)]
     pub changes: Option<bool>,
     /// Whether it runs alone: calls of one reply run side by side, but none beside this one.
     #[serde(default)]

@@ -282,7 +282,8 @@ pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &
 }
 
 fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Leftovers) -> Declaration {
-    let changes = tool.changes.unwrap_or(!tool.idempotent);
+    // Even one that may be run twice may have switched a light.
+    let changes = tool.changes.unwrap_or(true);
     Declaration {
         name: name.to_owned(),
         description: tool.description.clone(),
@@ -376,8 +377,7 @@ mod tests {
         assert_eq!(of("timeout_secs = 5").timeout, Timeout::Own(Duration::from_secs(5)));
         let facts = |settings: &str| (of(settings).facts.changes, of(settings).facts.exclusive);
         assert_eq!(facts(""), (true, false));
-        assert_eq!(facts("idempotent = true\nexclusive = true"), (false, true));
-        assert_eq!(facts("idempotent = true\nchanges = true"), (true, false));
+        assert_eq!(facts("idempotent = true\nexclusive = true"), (true, true), "it may have switched a light");
         assert_eq!(facts("changes = false"), (false, false));
     }
 

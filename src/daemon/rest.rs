@@ -58,13 +58,15 @@ impl Statement for AtRest {
     }
 }
 
+/// What moves on between two of these looks is seen by the second: they go the way that a run goes.
 async fn is_busy(tx: &mut Tx, session: SessionId) -> Result<bool, StoreError> {
+    let queued = runs::count_queued(tx, session).await?;
     let active = runs::find_active(tx, session).await?;
     match active {
         Some(run) if run.state == "waiting" => Ok(run.signalled),
         Some(_) => Ok(true),
         // What stands still is not about to move.
-        None => Ok(runs::count_queued(tx, session).await? > 0 && !stands_still(tx, session).await?),
+        None => Ok(queued > 0 && !stands_still(tx, session).await?),
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub const CONTROL: &str = "control";
 
 /// The modules of the built-in tools that personas choose by (row C3).
-pub const MODULES: [&str; 3] = ["memory", "time", "commands"];
+pub const MODULES: [&str; 4] = ["memory", "time", "journal", "commands"];
 
 /// The built-in tools.
 pub const BUILT_IN: [&str; 9] = [

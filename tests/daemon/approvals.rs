@@ -98,7 +98,8 @@ async fn d6_words_approve_or_deny_with_a_reason() {
     let requests = house.model.requests();
     insta::assert_snapshot!(requests[1].last_text(), @"
     Not run: a person did not approve this call. Their reason: because he owes me
-    Do not try it again unless they ask for it.
+
+    [It was denied. Don't try it again unless the user asks for it; say plainly that it was not done.]
     ");
     asking(&mut house).await;
     house.model.reply(Reply::text("Paid."));
@@ -215,7 +216,11 @@ async fn d6_a_question_nobody_answers_expires_and_is_told() {
     let told = house.told(ADA, 3).await;
     insta::assert_snapshot!(told[1], @"Nobody approved pay in time, so I have not done it. If it is still wanted, say it again and I ask anew.");
     assert_eq!(told[2], "I could not pay.");
-    insta::assert_snapshot!(house.last_result(), @"Not run: a person had to approve this call, and nobody did in time. They have been told. Do not try it again unless they ask for it.");
+    insta::assert_snapshot!(house.last_result(), @"
+    Not run: a person had to approve this call, and nobody did in time. They have been told.
+
+    [It was denied. Don't try it again unless the user asks for it; say plainly that it was not done.]
+    ");
     let (message, token) = house.telegram.look(|world| {
         let question = world.chat(ADA).by_bot().next().unwrap();
         (question.id, question.keyboard[0][0].1.clone())

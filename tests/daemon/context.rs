@@ -184,8 +184,10 @@ async fn b5_compact_then_prune_then_ask_the_person() {
     2. stop
     ");
     house.recorded(1).await;
+    // However many files fit until then: it reads no more of them.
+    house.model.otherwise(|asked| if sums_up(asked) { Reply::text("Blue.") } else { Reply::text("It is 4711.") });
     house.say(ADA, "Forget the colour, tell me the code alone");
-    assert_eq!(house.told(ADA, 2).await[1], "Blue, and 4711.");
+    assert_eq!(house.told(ADA, 2).await[1], "It is 4711.");
     let last = seen(house.model.requests().last().unwrap());
     assert!(last.contains("Forget the colour, tell me the code alone") && last.contains(TASK), "{last}");
     house.recorded(2).await;
@@ -237,9 +239,9 @@ async fn c7_compact_and_reset_by_hand() {
     house.say(ADA, "/compact");
     assert_eq!(house.told(ADA, 1).await, ["There is nothing to compact yet: our conversation is still short."]);
     for (count, text) in ["My bin is green", "My door is red", "My roof is blue"].iter().enumerate() {
-        house
-            .model
-            .reply(Reply::text(&format!("Noted, number {count}, and I will think of it whenever you ask me again.")));
+        house.model.reply(Reply::text(&format!(
+            "A fine colour, number {count}, and quite the one that I would have chosen for it."
+        )));
         house.say(ADA, text);
         house.told(ADA, count + 2).await;
     }

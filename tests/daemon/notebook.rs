@@ -44,7 +44,7 @@ async fn b12_notes_of_a_task_that_ran_out_of_steps_are_gone_on_with() {
     The other side
     ");
     house.model.reply(Reply::call("get_run_journal", "{}"));
-    assert_eq!(house.ask(ADA, "Go on", Reply::text("Done.")).await, "Done.");
+    assert_eq!(house.ask(ADA, "Go on", Reply::text("Nothing is left.")).await, "Nothing is left.");
     house.say(ADA, "/journal");
     insta::assert_snapshot!(house.told(ADA, 4).await[3], @"There is no run journal here: nothing was noted, or the task came to its end.");
     house.ask(ADA, "And now?", Reply::text("Nothing.")).await;
@@ -121,13 +121,13 @@ async fn b12_the_notes_of_what_runs_are_shown_while_it_runs() {
     house.start().await;
     let gate = Gate::default();
     house.model.reply(Reply::call("update_run_journal", NOTES));
-    house.model.reply(Script::default().gate(&gate).text("Done.").finish("stop").into());
+    house.model.reply(Script::default().gate(&gate).text("Nothing is left.").finish("stop").into());
     house.say(ADA, "Paint the fence");
     house.asked(2).await;
     house.say(ADA, "/journal");
     assert!(house.told(ADA, 1).await[0].starts_with("What I have noted on what I am doing:\n\n## Objective"));
     gate.open();
-    assert_eq!(house.told(ADA, 2).await[1], "Done.");
+    assert_eq!(house.told(ADA, 2).await[1], "Nothing is left.");
 }
 
 #[tokio::test]

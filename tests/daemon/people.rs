@@ -2,7 +2,7 @@
 
 use hob::store::Store;
 
-use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::fake_model::{Asked, Gate, Reply, Script};
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::Post;
 use crate::support::house::{ADA, BOB, House, OWNER, STRANGER};
@@ -21,8 +21,24 @@ command = ["/bin/sh", "-c", "echo wiped >> $HOME/wiped"]
 role = "admin"
 "#;
 
+/// The tools that everybody has.
+const EVERYBODYS: [&str; 7] = [
+    "append_run_journal_entry",
+    "ask_human",
+    "current_time",
+    "get_run_journal",
+    "read_result",
+    "request_more_iterations",
+    "update_run_journal",
+];
+
 fn in_hall(house: &House, person: i64, text: &str) {
     house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+}
+
+/// The last message without the guidance below it.
+fn first_line(asked: &Asked) -> &str {
+    asked.last_text().lines().next().unwrap()
 }
 
 #[tokio::test]
@@ -37,7 +53,7 @@ async fn c1_who_is_not_named_is_nobody_unless_guests_are_let_in() {
     assert_eq!(house.ask(STRANGER, "And now?", Reply::text("Welcome.")).await, "Welcome.");
     let requests = house.model.requests();
     assert_eq!(requests.len(), 1, "what was said before is not answered");
-    assert_eq!(requests[0].tools(), ["ask_human", "current_time", "request_more_iterations"]);
+    assert_eq!(requests[0].tools(), EVERYBODYS);
     house.nothing_refused();
 }
 
@@ -86,12 +102,13 @@ async fn c5_tools_go_by_role_and_what_is_not_offered_cannot_be_called() {
     assert_eq!(house.ask(ADA, "Wipe it", Reply::text("I can't.")).await, "I can't.");
     let requests = house.model.requests();
     assert!(!requests[0].tools().contains(&"wipe"));
-    insta::assert_snapshot!(requests[1].last_text(), @r#"There is no tool "wipe". There are: ask_human, current_time, recall, remember_fact, request_more_iterations."#);
+    insta::assert_snapshot!(first_line(&requests[1]), @r#"There is no tool "wipe". There are: append_run_journal_entry, ask_human, current_time, get_run_journal, read_result, recall, remember_fact, request_more_iterations, update_run_journal."#);
     assert!(house.lines("wiped").is_empty(), "it exists, and was not run");
     house.model.reply(Reply::call("remember_fact", r#"{"category":"a","key":"b","value":"c"}"#));
     house.ask(STRANGER, "Remember that", Reply::text("I can't.")).await;
     let requests = house.model.requests();
-    insta::assert_snapshot!(requests[3].last_text(), @r#"There is no tool "remember_fact". There are: ask_human, current_time, request_more_iterations."#);
+    let refused = first_line(&requests[3]);
+    assert_eq!(refused, format!(r#"There is no tool "remember_fact". There are: {}."#, EVERYBODYS.join(", ")));
     house.model.reply(Reply::call("wipe", "{}"));
     house.ask(OWNER, "Wipe it", Reply::text("Wiped.")).await;
     assert_eq!(house.lines("wiped"), ["wiped"]);

@@ -167,3 +167,20 @@ async fn b13_the_log_names_run_session_and_channel_and_no_words() {
     }
     assert!(!log.contains("secret"), "{log}");
 }
+
+#[tokio::test]
+async fn n2_another_number_of_a_guard_is_compared() {
+    let mut house = House::new().await;
+    house.start().await;
+    for _ in 0..2 {
+        house.model.reply(Reply::call("recall", r#"{"query": "bins"}"#));
+    }
+    house.ask(ADA, "When do the bins go out?", Reply::text("I don't know.")).await;
+    house.stop().await;
+    std::fs::write(house.path("policy.toml"), "[policy.guards]\nidentical_max = 2\n").unwrap();
+    let report = stdout(&house, &["replay", "1", "--what-if", "policy.toml"]).await;
+    assert!(report.contains("note agent.loop.detected: circle identical"), "{report}");
+    std::fs::write(house.path("policy.toml"), "[policy.guards]\nidentical_max = 3\n").unwrap();
+    let report = stdout(&house, &["replay", "1", "--what-if", "policy.toml"]).await;
+    assert!(report.contains("It would have decided the same."), "{report}");
+}

@@ -28,11 +28,21 @@ description = "Counts."
 command = ["seq", "1", "10000"]
 "#;
 
-/// What tools answered in the last request, in order.
+/// What tools answered in the last request, in order, without the guidance below what failed (row E9).
 fn results(house: &House) -> Vec<String> {
     let last = house.model.requests().pop().unwrap();
     let results = last.messages().iter().filter(|message| message["role"] == "tool");
-    results.map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+    let text = |message: &serde_json::Value| {
+        let text = message["content"].as_str().unwrap();
+        let end = ["\n\n[It failed. ", "\n\n[It was denied. "].iter().filter_map(|guidance| text.find(guidance)).min();
+        text[..end.unwrap_or(text.len())].to_owned()
+    };
+    results.map(text).collect()
+}
+
+/// The reply without what the record adds to it (row E10).
+fn words(told: &str) -> &str {
+    told.split("\n\n(By my record, ").next().unwrap()
 }
 
 #[tokio::test]
@@ -152,7 +162,7 @@ async fn e3_the_environment_sets_the_usual_timeout_and_a_tools_own_goes_before_i
     assert_eq!(hold.line().await, "up");
     hold.abandoned().await;
     go.tell("there").await;
-    assert_eq!(house.told(ADA, 1).await, ["It hung."]);
+    assert_eq!(words(&house.told(ADA, 1).await[0]), "It hung.");
     let results = results(&house);
     insta::assert_snapshot!(results[0], @"Stopped after 1 s without a result; it may have had a part of its effect.");
     assert_eq!(results[1], "there");
@@ -341,6 +351,9 @@ async fn e7_a_hook_after_a_call_withholds_its_result() {
     insta::assert_snapshot!(results(&house)[0], @"The call was made, but the hook /bin/sh withholds its result: A key is in it.");
     assert_eq!(house.lines("notes"), ["noted"]);
     assert!(!house.path("data/results").exists());
+    // What was done is done, whatever its words were.
+    assert_eq!(house.told(ADA, 1).await, ["Noted."]);
+    house.nothing_refused();
 }
 
 #[tokio::test]

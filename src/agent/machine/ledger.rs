@@ -47,6 +47,12 @@ impl Ledger {
         self.deeds.iter().any(|deed| deed.fate == Fate::Done)
     }
 
+    /// Was nothing done, nothing tried in vain, and all that was wanted denied?
+    #[must_use]
+    pub fn is_only_denied(&self) -> bool {
+        self.deeds.iter().all(|deed| deed.fate == Fate::Denied)
+    }
+
     /// What was not done, or perhaps not, by tool; none: nothing is missing. A call that was made again with success is
     /// made good.
     #[must_use]
@@ -110,7 +116,9 @@ fn reason(text: &str) -> String {
     let line = own.unwrap_or(line);
     let mut short: String = line.chars().take(REASON_CHARS_MAX).collect();
     if short.len() < line.len() {
-        short.push('…');
+        let words = short.rfind(' ').unwrap_or(short.len());
+        short.truncate(words);
+        short.push_str(" …");
     }
     short.trim_end_matches('.').to_owned()
 }

@@ -140,7 +140,7 @@ fn answer(run: &Active, text: &str, cut: Cut, look: Look) -> Reply {
     }
     let phantom = look == Look::Fresh && truth::still_claims(run, text);
     let phantom = phantom.then(|| truth::NOTHING_CHANGED.to_owned());
-    Reply::Answer { text: texts::with_record(told, run.ledger.shortfall().or(phantom)) }
+    Reply::Answer { text: texts::with_record(told, truth::shortfall(run, text).or(phantom)) }
 }
 
 /// May a reply that was cut off be continued once more (row E4)?

@@ -114,6 +114,7 @@ pub struct Active {
     /// What its tools changed, and what they did not.
     pub ledger: Ledger,
     /// Whether its last word has been held against the record (row E10).
+    #[serde(skip_serializing_if = "Check::is_unasked")]
     pub truth: Check,
     /// The system prompt's hash that the run is known to go on with.
     pub system_seen: Digest,

@@ -81,7 +81,8 @@ async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) 
     }
 }
 
-/// Row E7: hooks after the call may withhold its words. What only the machine can do has none yet.
+/// Row E7: hooks after the call may withhold its words; whether it failed stays as it was, for the record tells that
+/// (row E10). What only the machine can do has no words yet.
 async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outcome) -> Outcome {
     let result = match &outcome {
         Outcome::Text(text) => (text.as_str(), false),
@@ -91,7 +92,8 @@ async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outco
     };
     match ports.toolbox.hooks.withholds(name, invocation, result).await {
         None => outcome,
-        Some(withheld) => Outcome::Error(withheld),
+        Some(withheld) if result.1 => Outcome::Error(withheld),
+        Some(withheld) => Outcome::Text(withheld),
     }
 }
 

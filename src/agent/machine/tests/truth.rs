@@ -223,8 +223,49 @@ fn e10_the_same_failure_is_counted_once() {
     run.on(sends(&["anna"]));
     run.on(failed("2.0", &"x".repeat(200)));
     let told = run.on(says("It could not be sent."));
-    let short = format!("send: 0 of 1 done, 1 failed ({}…)", "x".repeat(80));
+    let short = format!("send: 0 of 1 done, 1 failed ({} …)", "x".repeat(80));
     assert!(told[0].contains(&short), "{told:?}");
+}
+
+#[test]
+fn e10_a_long_reason_ends_with_a_word() {
+    for (why, told) in [
+        ("y".repeat(80), "y".repeat(80)),
+        (format!("{} {}", "x".repeat(70), "y".repeat(9)), format!("{} {}", "x".repeat(70), "y".repeat(9))),
+        (format!("{} {}", "x".repeat(70), "y".repeat(10)), format!("{} …", "x".repeat(70))),
+    ] {
+        let mut run = of(can_send());
+        run.on(sends(&["anna"]));
+        run.on(failed("1.0", &why));
+        let said = run.on(says("It could not be sent."));
+        assert!(said[0].ends_with(&format!("1 failed ({told}).)")), "{said:?}");
+    }
+}
+
+#[test]
+fn e10_who_denied_all_of_it_is_not_told_so_again() {
+    let denied = |call: &str| finished(call, ToolOutcome::Denied { reason: "he owes me".to_owned() });
+    let mut run = of(can_send());
+    run.on(sends(&["anna", "ben"]));
+    run.on(denied("1.0"));
+    run.on(denied("1.1"));
+    run.check(says("Not sent."), &["answer Not sent.", "end Completed"]);
+    // Unless the reply claims it.
+    let record = "(By my record, not all of it was done. send: 0 of 1 done, 1 not allowed (he owes me).)";
+    let mut run = of(can_send());
+    run.on(sends(&["anna"]));
+    run.on(denied("1.0"));
+    run.check(says("I've sent it."), &CAUGHT);
+    run.check(says("I have sent it."), &[&format!("answer I have sent it.\n\n{record}"), "end Completed"]);
+    // Nor where something was done or tried in vain.
+    for other in [done("1.1"), failed("1.1", "busy")] {
+        let mut run = of(can_send());
+        run.on(sends(&["anna", "ben"]));
+        run.on(denied("1.0"));
+        run.on(other);
+        let told = run.on(says("Not sent."));
+        assert!(told[0].contains("1 not allowed (he owes me)"), "{told:?}");
+    }
 }
 
 #[test]

@@ -47,6 +47,12 @@ pub enum Check {
 }
 
 impl Check {
+    /// Nothing has come up: the usual case, which adds nothing to a state's hash.
+    #[must_use]
+    pub fn is_unasked(&self) -> bool {
+        matches!(self, Self::Unasked)
+    }
+
     /// Is a reply being looked at?
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -88,6 +94,12 @@ pub(super) fn must_look(run: &Active, reply: &str) -> bool {
 /// Whether a reply that was asked about still claims what nobody did.
 pub(super) fn still_claims(run: &Active, reply: &str) -> bool {
     run.truth == Check::Asked && is_undone(run) && claims(reply)
+}
+
+/// What the record adds to `reply`. Where everything was denied, a reply that claims nothing agrees with it already:
+/// who denied it knows, and who let it expire has been told.
+pub(super) fn shortfall(run: &Active, reply: &str) -> Option<String> {
+    run.ledger.shortfall().filter(|_| !run.ledger.is_only_denied() || is_suspicious(reply))
 }
 
 /// There are tools to change something with, and none has.
