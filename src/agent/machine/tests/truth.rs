@@ -228,6 +228,23 @@ fn e10_the_same_failure_is_counted_once() {
 }
 
 #[test]
+fn e10_of_hobs_own_refusal_people_are_told_one_sentence() {
+    let expired = "Not run: a person had to approve this call, and nobody did in time. They have been told.";
+    for (why, told) in [
+        (expired, "a person had to approve this call, and nobody did in time"),
+        ("Not run: it rains.", "it rains"),
+        ("The door is open. It rains.", "The door is open. It rains"),
+    ] {
+        let mut run = of(can_send());
+        run.on(sends(&["anna", "ben"]));
+        run.on(done("1.0"));
+        run.on(finished("1.1", ToolOutcome::Denied { reason: why.to_owned() }));
+        let said = run.on(says("One is sent."));
+        assert!(said[0].ends_with(&format!("1 not allowed ({told}).)")), "{said:?}");
+    }
+}
+
+#[test]
 fn e10_a_long_reason_ends_with_a_word() {
     for (why, told) in [
         ("y".repeat(80), "y".repeat(80)),
