@@ -25,7 +25,8 @@ pub(super) const SPACED: &[Language] = &[
         common: "the and is are was were you your it's that this of to for with what when where how yes no not but from \
                  they he she we have has had will would can could should there here please thanks thank hello hi good \
                  it in on at an my me be do does did sorry sure okay which who why if or as by than then so just about \
-                 all any more some only its i'm i'd i'll don't can't one two three let's welcome nothing try",
+                 all any more some only its i'm i'd i'll you're you've you'll don't can't one two three let's welcome nothing \
+                 try",
         openers: "i've|i have|i just|i already|i also|i now|i+|have been|has been|is now|are now|was just|i went ahead and",
         deeds: "added noted saved stored recorded wrote written sent emailed messaged texted created deleted removed \
                 cleared cancelled canceled updated edited renamed moved scheduled booked ordered bought paid installed \
@@ -39,7 +40,7 @@ pub(super) const SPACED: &[Language] = &[
                   timer set|alarm set|alarm is set|is on your list|it's on your list",
         short: "done|noted|saved|sent|added|finished|completed|all set|deleted|booked|ordered|remembered|updated",
         unless: "not never once when if after before unless until would could can should cannot can't haven't hasn't \
-                 nothing nobody who which he she they",
+                 nothing nobody who which he she they almost nearly well you've you'll",
     },
     // German
     Language {
