@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::world::Driven;
+use super::world::{Driven, HELD};
 use super::{
     ANNA, BEN, accepted, answers, assert_legal, begun, completion, crash, done, fails, hard_limit, panic, presses,
     says, steers, stop, system,
 };
+use crate::agent::machine::approval;
 use crate::agent::machine::event::{End, Event, JournalMismatch, Question, Reply};
+use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::{Replay, apply, step};
 use crate::domain::ids::{CallId, RunId};
@@ -173,5 +175,41 @@ proptest! {
         };
         prop_assert_eq!(replies, expected, "{:?}", ends);
         prop_assert!(over(driven.last()));
+    }
+
+    /// Nothing is started while a run is paused, and nothing that needs a word without one.
+    #[test]
+    fn d6_nothing_starts_that_may_not(choices in choices()) {
+        let driven = Driven::new(&choices);
+        let mut before: Option<State> = None;
+        let mut allowed: BTreeMap<String, u32> = BTreeMap::new();
+        for (step, state) in &driven.steps {
+            let paused = |state: &State| state.active().is_some_and(|run| run.pause.is_some());
+            let stands = before.as_ref().is_some_and(paused) && paused(state);
+            if let (Some(Event::HumanAnswered(answer)), Some(run)) =
+                (step.events.first(), before.as_ref().and_then(State::active))
+                && let Phase::Waiting { question, .. } = &run.phase
+                && let Question::Approval { call, .. } | Question::UnsafeCall { call, .. } = question
+                && matches!(
+                    Decision::parse(&answer.text, question),
+                    Some(Decision::Approve | Decision::Always | Decision::RunAgain)
+                )
+            {
+                *allowed.entry(call.0.clone()).or_default() += 1;
+            }
+            for event in &step.events {
+                let asks = matches!(event, Event::ModelAsked { .. } | Event::SummaryAsked { .. });
+                prop_assert!(!(stands && asks), "a model is asked while paused");
+                if let Event::ToolStarted { call, name, .. } = event {
+                    prop_assert!(!stands, "{} starts while paused", call);
+                    let run = state.active().unwrap();
+                    let held = HELD.contains(&name.as_str()) && approval::is_due(run, name);
+                    let words = allowed.entry(call.0.clone()).or_default();
+                    prop_assert!(!held || *words > 0, "{} {} starts without a word", call, name);
+                    *words = words.saturating_sub(1);
+                }
+            }
+            before = Some(state.clone());
+        }
     }
 }
