@@ -337,3 +337,49 @@ impl Advance {
         Ok(events)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::machine::begun::{Begun, PastMessage, PastRole};
+    use crate::agent::machine::policy::Policy;
+    use crate::agent::machine::tests::{accepted, begun, stop};
+
+    /// A run in a window that is full when it begins: what follows from `events`.
+    fn moved(events: &[Event]) -> Moved {
+        let past = (1..=40).map(|ordinal| PastMessage { ordinal, tokens: 50, role: PastRole::User }).collect();
+        let mut policy = Policy::default();
+        policy.context.window_tokens = Some(2_400);
+        let mut begun = Begun { past, policy: Some(Box::new(policy)), ..begun() };
+        begun.billing.context_tokens = 2_050;
+        let (mut state, mut effects) = (State::Empty, Vec::new());
+        for event in [&[Event::Accepted(accepted()), Event::Begun(Box::new(begun))], events].concat() {
+            effects.extend(step(&mut state, event).effects.into_iter().map(Committed));
+        }
+        Moved { state, seq: 0, recorded: Step::default(), effects, rows: Vec::new() }
+    }
+
+    fn summaries(moved: &Moved) -> usize {
+        moved.effects.iter().filter(|effect| matches!(effect.0, Effect::Summarise(_))).count()
+    }
+
+    #[test]
+    fn n10_a_budget_is_asked_about_the_call_that_is_open_at_the_end() {
+        let failed = Event::SummaryFailed { why: "no money".to_owned(), late: false };
+        assert!(moved(&[]).summarises());
+        let after = moved(&[failed]);
+        assert_eq!((after.summarises(), summaries(&after)), (false, 1));
+        assert_eq!(after.starts().map(|(_, call)| call.purpose), Some(Purpose::Work));
+        assert!(moved(&[stop()]).starts().is_none(), "who is stopped asks nobody");
+    }
+
+    #[test]
+    fn n10_summaries_that_were_refused_are_made_by_nobody_and_the_others_are() {
+        for (refused, left) in [(0, 2), (1, 1), (2, 0)] {
+            let mut both = moved(&[]);
+            both.effects.extend(moved(&[]).effects);
+            both.forget_summaries(refused);
+            assert_eq!(summaries(&both), left);
+        }
+    }
+}
