@@ -11,6 +11,7 @@ use super::{
     says, steers, stop, system,
 };
 use crate::agent::machine::approval;
+use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{End, Event, JournalMismatch, Question, Reply};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Phase, State};
@@ -210,6 +211,38 @@ proptest! {
                 }
             }
             before = Some(state.clone());
+        }
+    }
+
+    /// What a run waits for has been started: a model call that is open was asked for, a call that runs was run.
+    #[test]
+    fn n1_nobody_waits_for_what_was_not_started(choices in choices()) {
+        let driven = Driven::new(&choices);
+        let mut before = Phase::Replied;
+        for (step, state) in &driven.steps {
+            let Some(run) = state.active() else { continue };
+            match &run.phase {
+                Phase::Calling(_) if run.phase != before => {
+                    let asks = |effect: &Effect| matches!(effect, Effect::CallModel(_) | Effect::Summarise(_));
+                    prop_assert!(step.effects.iter().any(asks), "after {:?}", step.events.first());
+                }
+                Phase::Acting(batch) => {
+                    let known: Vec<_> = match &before {
+                        Phase::Acting(batch) => batch.started().collect(),
+                        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Vec::new(),
+                    };
+                    for (call, attempt) in batch.started().filter(|started| !known.contains(started)) {
+                        let wanted = (&call.id, attempt);
+                        let runs = |effect: &Effect| {
+                            matches!(effect, Effect::RunTool { call, attempt, .. } if (&call.id, *attempt) == wanted)
+                        };
+                        prop_assert!(step.effects.iter().any(runs), "{} after {:?}", call.id, step.events.first());
+                    }
+                    prop_assert!(batch.started().next().is_some(), "nothing runs after {:?}", step.events.first());
+                }
+                Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => {}
+            }
+            before = run.phase.clone();
         }
     }
 }
