@@ -168,10 +168,8 @@ impl Material {
         let all = self.past.messages.iter().chain(transcript.messages());
         let told: Vec<String> = all.take(to).skip(from).flat_map(told).collect();
         let conversation = view.body().into_iter().chain(told).collect::<Vec<_>>().join("\n");
-        let text = format!(
-            "<conversation>\n{}\n</conversation>\n\nSum this up.",
-            conversation.replace("</conversation>", "‹/conversation›")
-        );
+        let conversation = compaction::texts::unclosed(&conversation);
+        let text = format!("<conversation>\n{conversation}\n</conversation>\n\nSum this up.");
         Request {
             system: compaction::texts::SUMMARISER.to_owned(),
             messages: vec![Message::user(text)],

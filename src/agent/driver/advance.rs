@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use crate::agent::budget::{Purse, Spender};
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::compaction;
-use crate::agent::machine::effect::{Effect, ModelCall};
-use crate::agent::machine::event::{Event, Question, Steered};
+use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
+use crate::agent::machine::event::{Event, Order, Question, Steered};
 use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
@@ -79,13 +79,14 @@ impl Statement for Advance {
     async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
         let mut events = self.events(tx).await?;
         let mut moved = self.fold(&events);
-        let summarises = |moved: &Moved| moved.effects.iter().any(|effect| matches!(effect.0, Effect::Summarise(_)));
-        if summarises(&moved) && self.refusal(tx, &moved).await?.is_some() {
-            // The run can do without it, and perhaps afford its own call.
+        let mut refused = 0;
+        while moved.summarises() && self.refusal(tx, &moved).await?.is_some() {
+            // The run can do without it, and perhaps afford its own call, or another summary that it then wants.
             events.push(Event::SummaryFailed { why: compaction::texts::NO_BUDGET.to_owned(), late: false });
+            refused += 1;
             moved = self.fold(&events);
-            moved.effects.retain(|effect| !matches!(effect.0, Effect::Summarise(_)));
         }
+        moved.forget_summaries(refused);
         if let Some(stop) = self.refusal(tx, &moved).await? {
             moved = self.fold(&[vec![stop], events].concat());
         }
@@ -120,6 +121,30 @@ struct Moved {
     recorded: Step,
     effects: Vec<Committed<Effect>>,
     rows: Vec<Row>,
+}
+
+impl Moved {
+    /// The model call that this step starts, and that is still wanted at its end.
+    fn starts(&self) -> Option<(&Active, &ModelCall)> {
+        let run = self.state.active()?;
+        let call = run.open_call()?;
+        let started = |effect: &Committed<Effect>| matches!(effect.0, Effect::CallModel(_) | Effect::Summarise(_));
+        self.effects.iter().any(started).then_some((run, call))
+    }
+
+    /// Does this step start a summary?
+    fn summarises(&self) -> bool {
+        self.starts().is_some_and(|(_, call)| call.purpose == Purpose::Summary)
+    }
+
+    /// The first summaries of this step were refused: they are on record, and nobody makes them.
+    fn forget_summaries(&mut self, mut refused: usize) {
+        self.effects.retain(|effect| {
+            let gone = refused > 0 && matches!(effect.0, Effect::Summarise(_));
+            refused -= usize::from(gone);
+            !gone
+        });
+    }
 }
 
 impl Advance {
@@ -165,12 +190,7 @@ impl Advance {
     /// The budget or quota that the model call which would follow does not fit. Between this look and the call's own
     /// record there is no other transaction: there is one writer.
     async fn refusal(&self, tx: &mut Tx, moved: &Moved) -> Result<Option<Event>, StoreError> {
-        let call = moved.effects.iter().find_map(|Committed(effect)| match effect {
-            Effect::CallModel(call) => Some(call),
-            Effect::Summarise(summary) => Some(&summary.call),
-            _ => None,
-        });
-        let (Some(call), Some(run)) = (call, moved.state.active()) else {
+        let Some((run, call)) = moved.starts() else {
             return Ok(None);
         };
         if let Some(stop) = self.over_budget(tx, moved, (run, call)).await? {
@@ -279,7 +299,9 @@ impl Advance {
         for event in events.iter().filter(|_| settles) {
             step(&mut after, event.clone());
         }
-        settles && after.active().is_some_and(|active| matches!(active.phase, Phase::Calling(_)))
+        // Whoever only sums up answers nobody.
+        let asks = |run: &Active| matches!(run.phase, Phase::Calling(_)) && run.input.order != Order::Compact;
+        settles && after.active().is_some_and(asks)
     }
 
     async fn take_signals(&self, tx: &mut Tx) -> Result<Vec<Event>, StoreError> {
@@ -313,5 +335,51 @@ impl Advance {
             }
         }
         Ok(events)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::machine::begun::{Begun, PastMessage, PastRole};
+    use crate::agent::machine::policy::Policy;
+    use crate::agent::machine::tests::{accepted, begun, stop};
+
+    /// A run in a window that is full when it begins: what follows from `events`.
+    fn moved(events: &[Event]) -> Moved {
+        let past = (1..=40).map(|ordinal| PastMessage { ordinal, tokens: 50, role: PastRole::User }).collect();
+        let mut policy = Policy::default();
+        policy.context.window_tokens = Some(2_400);
+        let mut begun = Begun { past, policy: Some(Box::new(policy)), ..begun() };
+        begun.billing.context_tokens = 2_050;
+        let (mut state, mut effects) = (State::Empty, Vec::new());
+        for event in [&[Event::Accepted(accepted()), Event::Begun(Box::new(begun))], events].concat() {
+            effects.extend(step(&mut state, event).effects.into_iter().map(Committed));
+        }
+        Moved { state, seq: 0, recorded: Step::default(), effects, rows: Vec::new() }
+    }
+
+    fn summaries(moved: &Moved) -> usize {
+        moved.effects.iter().filter(|effect| matches!(effect.0, Effect::Summarise(_))).count()
+    }
+
+    #[test]
+    fn n10_a_budget_is_asked_about_the_call_that_is_open_at_the_end() {
+        let failed = Event::SummaryFailed { why: "no money".to_owned(), late: false };
+        assert!(moved(&[]).summarises());
+        let after = moved(&[failed]);
+        assert_eq!((after.summarises(), summaries(&after)), (false, 1));
+        assert_eq!(after.starts().map(|(_, call)| call.purpose), Some(Purpose::Work));
+        assert!(moved(&[stop()]).starts().is_none(), "who is stopped asks nobody");
+    }
+
+    #[test]
+    fn n10_summaries_that_were_refused_are_made_by_nobody_and_the_others_are() {
+        for (refused, left) in [(0, 2), (1, 1), (2, 0)] {
+            let mut both = moved(&[]);
+            both.effects.extend(moved(&[]).effects);
+            both.forget_summaries(refused);
+            assert_eq!(summaries(&both), left);
+        }
     }
 }

@@ -95,14 +95,13 @@ impl Batch {
         Self { reply, calls }
     }
 
-    /// Starts what may start now: all that wait together, or, where one of the batch's tools runs alone, one after another.
+    /// Starts what may start now: all that wait together, or, where one of the batch's tools runs alone, one after another
+    /// in their order; what waits there for a person's word keeps those behind it waiting.
     pub fn start_next(&mut self, is_exclusive: impl Fn(&str) -> bool) -> Vec<ToolCall> {
         let one_by_one = self.calls.iter().any(|open| is_exclusive(&open.call.name));
-        if one_by_one && self.started().next().is_some() {
-            return Vec::new();
-        }
-        let queued = self.calls.iter_mut().filter(|open| open.progress == Progress::Queued);
-        let starting = queued.take(if one_by_one { 1 } else { usize::MAX });
+        let unsettled = self.calls.iter_mut().filter(|open| !matches!(open.progress, Progress::Finished(_)));
+        let due = unsettled.take(if one_by_one { 1 } else { usize::MAX });
+        let starting = due.filter(|open| open.progress == Progress::Queued);
         let start = |open: &mut OpenCall| {
             open.progress = Progress::Started { attempt: 1 };
             open.call.clone()

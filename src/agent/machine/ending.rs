@@ -4,7 +4,7 @@ use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
 use crate::agent::machine::event::{CancelReason, End, Event, Order, Reply};
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::{compaction, pause, texts, tools};
+use crate::agent::machine::{compaction, model, pause, texts, tools};
 use crate::model::message::{Message, ReplyPart};
 
 /// A safe boundary: what came meanwhile joins, then the model is asked.
@@ -15,6 +15,11 @@ pub(super) fn go_on(run: &mut Active) -> Vec<Effect> {
 
 /// Asks a model; where a budget or a quota is in the way, the run is handed back with what was done (rows N10, E15).
 pub(super) fn ask(run: &mut Active, call: ModelCall) -> Vec<Effect> {
+    if (run.budget.is_some() || run.quota.is_some())
+        && let Some(told) = model::unlooked(run)
+    {
+        return told;
+    }
     if let Some(stop) = run.budget.take() {
         close(run, texts::INTERRUPTED);
         let told = texts::budget_reached(&stop, &run.unfinished.text, run.transcript.messages());
@@ -64,6 +69,12 @@ pub(super) fn close(run: &mut Active, unsettled: &str) {
 
 /// Ends a run whose end somebody, or a limit, wants. What was done stays in the history, in whole pairs.
 pub(super) fn cancelled(run: &mut Active, reason: CancelReason) -> Vec<Effect> {
+    if reason == CancelReason::HardLimit
+        && let Some(told) = model::unlooked(run)
+    {
+        // It had said its last word; there was only no time to look at it again.
+        return told;
+    }
     close(run, texts::stopped(reason));
     run.cancel = Some(reason);
     let end = Effect::End(end_of(run));

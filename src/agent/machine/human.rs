@@ -4,13 +4,13 @@ use crate::agent::machine::batch::Progress;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{Answer, End, Question, Reply};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, compaction, ending, guards, resume, texts, tools};
+use crate::agent::machine::{approval, compaction, ending, guards, pause, resume, texts, tools};
 use crate::domain::ids::CallId;
 use crate::model::message::Message;
 
 /// The run waits from here on.
 pub(super) fn on_asked(run: &mut Active, question: &Question) -> Vec<Effect> {
-    run.told += 1;
+    run.told += u32::from(!matches!(question, Question::Paused { .. }));
     let again = matches!(&run.phase, Phase::Waiting { question: open, .. } if open == question);
     if !again {
         run.questions += 1;
@@ -252,6 +252,10 @@ pub(super) fn deny_call(run: &mut Active, call: &CallId, reason: String) -> Vec<
 /// The person wants the call made again.
 fn run_again(run: &mut Active, id: &CallId) -> Vec<Effect> {
     unpause(run);
+    if let Some(by) = run.pause {
+        // Nothing is started now: it is asked about again when the run goes on.
+        return pause::stand_still(by);
+    }
     if let Phase::Acting(batch) = &mut run.phase
         && let Some(open) = batch.find(id)
         && let Progress::Doubtful { attempt } = open.progress

@@ -25,9 +25,12 @@ pub(super) fn on_waiting(state: &mut State, event: &Event) -> Vec<Effect> {
         }
         (State::Queued(_), Event::Withdrawn) => vec![Effect::End(End::Withdrawn)],
         (State::Queued(_), Event::Joined { .. }) => vec![Effect::End(End::Joined)],
-        // Nobody has asked for anything, so nobody is told, time and again, that there is no money for it.
+        // Nobody has asked for anything, so nobody is told, time and again, that there is no money, or no token, for it.
         (State::Queued(accepted), Event::BudgetReached(_)) if accepted.order == Order::Heartbeat => {
             vec![Effect::End(End::Failed { why: "budget".to_owned() })]
+        }
+        (State::Queued(accepted), Event::QuotaReached(_)) if accepted.order == Order::Heartbeat => {
+            vec![Effect::End(End::Failed { why: "quota".to_owned() })]
         }
         (State::Queued(_), Event::BudgetReached(stop)) => failed(texts::budget_before(stop), "budget"),
         (State::Queued(_), Event::QuotaReached(stop)) => failed(texts::quota_before(stop), "quota"),

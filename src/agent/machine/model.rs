@@ -125,11 +125,16 @@ fn conclude(run: &mut Active, completion: &Completion, look: Look) -> Vec<Effect
         effects.extend(ending::ask(run, run.call_for(Purpose::Work)));
         return effects;
     }
-    let ending = if cut_off && circling { Cut::Circling } else { Cut::of(cut_off) };
-    let reply = if silent { Reply::Silence } else { answer(run, whole.trim(), ending, look) };
-    run.sealed = completion.parts.iter().filter(|part| matches!(part, ReplyPart::Sealed(_))).cloned().collect();
-    effects.extend([Effect::Reply(reply), Effect::End(End::Completed)]);
+    let cut = if cut_off && circling { Cut::Circling } else { Cut::of(cut_off) };
+    effects.extend(last_word(run, completion, (whole.trim(), cut), look));
     effects
+}
+
+/// The reply is told: `text` is all of it.
+fn last_word(run: &mut Active, completion: &Completion, (text, cut): (&str, Cut), look: Look) -> Vec<Effect> {
+    let reply = if is_silence(text) { Reply::Silence } else { answer(run, text, cut, look) };
+    run.sealed = completion.parts.iter().filter(|part| matches!(part, ReplyPart::Sealed(_))).cloned().collect();
+    vec![Effect::Reply(reply), Effect::End(End::Completed)]
 }
 
 /// The last word, with what the record has to add to it.
@@ -251,11 +256,18 @@ fn says_more(run: &Active, call: &ModelCall, class: ErrorClass) -> bool {
     decides && class != ErrorClass::Resting
 }
 
+/// The reply that was to be looked at again, where nobody can look at it any more: it is told, with what the record says.
+pub(super) fn unlooked(run: &mut Active) -> Option<Vec<Effect>> {
+    let first = run.truth.settle()?;
+    ending::close(run, texts::INTERRUPTED);
+    let whole = joined(&run.unfinished.text, &first.text());
+    Some(last_word(run, &first, (whole.trim(), Cut::Whole), Look::Fresh))
+}
+
 /// No model answers: the person gets what there is, or what went wrong.
 fn give_up(run: &mut Active) -> Vec<Effect> {
-    if let Some(first) = run.truth.settle() {
-        // Nobody could look at it again: it is told, with what the record says.
-        return conclude(run, &first, Look::Fresh);
+    if let Some(told) = unlooked(run) {
+        return told;
     }
     ending::close(run, texts::INTERRUPTED);
     let (class, message) =

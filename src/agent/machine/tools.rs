@@ -65,9 +65,11 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
 }
 
 /// Row B1: an idempotent tool that failed in passing is run again, as often as there are waits; no other ever is. A run
-/// that is being stopped runs nothing again. Attempts that a crash cut off count as well.
+/// that is being stopped, or is paused, runs nothing again, and an approval is for one start (row D6). Attempts that a
+/// crash cut off count as well.
 fn wait_before_retry(run: &Active, name: &str, attempt: u32) -> Option<u64> {
-    if run.rules < Rules::THIRD || run.cancel.is_some() || !run.idempotent.contains(name) {
+    let may = run.rules >= Rules::THIRD && run.cancel.is_none() && run.pause.is_none();
+    if !may || !run.idempotent.contains(name) || approval::is_due(run, name) {
         return None;
     }
     let before = usize::try_from(attempt.checked_sub(1)?).ok()?;

@@ -62,8 +62,8 @@ pub struct Course {
 
 /// Looks at the request that is due. Answers with what is to be done in the place of asking for it, if anything.
 pub(super) fn before_call(run: &mut Active) -> Option<Vec<Effect>> {
-    // A run that a budget stops asks nobody.
-    if run.rules < Rules::THIRD || run.budget.is_some() {
+    // A run that a budget or a quota stops asks nobody.
+    if run.rules < Rules::THIRD || run.budget.is_some() || run.quota.is_some() {
         return None;
     }
     // A summary that a crash cut off is asked for again.

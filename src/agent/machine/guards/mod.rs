@@ -21,7 +21,7 @@ use crate::agent::machine::event::{End, Event, Order, Question, Reply};
 use crate::agent::machine::guards::watch::{Found, Made};
 use crate::agent::machine::note::{Circle, Detection, Escalation, EscalationStep, Verdict};
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::tools;
+use crate::agent::machine::{ending, tools};
 use crate::model::message::{Message, ReplyPart, reply_text};
 use crate::model::provider::ToolChoice;
 
@@ -119,7 +119,8 @@ pub(super) fn after(run: &mut Active) -> Vec<Effect> {
         let made = Made {
             tool: &open.call.name,
             arguments: &open.call.arguments,
-            result: &result.text,
+            // To be refused in other words brings nothing new.
+            result: if open.fate == Fate::Denied { "" } else { &result.text },
             is_error: result.is_error,
             changes: tools.get(&open.call.name).is_some_and(|facts| facts.changes),
         };
@@ -194,6 +195,7 @@ fn ask(run: &mut Active, words: &str) -> Vec<Effect> {
 /// The loop ends with an honest word.
 fn break_off(run: &mut Active, circle: &Found) -> Vec<Effect> {
     give_back(run);
+    ending::close(run, texts::NOT_RUN);
     let text = texts::broken(&texts::what(circle), &run.ledger.told());
     vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::Failed { why: "circling".to_owned() })]
 }

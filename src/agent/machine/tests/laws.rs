@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::world::Driven;
+use super::world::{Driven, HELD};
 use super::{
     ANNA, BEN, accepted, answers, assert_legal, begun, completion, crash, done, fails, hard_limit, panic, presses,
     says, steers, stop, system,
 };
+use crate::agent::machine::approval;
+use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{End, Event, JournalMismatch, Question, Reply};
+use crate::agent::machine::human::Decision;
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::{Replay, apply, step};
 use crate::domain::ids::{CallId, RunId};
@@ -173,5 +176,73 @@ proptest! {
         };
         prop_assert_eq!(replies, expected, "{:?}", ends);
         prop_assert!(over(driven.last()));
+    }
+
+    /// Nothing is started while a run is paused, and nothing that needs a word without one.
+    #[test]
+    fn d6_nothing_starts_that_may_not(choices in choices()) {
+        let driven = Driven::new(&choices);
+        let mut before: Option<State> = None;
+        let mut allowed: BTreeMap<String, u32> = BTreeMap::new();
+        for (step, state) in &driven.steps {
+            let paused = |state: &State| state.active().is_some_and(|run| run.pause.is_some());
+            let stands = before.as_ref().is_some_and(paused) && paused(state);
+            if let (Some(Event::HumanAnswered(answer)), Some(run)) =
+                (step.events.first(), before.as_ref().and_then(State::active))
+                && let Phase::Waiting { question, .. } = &run.phase
+                && let Question::Approval { call, .. } | Question::UnsafeCall { call, .. } = question
+                && matches!(
+                    Decision::parse(&answer.text, question),
+                    Some(Decision::Approve | Decision::Always | Decision::RunAgain)
+                )
+            {
+                *allowed.entry(call.0.clone()).or_default() += 1;
+            }
+            for event in &step.events {
+                let asks = matches!(event, Event::ModelAsked { .. } | Event::SummaryAsked { .. });
+                prop_assert!(!(stands && asks), "a model is asked while paused");
+                if let Event::ToolStarted { call, name, .. } = event {
+                    prop_assert!(!stands, "{} starts while paused", call);
+                    let run = state.active().unwrap();
+                    let held = HELD.contains(&name.as_str()) && approval::is_due(run, name);
+                    let words = allowed.entry(call.0.clone()).or_default();
+                    prop_assert!(!held || *words > 0, "{} {} starts without a word", call, name);
+                    *words = words.saturating_sub(1);
+                }
+            }
+            before = Some(state.clone());
+        }
+    }
+
+    /// What a run waits for has been started: a model call that is open was asked for, a call that runs was run.
+    #[test]
+    fn n1_nobody_waits_for_what_was_not_started(choices in choices()) {
+        let driven = Driven::new(&choices);
+        let mut before = Phase::Replied;
+        for (step, state) in &driven.steps {
+            let Some(run) = state.active() else { continue };
+            match &run.phase {
+                Phase::Calling(_) if run.phase != before => {
+                    let asks = |effect: &Effect| matches!(effect, Effect::CallModel(_) | Effect::Summarise(_));
+                    prop_assert!(step.effects.iter().any(asks), "after {:?}", step.events.first());
+                }
+                Phase::Acting(batch) => {
+                    let known: Vec<_> = match &before {
+                        Phase::Acting(batch) => batch.started().collect(),
+                        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => Vec::new(),
+                    };
+                    for (call, attempt) in batch.started().filter(|started| !known.contains(started)) {
+                        let wanted = (&call.id, attempt);
+                        let runs = |effect: &Effect| {
+                            matches!(effect, Effect::RunTool { call, attempt, .. } if (&call.id, *attempt) == wanted)
+                        };
+                        prop_assert!(step.effects.iter().any(runs), "{} after {:?}", call.id, step.events.first());
+                    }
+                    prop_assert!(batch.started().next().is_some(), "nothing runs after {:?}", step.events.first());
+                }
+                Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => {}
+            }
+            before = run.phase.clone();
+        }
     }
 }

@@ -12,6 +12,7 @@ mod ladder;
 mod late;
 pub(crate) mod laws;
 mod limits;
+mod meeting;
 mod notebook;
 mod pause;
 mod quota;

@@ -6,17 +6,26 @@ use super::{
     ANNA, BEN, accepted, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers, stop,
     system,
 };
+use crate::agent::machine::begun::Begun;
 use crate::agent::machine::effect::Purpose;
-use crate::agent::machine::event::{Answer, CancelReason, Event, JournalMismatch, Question, ToolOutcome};
+use crate::agent::machine::event::{
+    Answer, BudgetStop, CancelReason, Event, JournalMismatch, Question, QuotaStop, ToolOutcome,
+};
 use crate::agent::machine::human::Decision;
+use crate::agent::machine::policy::{DeclaredLoop, Policy, Termination};
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::domain::ids::RunId;
+use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
+use crate::domain::tools::{Approval, ToolFacts};
 use crate::model::error::ErrorClass;
 use crate::model::message::{StopReason, Usage};
+use crate::policy::budget::Scope;
 
 const TOOLS: [&str; 4] = ["look", "send", "ask_human", "request_more_iterations"];
+/// The calls of these need a word in a careful household.
+pub(crate) const HELD: [&str; 2] = ["look", "send"];
 const CLASSES: [ErrorClass; 6] = [
     ErrorClass::Timeout,
     ErrorClass::RateLimit,
@@ -107,8 +116,45 @@ fn before(what: u8, how: u8) -> Event {
         10..12 => Event::Joined { run: RunId(3) },
         12..14 => panic(),
         14..16 => crash(),
-        _ => Event::Begun(Box::new(begun())),
+        _ => Event::Begun(Box::new(household(how))),
     }
+}
+
+/// Runs of several kinds: plain, careful, one call after another, in a small window, in a declared loop.
+fn household(how: u8) -> Begun {
+    let mut policy = Policy::default();
+    let facts = |changes, approval, exclusive| ToolFacts { changes, approval, exclusive };
+    let ask = |tool: &str| (tool.to_owned(), ToolFacts::default());
+    let steers = [ask("ask_human"), ask("request_more_iterations")];
+    let tools = |look, send| [("look".to_owned(), look), ("send".to_owned(), send)].into_iter().chain(steers.clone());
+    let tools = match how % 6 {
+        0 => return begun(),
+        1 => tools(facts(false, Approval::Ask, false), facts(true, Approval::Critical, false)),
+        2 => tools(facts(false, Approval::Free, true), facts(true, Approval::Ask, false)),
+        3 => {
+            policy.context.window_tokens = Some(200 + u64::from(how));
+            policy.context.keep_messages = 2;
+            policy.context.prune_keep_messages = 1;
+            tools(facts(false, Approval::Free, false), facts(true, Approval::Free, false))
+        }
+        4 => {
+            let terminate = vec![Termination::TextIncludes { text: "done".to_owned() }];
+            policy.declared = Some(DeclaredLoop { max_cycles: 6, terminate });
+            tools(facts(false, Approval::Free, false), facts(true, Approval::Ask, false))
+        }
+        _ => tools(facts(false, Approval::Free, false), facts(true, Approval::Free, false)),
+    };
+    Begun { tools: tools.collect(), policy: Some(Box::new(policy)), ..begun() }
+}
+
+fn budget() -> Event {
+    let nano = Money::from_nanos(1);
+    Event::BudgetReached(BudgetStop { scope: Scope::Run, cap: nano, used: nano, resets: None })
+}
+
+fn quota() -> Event {
+    let words = || "hour".to_owned();
+    Event::QuotaReached(QuotaStop { name: words(), key: words(), cap: 1, used: 1, resets: words() })
 }
 
 fn anywhere(what: u8, how: u8) -> Event {
@@ -116,7 +162,9 @@ fn anywhere(what: u8, how: u8) -> Event {
         200..225 => crash(),
         225..230 => Event::Resumed { system: system(how % 3) },
         230..234 => Event::Suspended,
-        234..240 => steers(if how.is_multiple_of(2) { ANNA } else { BEN }, "and this"),
+        234 => budget(),
+        235 => quota(),
+        236..240 => steers(if how.is_multiple_of(2) { ANNA } else { BEN }, "and this"),
         240 | 241 => Event::SoftLimit,
         242 => Event::CompactRequested { by: ANNA },
         243..246 => stop(),
@@ -145,6 +193,10 @@ fn model(what: u8, how: u8) -> Event {
             Event::ModelAnswered(cut)
         }
         50..60 => Event::ModelAnswered(completion("done", &[])),
+        60..80 => {
+            let words = ["Sent.", "KEEP", "NO_REPLY", "Nothing."];
+            Event::ModelAnswered(completion(words[usize::from(how) % words.len()], &[]))
+        }
         _ => {
             let names: Vec<&str> =
                 (0..=how % 4).map(|index| TOOLS[usize::from((how >> (2 * index)) % 4) % TOOLS.len()]).collect();
@@ -166,6 +218,8 @@ fn tool(call: &str, what: u8) -> Event {
         20..60 => finished(call, ToolOutcome::Ask { question: "which?".to_owned() }),
         60..80 => finished(call, ToolOutcome::MoreIterations { reason: "much".to_owned() }),
         80..90 => finished(call, ToolOutcome::Notebook { change: noting("see the fence") }),
+        100..120 => finished(call, ToolOutcome::Transient { text: "busy".to_owned() }),
+        120..130 => finished(call, ToolOutcome::Denied { reason: "not now".to_owned() }),
         90..100 => finished(call, ToolOutcome::Text { text: "broken".to_owned(), is_error: true }),
         _ => done(call),
     }

@@ -87,7 +87,8 @@ impl Check {
 /// Whether the model is asked about `reply`, its last word.
 pub(super) fn must_look(run: &Active, reply: &str) -> bool {
     let may = run.rules >= Rules::THIRD && run.policy.truth.ask_again && run.truth == Check::Unasked;
-    let can = run.budget.is_none() && run.input.order != Order::Compact && run.call_model().purpose == Purpose::Work;
+    let paid = run.budget.is_none() && run.quota.is_none();
+    let can = paid && run.input.order != Order::Compact && run.call_model().purpose == Purpose::Work;
     may && can && is_undone(run) && is_suspicious(reply)
 }
 
