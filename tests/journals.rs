@@ -5,25 +5,29 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use hob::agent::journal::{VERSION, decode, encode};
-use std::collections::BTreeMap;
-
-use hob::agent::machine::begun::{Begun, Billing, Context, Limits, ModelBill, Rules};
+use hob::agent::machine::begun::{
+    Begun, Billing, Character, Context, Fixed, Limits, ModelBill, PastMessage, PastRole, Room, Rules,
+};
 use hob::agent::machine::digest::Digest;
 use hob::agent::machine::event::{
-    Accepted, Answer, BudgetStop, CancelReason, End, Event, Order, Reply, Steered, ToolOutcome,
+    Accepted, Answer, BudgetStop, CancelReason, End, Event, Order, QuotaStop, Reply, Steered, ToolOutcome,
 };
 use hob::agent::machine::fingerprint::fingerprint;
+use hob::agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
 use hob::agent::machine::state::State;
 use hob::agent::machine::{Replay, step};
 use hob::domain::ids::{CallId, InboundId, RunId, UserId};
 use hob::domain::inbound::{ChannelKind, Conversation};
 use hob::domain::money::Money;
+use hob::domain::notebook::NotebookChange;
 use hob::domain::outgoing::Destination;
 use hob::domain::principal::{Principal, Role, Trust};
+use hob::domain::tools::{Approval, ToolFacts};
 use hob::model::error::ErrorClass;
 use hob::model::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage};
 use hob::model::price::{Rate, Rates};
@@ -54,6 +58,13 @@ fn runs() -> Vec<Run> {
         run("panicked", panicked(), End::Failed { why: "panic".to_owned() }),
         run("priced_sealed_continued", priced_sealed_continued(), End::Completed),
         run("all_rest_then_budget", all_rest_then_budget(), End::Failed { why: "budget".to_owned() }),
+        run("approved_and_retried", approved_and_retried(), End::Completed),
+        run("circling_given_up", circling_given_up(), End::GivenUp),
+        run("claimed_and_kept", claimed_and_kept(), End::Completed),
+        run("summed_up", summed_up(), End::Completed),
+        run("paused_with_notes", paused_with_notes(), End::Completed),
+        run("declared_to_its_end", declared_to_its_end(), End::Completed),
+        run("quota_reached", quota_reached(), End::Failed { why: "quota".to_owned() }),
     ]
 }
 
@@ -99,6 +110,123 @@ fn priced() -> Event {
     let bill = |rates| ModelBill { rates, per_mille: 1_250, window: None };
     let billing = Billing { models: vec![bill(Some(rates)), bill(None)], context_tokens: 900, reply_tokens: 4_096 };
     Event::Begun(Box::new(Begun { rules: Rules::SECOND, billing, ..*begun }))
+}
+
+/// The third edition: a run that goes by its policy, with what it knows of its tools and of the room for it.
+fn supervised(policy: Policy) -> Event {
+    let Event::Begun(begun) = priced() else { unreachable!("it begins") };
+    let facts = |changes, approval| ToolFacts { changes, exclusive: false, approval };
+    let tools = [
+        ("ask_human", facts(false, Approval::Free)),
+        ("recall", facts(false, Approval::Free)),
+        ("send", facts(true, Approval::Ask)),
+        ("wipe", facts(true, Approval::Critical)),
+    ];
+    let tools = tools.into_iter().map(|(name, facts)| (name.to_owned(), facts)).collect();
+    let mut billing = begun.billing.clone();
+    billing.models.iter_mut().for_each(|bill| bill.window = Some(12_000));
+    let past = (1..=4).map(|ordinal| PastMessage {
+        role: if ordinal % 2 == 1 { PastRole::User } else { PastRole::Assistant },
+        tokens: 40,
+        ordinal,
+    });
+    let room = Room { fixed: Fixed { system: 300, tools: 200, tail: 60 }, ..Room::default() };
+    let persona = Some(Character { name: "cook".to_owned(), max_output_tokens: Some(900) });
+    Event::Begun(Box::new(Begun {
+        rules: Rules::THIRD,
+        policy: Some(Box::new(policy)),
+        past: past.collect(),
+        billing,
+        tools,
+        room,
+        persona,
+        ..*begun
+    }))
+}
+
+fn approved_and_retried() -> Vec<Event> {
+    let busy = ToolOutcome::Transient { text: "busy".to_owned() };
+    vec![
+        supervised(Policy::default()),
+        wants("", &["send", "wipe", "recall"]),
+        finished("1.2", busy),
+        text("1.2", "red", false),
+        answered("always", Some(1)),
+        finished("1.0", ToolOutcome::Exited { text: "sent".to_owned(), code: 0 }),
+        Event::Expired { question: 2 },
+        wants("", &["send"]),
+        finished("2.0", ToolOutcome::Denied { reason: "the hook says no".to_owned() }),
+        says("One is sent, the other is not."),
+    ]
+}
+
+fn circling_given_up() -> Vec<Event> {
+    let mut causes = vec![supervised(Policy::default())];
+    for cycle in 1..=3 {
+        causes.extend([wants("", &["recall"]), text(&format!("{cycle}.0"), "nothing", true)]);
+    }
+    causes.extend((4..=6).map(|_| wants("", &["recall"])));
+    causes.push(answered("give up", None));
+    causes
+}
+
+fn claimed_and_kept() -> Vec<Event> {
+    vec![supervised(Policy::default()), says("I have sent the letter."), says("KEEP")]
+}
+
+fn summed_up() -> Vec<Event> {
+    let usage = Usage { input_tokens: 900, output_tokens: 30, ..Usage::default() };
+    let context = ContextPolicy { window_tokens: Some(3_000), keep_messages: 2, ..ContextPolicy::default() };
+    let long = "a line of the report that says little\n".repeat(220);
+    vec![
+        supervised(Policy { context, ..Policy::default() }),
+        wants("", &["recall"]),
+        text("1.0", &long, false),
+        Event::SummaryMade { text: "The report says little.".to_owned(), usage },
+        wants("", &["recall"]),
+        text("2.0", "and one line more", false),
+        says("The report says little."),
+    ]
+}
+
+fn paused_with_notes() -> Vec<Event> {
+    let objective = Some("count the jars".to_owned());
+    let change = NotebookChange::Update { objective, current_state: None, handoff_next_action: None };
+    vec![
+        supervised(Policy::default()),
+        wants("", &["update_run_journal"]),
+        Event::PauseRequested { by: UserId(2) },
+        finished("1.0", ToolOutcome::Notebook { change }),
+        Event::PauseLifted { by: UserId(2) },
+        Event::SoftLimit,
+        wants("", &["recall"]),
+        text("2.0", "nine", false),
+        says("So far there are nine."),
+    ]
+}
+
+fn declared_to_its_end() -> Vec<Event> {
+    let done = Termination::ToolResult { tool: None, exit_code: Some(0), contains: None };
+    let declared = Some(DeclaredLoop { max_cycles: 5, terminate: vec![done, Termination::BudgetExhausted] });
+    vec![
+        supervised(Policy { declared, ..Policy::default() }),
+        says("I begin."),
+        wants("", &["recall"]),
+        finished("2.0", ToolOutcome::Exited { text: "1 failed".to_owned(), code: 1 }),
+        wants("That was it.", &["recall"]),
+        finished("3.0", ToolOutcome::Exited { text: "0 failed".to_owned(), code: 0 }),
+    ]
+}
+
+fn quota_reached() -> Vec<Event> {
+    let stop = QuotaStop {
+        name: "a guest's tokens a month".to_owned(),
+        key: "guest_month_tokens".to_owned(),
+        cap: 5_000,
+        used: 4_990,
+        resets: "Tuesday, 1 December, 00:00".to_owned(),
+    };
+    vec![supervised(Policy::default()), wants("", &["recall"]), Event::QuotaReached(stop), text("1.0", "red", false)]
 }
 
 fn tools() -> Vec<Event> {
@@ -218,7 +346,7 @@ fn begun() -> Event {
         tools: BTreeMap::new(),
         granted: Vec::new(),
         past: Vec::new(),
-        room: hob::agent::machine::begun::Room::default(),
+        room: Room::default(),
         persona: None,
         notebook: None,
         at: Timestamp::UNIX_EPOCH,
@@ -378,6 +506,13 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
     panicked state1:53c10d6a176e097b
     priced_sealed_continued state1:0ec5f3a3ba7f4059
     all_rest_then_budget state1:c0f8207214a20d65
+    approved_and_retried state1:f362968e54f10b26
+    circling_given_up state1:afb0044cd6c43e4e
+    claimed_and_kept state1:9a05deaec3d4f22f
+    summed_up state1:1788c2e3fd898edb
+    paused_with_notes state1:c45eaf67df9f517e
+    declared_to_its_end state1:96d4dc8ed6fb6f20
+    quota_reached state1:39a76e6b60338654
     ");
 }
 
