@@ -181,3 +181,10 @@ proptest::proptest! {
         proptest::prop_assert!(!classify(&refusal).message.is_empty());
     }
 }
+
+#[test]
+fn a7_only_a_web_page_is_called_one() {
+    let said = |is_page| message(ErrorClass::Malformed, 200, &ErrorBody { is_page, ..ErrorBody::default() });
+    assert!(said(true).contains("a web page"), "{}", said(true));
+    assert_eq!(said(false), "The model's reply cannot be understood.");
+}

@@ -1,8 +1,10 @@
 //! What a run does when a budget is in the way of its next model call (row N10).
 
 use super::{Script, answers, asks, cut_off, done, finished, says, wants};
+use crate::agent::machine::begun::ModelBill;
 use crate::agent::machine::event::{BudgetStop, Event, Reply, ToolOutcome};
 use crate::domain::money::Money;
+use crate::model::price::Rates;
 use crate::policy::budget::Scope;
 
 fn stop(scope: Scope, resets: Option<&str>) -> Event {
@@ -81,4 +83,17 @@ fn n10_a_person_who_answers_is_told_as_well() {
     let mut other = Script::begun();
     other.on(wants(&["look"]));
     other.check(done("1.0"), &["ask a/one Work"]);
+}
+
+#[test]
+fn n10_prices_are_known_only_if_every_models_are() {
+    let bill = |rates| ModelBill { rates, per_mille: 1_000, window: None };
+    let (known, unknown) = (bill(Some(Rates::default())), bill(None));
+    for (models, is_priced) in
+        [(vec![known, known], true), (vec![known, unknown], false), (vec![known], false), (Vec::new(), false)]
+    {
+        let mut run = Script::begun().run().clone();
+        run.billing.models = models.clone();
+        assert_eq!(run.is_priced(), is_priced, "{models:?}");
+    }
 }
