@@ -1,8 +1,8 @@
 //! What a run does when a budget is in the way of its next model call (row N10).
 
-use super::{Script, answers, asks, cut_off, done, finished, says, wants};
+use super::{Script, accepted, answers, asks, cut_off, done, finished, says, wants};
 use crate::agent::machine::begun::ModelBill;
-use crate::agent::machine::event::{BudgetStop, Event, Reply, ToolOutcome};
+use crate::agent::machine::event::{Accepted, BudgetStop, Event, Order, Reply, ToolOutcome};
 use crate::domain::money::Money;
 use crate::model::price::Rates;
 use crate::policy::budget::Scope;
@@ -95,5 +95,22 @@ fn n10_prices_are_known_only_if_every_models_are() {
         let mut run = Script::begun().run().clone();
         run.billing.models = models.clone();
         assert_eq!(run.is_priced(), is_priced, "{models:?}");
+    }
+}
+
+/// Nobody has asked for anything, so nobody is told.
+#[test]
+fn e14_a_heartbeat_without_a_budget_says_nothing() {
+    let mut run = Script::fresh();
+    run.on(Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() }));
+    assert_eq!(run.on(stop(Scope::Day, None)), [r#"end Failed { why: "budget" }"#]);
+}
+
+#[test]
+fn e14_what_is_wanted_comes_back() {
+    for (order, is_written) in [(Order::Answer, false), (Order::Compact, true), (Order::Heartbeat, true)] {
+        let written = serde_json::to_value(Accepted { order, ..accepted() }).unwrap();
+        assert_eq!(written.get("order").is_some(), is_written, "{order:?}");
+        assert_eq!(serde_json::from_value::<Accepted>(written).unwrap().order, order);
     }
 }
