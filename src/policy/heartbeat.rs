@@ -45,9 +45,15 @@ mod tests {
 
     #[test]
     fn e14_the_next_slot_is_always_ahead() {
-        for (now, every, wait) in
-            [(0, 60, 60_000), (1, 60, 59_999), (59_999, 60, 1), (60_000, 60, 60_000), (-1, 1, 1), (1_500, 0, 500)]
-        {
+        for (now, every, wait) in [
+            (0, 60, 60_000),
+            (1, 60, 59_999),
+            (59_999, 60, 1),
+            (60_000, 60, 60_000),
+            (-1, 1, 1),
+            (1_500, 0, 500),
+            (0, u64::MAX, 9_223_372_036_854_775_000),
+        ] {
             assert_eq!(until_next(now, every), Duration::from_millis(wait), "{now} {every}");
         }
     }

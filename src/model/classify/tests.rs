@@ -181,3 +181,19 @@ proptest::proptest! {
         proptest::prop_assert!(!classify(&refusal).message.is_empty());
     }
 }
+
+#[test]
+fn a7_only_a_web_page_is_called_one() {
+    let said = |is_page| message(ErrorClass::Malformed, 200, &ErrorBody { is_page, ..ErrorBody::default() });
+    assert!(said(true).contains("a web page"), "{}", said(true));
+    assert_eq!(said(false), "The model's reply cannot be understood.");
+}
+
+#[test]
+fn a7_no_status_is_not_quoted() {
+    let said = |status| message(ErrorClass::Server, status, &ErrorBody::default());
+    assert_eq!(
+        (said(0), said(500)),
+        ("The model provider failed.".to_owned(), "The model provider failed (500).".to_owned())
+    );
+}

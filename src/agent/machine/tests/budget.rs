@@ -1,8 +1,10 @@
 //! What a run does when a budget is in the way of its next model call (row N10).
 
-use super::{Script, answers, asks, cut_off, done, finished, says, wants};
-use crate::agent::machine::event::{BudgetStop, Event, Reply, ToolOutcome};
+use super::{Script, accepted, answers, asks, cut_off, done, finished, says, wants};
+use crate::agent::machine::begun::ModelBill;
+use crate::agent::machine::event::{Accepted, BudgetStop, Event, Order, Reply, ToolOutcome};
 use crate::domain::money::Money;
+use crate::model::price::Rates;
 use crate::policy::budget::Scope;
 
 fn stop(scope: Scope, resets: Option<&str>) -> Event {
@@ -81,4 +83,34 @@ fn n10_a_person_who_answers_is_told_as_well() {
     let mut other = Script::begun();
     other.on(wants(&["look"]));
     other.check(done("1.0"), &["ask a/one Work"]);
+}
+
+#[test]
+fn n10_prices_are_known_only_if_every_models_are() {
+    let bill = |rates| ModelBill { rates, per_mille: 1_000, window: None };
+    let (known, unknown) = (bill(Some(Rates::default())), bill(None));
+    for (models, is_priced) in
+        [(vec![known, known], true), (vec![known, unknown], false), (vec![known], false), (Vec::new(), false)]
+    {
+        let mut run = Script::begun().run().clone();
+        run.billing.models = models.clone();
+        assert_eq!(run.is_priced(), is_priced, "{models:?}");
+    }
+}
+
+/// Nobody has asked for anything, so nobody is told.
+#[test]
+fn e14_a_heartbeat_without_a_budget_says_nothing() {
+    let mut run = Script::fresh();
+    run.on(Event::Accepted(Accepted { order: Order::Heartbeat, ..accepted() }));
+    assert_eq!(run.on(stop(Scope::Day, None)), [r#"end Failed { why: "budget" }"#]);
+}
+
+#[test]
+fn e14_what_is_wanted_comes_back() {
+    for (order, is_written) in [(Order::Answer, false), (Order::Compact, true), (Order::Heartbeat, true)] {
+        let written = serde_json::to_value(Accepted { order, ..accepted() }).unwrap();
+        assert_eq!(written.get("order").is_some(), is_written, "{order:?}");
+        assert_eq!(serde_json::from_value::<Accepted>(written).unwrap().order, order);
+    }
 }

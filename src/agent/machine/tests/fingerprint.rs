@@ -1,6 +1,7 @@
 //! The hash of a state (row N2): everything counts, and what comes later changes nothing of what is stored.
 
 use super::{Script, begun, done, fails, wants};
+use crate::agent::machine::begun::{Begun, Fixed, Room, Rules};
 use crate::agent::machine::event::Event;
 use crate::agent::machine::fingerprint::{STATE_SCHEME, fingerprint};
 use crate::agent::machine::state::{Active, Phase, State};
@@ -65,5 +66,19 @@ fn n2_each_field_counts() {
         let mut changed = script.run().clone();
         change(&mut changed);
         assert_ne!(hash(&State::Active(Box::new(changed))), before, "{what} does not count");
+    }
+}
+
+/// What is usual is not written down; everything else comes back as it went.
+#[test]
+fn n2_the_rules_and_the_room_come_back() {
+    let (first, usual) = (Rules::default(), Room::default());
+    let room = Room { fixed: Fixed { system: 1, tools: 2, tail: 3 }, ..Room::default() };
+    for (rules, room) in [(first, usual.clone()), (Rules::SECOND, usual), (Rules::THIRD, room)] {
+        let begun = Begun { rules, room, ..begun() };
+        let written = serde_json::to_value(&begun).unwrap();
+        assert_eq!(written.get("rules").is_some(), begun.rules != Rules::default());
+        assert_eq!(written.get("room").is_some(), begun.room != Room::default());
+        assert_eq!(serde_json::from_value::<Begun>(written).unwrap(), begun);
     }
 }

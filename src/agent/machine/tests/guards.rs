@@ -285,3 +285,20 @@ fn e9_older_runs_are_not_guided() {
     run.on(finished("1.0", ToolOutcome::Text { text: "broken".to_owned(), is_error: true }));
     assert_eq!(run.said().last().unwrap(), "tool 1.0 failed: broken");
 }
+
+/// The forced choice is a part of the request, so its hash tells it.
+#[test]
+fn b3_the_digest_tells_what_is_forced() {
+    let forced = |tools: &[&str]| {
+        let mut run = with(tools);
+        while run.run().guard.force().is_none() {
+            round(&mut run);
+        }
+        run.run().clone()
+    };
+    let (one, any) = (forced(&["look", "recall", "ask_human"]), forced(&["look", "ask_human"]));
+    assert_ne!(one.guard.force(), any.guard.force());
+    let mut other = one.clone();
+    other.guard = any.guard;
+    assert_ne!(one.call_model().digest, other.call_model().digest);
+}
