@@ -106,6 +106,14 @@ pub(super) fn with_record(text: String, record: Option<String>) -> String {
     }
 }
 
+/// An answer without what Hob has added below it, each in a paragraph of its own and in parentheses.
+pub(super) fn without_record(text: &str) -> &str {
+    let added = |(_, last): &(&str, &str)| last.starts_with('(') && last.ends_with(')');
+    std::iter::successors(Some(text), |text| text.rsplit_once("\n\n").filter(added).map(|(above, _)| above))
+        .last()
+        .unwrap_or(text)
+}
+
 /// Row A6: the words and the new limit.
 pub(super) fn more_iterations(limits: &Limits) -> (String, u32) {
     let raised = limits.iterations.saturating_add(limits.iterations_step).min(limits.iterations_cap);

@@ -199,3 +199,27 @@ fn a_mismatch_never_runs_a_call_with_side_effects_again() {
     step(&mut state, Event::Resumed { system: system(1) });
     assert!(matches!(state.active().unwrap().phase, Phase::Waiting { .. }));
 }
+
+/// What Hob adds below an answer may be reworded; the answer may not.
+#[test]
+fn b11_only_what_hob_adds_below_an_answer_may_read_otherwise() {
+    let replied = |text: &str| {
+        let mut run = Script::acting(&["look"]);
+        run.on(done("1.0"));
+        run.on(says("hi"));
+        let at = run.journal.iter().position(|event| matches!(event, Event::Replied(_))).unwrap();
+        run.journal[at] = Event::Replied(Reply::Answer { text: text.to_owned() });
+        folded(&run.journal).mismatch().map(|mismatch| mismatch.seq - at as i64)
+    };
+    for (text, mismatch) in [
+        ("hi", None),
+        ("hi\n\n(As I said before.)", None),
+        ("hi\n\n(One.)\n\n(Two.)", None),
+        ("hi\n\nAnd more.", Some(1)),
+        ("hi\n\n(And more", Some(1)),
+        ("hi (there)", Some(1)),
+        ("ho\n\n(As I said before.)", Some(1)),
+    ] {
+        assert_eq!(replied(text), mismatch, "{text}");
+    }
+}
