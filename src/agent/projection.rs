@@ -2,7 +2,7 @@
 //!
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
-use jiff::Timestamp;
+pub mod write;
 
 use crate::agent::handover::HandoverChange;
 use crate::agent::journal::RunKey;
@@ -12,18 +12,14 @@ use crate::agent::machine::event::{CancelReason, Event, Order, Question, Reply, 
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::note::CompactionMeans;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
-use crate::agent::machine::texts::StandIn;
 use crate::agent::machine::{Step, approval, texts};
 use crate::agent::prefix::Prefix;
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
-use crate::domain::outgoing::{Choice, Destination};
+use crate::domain::outgoing::Choice;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ToolCall, Usage};
-use crate::render::chunk;
-use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
-use crate::store::{Tx, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -404,107 +400,6 @@ impl Press {
     }
 }
 
-/// Where a run's rows go.
-#[derive(Debug, Clone)]
-pub struct Target<'a> {
-    /// Run and session.
-    pub key: &'a RunKey,
-    /// Where its words go.
-    pub destination: &'a Destination,
-    /// When.
-    pub at: Timestamp,
-}
-
-/// Stores the rows of a step.
-///
-/// # Errors
-/// When the database fails.
-pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(), StoreError> {
-    for row in rows {
-        write_row(tx, target, row).await?;
-    }
-    Ok(())
-}
-
-async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
-    let (run, at) = (target.key.run, millis(target.at));
-    match row {
-        Row::Message { message, author, tokens } => {
-            if let Message::Tool(result) = message {
-                // What a person settled has no end of its own in the journal's tool events.
-                tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
-            }
-            write_message(tx, target, message, (*author, *tokens)).await
-        }
-        Row::ToolStarted { call, attempt, user } => {
-            let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
-            let (attempt, user) = (*attempt, *user);
-            let started = tool_calls::Started { run, call: &call.id, name, arguments, attempt, user, at };
-            tool_calls::start(tx, &started).await
-        }
-        Row::ToolFinished { call, text, is_error } => tool_calls::finish(tx, run, call, (text, *is_error), at).await,
-        Row::ModelAsked { seq, call, user, prefix } => {
-            let prefix_break = match prefix {
-                Some(prefix) => swap_prefix(tx, target.key, prefix).await?,
-                None => None,
-            };
-            let new = model_calls::NewCall {
-                run,
-                asked_seq: *seq,
-                model: &call.label,
-                session: target.key.session,
-                user: *user,
-                estimate: count(call.counted),
-                reserved: call.reserve.unwrap_or_default().nanos(),
-                prefix_break,
-                at,
-            };
-            model_calls::ask(tx, &new).await
-        }
-        Row::Summary { user, history_from, through, text } => {
-            let summary = summaries::Summary { through: *through, text: text.clone() };
-            let made =
-                summaries::Made { session: target.key.session, user: *user, run, history_from: *history_from, at };
-            summaries::put(tx, &made, &summary).await
-        }
-        Row::Afresh => {
-            sessions::start_afresh(tx, target.key.session).await?;
-            summaries::forget(tx, target.key.session).await
-        }
-        Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
-        Row::Answered { seq, first, by, failure } => {
-            let told = sessions::stand_in(tx, target.key.session).await?;
-            let told = told.and_then(|told| serde_json::from_str::<StandIn>(&told).ok());
-            let Some(text) = texts::stand_in(first, by, failure.as_ref(), told.as_ref()) else {
-                return Ok(());
-            };
-            let stand_in = StandIn { first: first.clone(), by: by.clone() };
-            let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
-            let stored = (first != by).then_some(stored.as_str());
-            sessions::set_stand_in(tx, target.key.session, stored).await?;
-            say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
-        }
-        Row::Granted { user, tool } => {
-            grants::add(tx, &grants::NewGrant { user: *user, session: target.key.session, tool, run, at }).await
-        }
-        Row::Handover(change) => change.write(tx, target.key.session).await,
-        Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
-        Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
-    }
-}
-
-/// Why the provider's cache cannot go on from the conversation's last run.
-async fn swap_prefix(tx: &mut Tx, key: &RunKey, prefix: &Prefix) -> Result<Option<&'static str>, StoreError> {
-    let stored = serde_json::to_string(prefix).map_err(|error| StoreError::Database(error.to_string()))?;
-    let before = sessions::swap_prefix(tx, key.session, &stored).await?;
-    let before = before.and_then(|before| serde_json::from_str::<Prefix>(&before).ok());
-    let reason = before.and_then(|before| prefix.break_since(&before));
-    if let Some(reason) = reason {
-        tracing::info!(session = %key.session, run = %key.run, reason, "model.cache.prefix_broken");
-    }
-    Ok(reason)
-}
-
 /// What the envelope keeps of an outcome, and whether it is a failure.
 pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
     match outcome {
@@ -516,52 +411,4 @@ pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
         ToolOutcome::Ask { question } => (question, false),
         ToolOutcome::Interrupted => (texts::INTERRUPTED, true),
     }
-}
-
-async fn write_message(
-    tx: &mut Tx,
-    target: &Target<'_>,
-    message: &Message,
-    (author, tokens): (Option<UserId>, u64),
-) -> Result<(), StoreError> {
-    let role = match message {
-        Message::User { .. } => "user",
-        Message::Assistant { .. } => "assistant",
-        Message::Tool(_) => "tool",
-    };
-    let body = serde_json::to_string(message).map_err(|error| StoreError::Database(error.to_string()))?;
-    let new = messages::NewMessage {
-        session: target.key.session,
-        run: target.key.run,
-        role,
-        user: author,
-        body: &body,
-        text: &message.text(),
-        tokens: count(tokens),
-        at: millis(target.at),
-    };
-    messages::append(tx, &new).await
-}
-
-/// Queues words in chunks that the platform takes; buttons go under the last.
-pub(super) async fn say(
-    tx: &mut Tx,
-    target: &Target<'_>,
-    key: &str,
-    (text, choices): (&str, &[Choice]),
-) -> Result<(), StoreError> {
-    let chunks = chunk::chunks(text, chunk::limit(target.destination.conversation.channel));
-    let last = chunks.len().saturating_sub(1);
-    for (index, text) in chunks.iter().enumerate() {
-        let new = outbox::NewChunk {
-            key: &format!("{key}:{index}"),
-            session: target.key.session,
-            run: Some(target.key.run),
-            destination: target.destination,
-            text,
-            choices: if index == last { choices } else { &[] },
-        };
-        outbox::add(tx, &new, target.at).await?;
-    }
-    Ok(())
 }

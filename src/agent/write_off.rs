@@ -13,7 +13,8 @@ use crate::agent::journal::{self, Folded, QueueChange, RunKey};
 use crate::agent::machine::event::Accepted;
 use crate::agent::machine::state::Status;
 use crate::agent::machine::texts;
-use crate::agent::projection::{self, Row, Target};
+use crate::agent::projection::Row;
+use crate::agent::projection::write::{Target, write};
 use crate::domain::ids::RunId;
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
@@ -42,7 +43,7 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
     };
     let target = Target { key, destination: &destination, at: now };
     let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), choices: Vec::new() };
-    projection::write(tx, &target, &[told]).await
+    write(tx, &target, &[told]).await
 }
 
 /// Where the message was said: enough to tell its sender when the journal says nothing at all.

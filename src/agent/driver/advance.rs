@@ -13,7 +13,8 @@ use crate::agent::machine::event::{Event, Order, Question, Steered};
 use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
-use crate::agent::projection::{self, Row, Target};
+use crate::agent::projection::write::{Target, say, write};
+use crate::agent::projection::{self, Row};
 use crate::agent::quota::{Meter, Wanted};
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
@@ -106,7 +107,7 @@ impl Statement for Advance {
             journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
         }
         let target = Target { key: &self.key, destination: &self.destination, at: self.at };
-        projection::write(tx, &target, &rows).await?;
+        write(tx, &target, &rows).await?;
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
         }
@@ -263,7 +264,7 @@ impl Advance {
             return Ok(());
         };
         for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
-            projection::say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), (note, &[])).await?;
+            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), (note, &[])).await?;
         }
         Ok(())
     }
