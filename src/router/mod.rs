@@ -3,6 +3,7 @@
 //! Never: a platform's call, or a decision about a run.
 //! Start at [`intake`]: one transaction per message.
 
+mod answering;
 pub mod command;
 mod cost;
 pub mod delivery;

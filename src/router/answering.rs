@@ -1,0 +1,110 @@
+//! Whether what somebody says answers the open question of a run, and whether they may.
+
+use crate::agent::machine::approval;
+use crate::agent::machine::event::Question;
+use crate::agent::machine::human::Decision;
+use crate::agent::machine::state::Active;
+use crate::domain::principal::{Principal, Role};
+use crate::store::runs;
+
+/// A question that is open.
+pub(super) struct OpenQuestion {
+    /// Its number in its run.
+    pub(super) number: u32,
+    pub(super) question: Question,
+    /// Only the requester, or an owner, may answer it: an admin's word is not enough.
+    pub(super) is_for_requester: bool,
+}
+
+impl OpenQuestion {
+    pub(super) fn may_be_answered_by(&self, principal: &Principal, run: &runs::ActiveRun) -> bool {
+        if self.is_for_requester {
+            return principal.user == run.user || principal.role == Role::Owner;
+        }
+        principal.may_act_for(run.user, run.role)
+    }
+}
+
+/// An approval is bound to who asked for the call; so is the word that such a call be made once more (row D6).
+pub(super) fn is_for_requester(run: &Active, question: &Question) -> bool {
+    match question {
+        Question::Approval { .. } => true,
+        Question::UnsafeCall { name, .. } => approval::is_due(run, name),
+        Question::Asked { .. }
+        | Question::PromptChanged { .. }
+        | Question::Mismatch(_)
+        | Question::CrashLoop
+        | Question::ContextFull
+        | Question::Circling { .. }
+        | Question::Paused { .. } => false,
+    }
+}
+
+/// What of these words answers the question. One that offers decisions takes only them, be they said to Hob by name or not:
+/// everything else that is said meanwhile is a message of its own, and must not be lost as an answer that decides nothing.
+pub(super) fn answer_in<'a>(text: &'a str, question: &Question) -> Option<&'a str> {
+    let said = match text.split_once(char::is_whitespace) {
+        Some((name, rest)) if name.starts_with('@') => rest.trim_start(),
+        Some(_) | None => text,
+    };
+    if Decision::parse(said, question).is_some() {
+        return Some(said);
+    }
+    Decision::takes_words(question).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::{CallId, RunId, UserId};
+    use crate::domain::principal::Trust;
+
+    fn approval() -> Question {
+        let (name, arguments) = ("pay".to_owned(), "{}".to_owned());
+        Question::Approval { call: CallId::new(1, 0), name, arguments, grantable: true }
+    }
+
+    #[test]
+    fn d6_only_the_requester_or_an_owner_approves() {
+        let open = |is_for_requester| OpenQuestion { number: 1, question: approval(), is_for_requester };
+        let table = [
+            (1, Role::Guest, true, true),
+            (1, Role::User, true, true),
+            (2, Role::User, false, false),
+            (2, Role::Admin, false, true),
+            (2, Role::Owner, true, true),
+        ];
+        let run = runs::ActiveRun {
+            id: RunId(1),
+            user: UserId(1),
+            role: Role::User,
+            state: "waiting".to_owned(),
+            signalled: false,
+        };
+        for (user, role, approves, answers) in table {
+            let principal = Principal { user: UserId(user), name: String::new(), role, trust: Trust::Trusted };
+            assert_eq!(open(true).may_be_answered_by(&principal, &run), approves, "{user} {role:?}");
+            assert_eq!(open(false).may_be_answered_by(&principal, &run), answers, "{user} {role:?}");
+        }
+    }
+
+    #[test]
+    fn d6_only_a_decision_is_an_answer_to_a_question_that_offers_some() {
+        let asked = Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned() };
+        let paused = Question::Paused { by: UserId(1) };
+        let table = [
+            ("approve", &approval(), Some("approve")),
+            ("@hob_bot approve", &approval(), Some("approve")),
+            ("@hob_bot no, because it rains", &approval(), Some("no, because it rains")),
+            ("@hob_bot", &approval(), None),
+            ("hob approve", &approval(), None),
+            ("what is it?", &approval(), None),
+            ("@hob_bot blue", &asked, Some("@hob_bot blue")),
+            ("blue", &asked, Some("blue")),
+            ("1", &paused, None),
+        ];
+        for (text, question, expected) in table {
+            assert_eq!(answer_in(text, question), expected, "{text}");
+        }
+    }
+}
