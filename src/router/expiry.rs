@@ -16,8 +16,8 @@ use crate::agent::signal::Signal;
 use crate::agent::write_off::load_or_write_off;
 use crate::router::lanes::Lanes;
 use crate::store::error::StoreError;
-use crate::store::runs::OpenRun;
-use crate::store::{Statement, Tx, runs, signals};
+use crate::store::open_runs::OpenRun;
+use crate::store::{Statement, Tx, open_runs, signals};
 
 /// The longest sleep: the clock on the wall may have been set meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
@@ -83,7 +83,7 @@ impl Statement for NextExpiry {
     type Output = Option<i64>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<i64>, StoreError> {
-        runs::next_expiry(tx).await
+        open_runs::next_expiry(tx).await
     }
 }
 
@@ -97,7 +97,7 @@ impl Statement for Expire {
     type Output = Vec<OpenRun>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
-        let expired = runs::take_expired(tx, self.now).await?;
+        let expired = open_runs::take_expired(tx, self.now).await?;
         for run in &expired {
             let key = RunKey { run: run.id, session: run.session };
             let Some(folded) = load_or_write_off(tx, &key, self.now).await? else {

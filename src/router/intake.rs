@@ -32,7 +32,7 @@ use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::sessions::Session;
 use crate::store::users::Identity;
-use crate::store::{Statement, Store, Tx, inbound, runs, sessions, signals, users};
+use crate::store::{Statement, Store, Tx, inbound, open_runs, runs, sessions, signals, users};
 
 /// The numbers of intake, as configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +106,7 @@ struct Taken {
     lane: Option<SessionId>,
     said: Option<SessionId>,
     /// What was said concerns these too.
-    everywhere: Vec<runs::OpenRun>,
+    everywhere: Vec<open_runs::OpenRun>,
 }
 
 impl Taken {
@@ -442,7 +442,7 @@ impl Take {
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         respond::say(tx, &reply, &told, self.now).await?;
         let everywhere = match reach {
-            Some(Reach::Everywhere) => runs::list_open(tx).await?,
+            Some(Reach::Everywhere) => open_runs::list_open(tx).await?,
             Some(Reach::Here) | None => Vec::new(),
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));

@@ -13,7 +13,7 @@ use crate::router::command::Reach;
 use crate::router::pause_texts as texts;
 use crate::store::error::StoreError;
 use crate::store::sessions::Session;
-use crate::store::{Tx, runs, sessions, signals, switches};
+use crate::store::{Tx, open_runs, runs, sessions, signals, switches};
 
 /// What stands in the way of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(super) async fn pause(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resul
         Reach::Everywhere if order.principal.role < Role::Owner => Ok(texts::OWNERS_ONLY.to_owned()),
         Reach::Everywhere => {
             switches::pause(tx, by, order.now).await?;
-            for run in runs::list_active(tx).await? {
+            for run in open_runs::list_active(tx).await? {
                 signals::add(tx, run.id, &encode_signal(&signal)?, order.now).await?;
             }
             tracing::warn!(%by, "house.paused");
@@ -82,7 +82,7 @@ pub(super) async fn resume(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resu
                 return Ok(texts::NOTHING_PAUSED.to_owned());
             }
             switches::resume(tx).await?;
-            for run in runs::list_active(tx).await? {
+            for run in open_runs::list_active(tx).await? {
                 // A conversation's own pause holds on.
                 if sessions::paused_by(tx, run.session).await?.is_none() {
                     signals::add(tx, run.id, &encode_signal(&signal)?, order.now).await?;

@@ -12,6 +12,7 @@ pub mod journal;
 pub mod lock;
 pub mod messages;
 pub mod model_calls;
+pub mod open_runs;
 pub mod outbox;
 pub mod reader;
 pub mod recorded;

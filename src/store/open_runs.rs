@@ -1,0 +1,86 @@
+//! Runs that are not over, across all sessions: those that a pause stops, and those whose question expires.
+
+use jiff::Timestamp;
+
+use crate::domain::ids::{RunId, SessionId};
+use crate::store::error::StoreError;
+use crate::store::{Tx, millis};
+
+/// When the next open question expires, in Unix milliseconds.
+///
+/// # Errors
+/// When the database fails.
+pub async fn next_expiry(tx: &mut Tx) -> Result<Option<i64>, StoreError> {
+    let next = sqlx::query_scalar!(
+        r#"SELECT waits_until AS "until!: i64" FROM runs WHERE waits_until IS NOT NULL ORDER BY waits_until LIMIT 1"#
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(next)
+}
+
+/// A run that is not over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRun {
+    /// The run.
+    pub id: RunId,
+    /// Its session.
+    pub session: SessionId,
+    /// Its session's platform.
+    pub channel: String,
+}
+
+/// The runs whose questions have expired, each once.
+///
+/// # Errors
+/// When the database fails.
+pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, StoreError> {
+    let now = millis(now);
+    let expired = sqlx::query_as!(
+        OpenRun,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.waits_until IS NOT NULL AND r.waits_until <= $1
+           ORDER BY r.waits_until, r.id"#,
+        now
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    if !expired.is_empty() {
+        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until IS NOT NULL AND waits_until <= $1", now)
+            .execute(&mut *tx)
+            .await?;
+    }
+    Ok(expired)
+}
+
+/// Every run that is not over.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_open(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
+    let open = sqlx::query_as!(
+        OpenRun,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
+           FROM runs r JOIN sessions s ON s.id = r.session_id
+           WHERE r.state IN ('queued', 'running', 'waiting') ORDER BY r.session_id, r.id"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(open)
+}
+
+/// Every run that has its session's lane.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_active(tx: &mut Tx) -> Result<Vec<OpenRun>, StoreError> {
+    let active = sqlx::query_as!(
+        OpenRun,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
+           FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.state IN ('running', 'waiting')
+           ORDER BY r.session_id"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(active)
+}
