@@ -9,9 +9,11 @@ pub mod replay;
 pub mod run;
 pub mod runs;
 
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 
 use crate::cli::config::ConfigCommand;
 use crate::cli::models::ModelsArguments;
@@ -81,6 +83,20 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Replay(what) => replay::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }
+}
+
+/// Writes to standard output; whoever reads no further (`| head`) is no error.
+fn show(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// The same, as JSON.
+fn show_json<T: Serialize>(what: &T) -> anyhow::Result<()> {
+    Ok(show(&(serde_json::to_string_pretty(what)? + "\n"))?)
 }
 
 /// A runtime of `threads` worker threads.

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use crate::cli::runtime;
+use crate::cli::{runtime, show, show_json};
 use crate::config::environment::Environment;
 use crate::config::load::load;
 use crate::daemon::models::{Models, Sources, build};
@@ -68,12 +68,7 @@ pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::R
 }
 
 fn print<T: Serialize + std::fmt::Display>(what: &T, json: bool) -> anyhow::Result<()> {
-    if json {
-        println!("{}", serde_json::to_string_pretty(what)?);
-    } else {
-        print!("{what}");
-    }
-    Ok(())
+    if json { show_json(what) } else { Ok(show(&what.to_string())?) }
 }
 
 /// The model that a person's word stands for; without one, the primary.
@@ -99,9 +94,9 @@ async fn test(provider: &dyn Provider, table: &Table, json: bool) -> anyhow::Res
     };
     let trial = trial::run(provider, rates.as_ref(), &mut tell).await;
     if json {
-        println!("{}", serde_json::to_string_pretty(&trial)?);
+        show_json(&trial)?;
     } else if let Some(said) = &trial.said {
-        println!("It works. It said: {said}");
+        show(&format!("It works. It said: {said}\n"))?;
     }
     match trial.failure {
         None => Ok(()),

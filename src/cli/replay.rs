@@ -12,7 +12,7 @@ use crate::agent::replay::load::{Found, Load};
 use crate::agent::replay::tree::Tree;
 use crate::agent::replay::verify::Verdict;
 use crate::agent::replay::what_if::{Change, WhatIf, what_if};
-use crate::cli::runtime;
+use crate::cli::{runtime, show, show_json};
 use crate::config::Config;
 use crate::config::data_dir::data_dir;
 use crate::config::environment::Environment;
@@ -100,10 +100,5 @@ fn compare(recorded: &Recorded, file: &Path, config: &Config, json: bool) -> any
 }
 
 fn print<T: Serialize>(what: &T, json: bool, words: impl Fn(&T) -> String) -> anyhow::Result<()> {
-    if json {
-        println!("{}", serde_json::to_string_pretty(what)?);
-    } else {
-        print!("{}", words(what));
-    }
-    Ok(())
+    if json { show_json(what) } else { Ok(show(&words(what))?) }
 }

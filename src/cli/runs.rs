@@ -8,7 +8,7 @@ use clap::Args;
 use crate::agent::machine::state::Status;
 use crate::agent::replay::load::ListRuns;
 use crate::cli::replay::open;
-use crate::cli::runtime;
+use crate::cli::{runtime, show, show_json};
 
 mod render;
 
@@ -51,10 +51,5 @@ pub(super) fn run(arguments: RunsArguments, named: Option<&Path>) -> anyhow::Res
     let Some(runs) = runs else {
         bail!("there is no session {}; `hob runs` shows them all", session.unwrap_or_default());
     };
-    if json {
-        println!("{}", serde_json::to_string_pretty(&render::data(&runs))?);
-    } else {
-        print!("{}", render::table(&runs));
-    }
-    Ok(())
+    if json { show_json(&render::data(&runs)) } else { Ok(show(&render::table(&runs))?) }
 }

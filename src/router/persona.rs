@@ -58,10 +58,10 @@ fn listed(resolved: &Resolved<'_>, known: &[&str]) -> String {
     let mut lines = Vec::new();
     lines.extend(resolved.gone.map(|gone| format!("{gone}, which was chosen here, is not configured any more.")));
     let why = resolved.persona.map(|(_, origin)| format!(" ({})", origin.words())).unwrap_or_default();
-    lines.push(format!("I am {}{why}.", shown(resolved.name())));
     if known.is_empty() {
         lines.push("There are no personas; they can be declared under [personas] in config.toml.".to_owned());
     } else {
+        lines.push(format!("I am {}{why}.", shown(resolved.name())));
         lines.push(format!("/persona NAME chooses another, /persona default undoes that: {}.", known.join(", ")));
     }
     lines.join("\n")
@@ -91,7 +91,6 @@ mod tests {
         ");
         insta::assert_snapshot!(listed(&gone, &[]), @r"
         nurse, which was chosen here, is not configured any more.
-        I am nobody in particular.
         There are no personas; they can be declared under [personas] in config.toml.
         ");
         insta::assert_snapshot!(unknown("cok", &["clerk", "cook"]), @r#"I have no persona "cok". There are: clerk, cook. More can be declared in config.toml."#);

@@ -124,7 +124,6 @@ async fn c3_one_that_is_not_configured_any_more_is_told_of() {
     house.say(ADA, "/persona");
     insta::assert_snapshot!(house.told(ADA, 3).await[2], @r"
     cook, which was chosen here, is not configured any more.
-    I am nobody in particular.
     There are no personas; they can be declared under [personas] in config.toml.
     ");
     house.say(ADA, "/status");

@@ -184,3 +184,16 @@ async fn n2_another_number_of_a_guard_is_compared() {
     let report = stdout(&house, &["replay", "1", "--what-if", "policy.toml"]).await;
     assert!(report.contains("It would have decided the same."), "{report}");
 }
+
+/// As in `hob replay 1 --json | head -1`.
+#[tokio::test]
+async fn n2_who_reads_no_further_is_no_error() {
+    let house = lived().await;
+    for arguments in [&["replay", "1", "--json"][..], &["replay", "1"], &["runs"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = hob(house.home.path(), arguments).stdout(writer).output();
+        let output = within("end of the command", output).await.unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    }
+}
