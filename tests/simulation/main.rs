@@ -43,22 +43,52 @@ fn the_same_seed_is_the_same_world() {
 
 #[test]
 fn seeds_000() {
-    run_seeds(0..125);
+    run_seeds(0..50);
 }
 
 #[test]
-fn seeds_125() {
-    run_seeds(125..250);
+fn seeds_050() {
+    run_seeds(50..100);
+}
+
+#[test]
+fn seeds_100() {
+    run_seeds(100..150);
+}
+
+#[test]
+fn seeds_150() {
+    run_seeds(150..200);
+}
+
+#[test]
+fn seeds_200() {
+    run_seeds(200..250);
 }
 
 #[test]
 fn seeds_250() {
-    run_seeds(250..375);
+    run_seeds(250..300);
 }
 
 #[test]
-fn seeds_375() {
-    run_seeds(375..500);
+fn seeds_300() {
+    run_seeds(300..350);
+}
+
+#[test]
+fn seeds_350() {
+    run_seeds(350..400);
+}
+
+#[test]
+fn seeds_400() {
+    run_seeds(400..450);
+}
+
+#[test]
+fn seeds_450() {
+    run_seeds(450..500);
 }
 
 /// One seed, as named by `HOB_SIM_SEED`, with its trace.
