@@ -15,10 +15,11 @@ use hob::agent::machine::begun::{
 };
 use hob::agent::machine::digest::Digest;
 use hob::agent::machine::event::{
-    Accepted, Answer, BudgetStop, CancelReason, End, Event, Order, QuotaStop, Reply, Steered, ToolOutcome,
+    Accepted, BudgetStop, CancelReason, End, Event, Order, QuotaStop, Reply, Steered, ToolOutcome,
 };
 use hob::agent::machine::fingerprint::fingerprint;
 use hob::agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
+use hob::agent::machine::question::Answer;
 use hob::agent::machine::state::State;
 use hob::agent::machine::{Replay, step};
 use hob::domain::ids::{CallId, InboundId, RunId, UserId};

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::machine::event::{Answer, CancelReason, Event};
+use crate::agent::machine::event::{CancelReason, Event};
+use crate::agent::machine::question::Answer;
 use crate::domain::ids::UserId;
 
 /// A durable word to a run.

@@ -1,8 +1,8 @@
 //! Whether what somebody says answers the open question of a run, and whether they may.
 
 use crate::agent::machine::approval;
-use crate::agent::machine::event::Question;
 use crate::agent::machine::human::Decision;
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::Active;
 use crate::domain::principal::{Principal, Role};
 use crate::store::runs;

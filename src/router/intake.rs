@@ -8,7 +8,8 @@ use tracing::Instrument;
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{self, QueueChange, RunKey};
-use crate::agent::machine::event::{Accepted as AcceptedEvent, Answer, CancelReason, Order};
+use crate::agent::machine::event::{Accepted as AcceptedEvent, CancelReason, Order};
+use crate::agent::machine::question::Answer;
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::projection::Press;
 use crate::agent::signal::Signal;

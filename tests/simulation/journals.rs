@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hob::agent::journal::decode;
 use hob::agent::machine::effect::Effect;
-use hob::agent::machine::event::{Event, Question, Reply};
+use hob::agent::machine::event::{Event, Reply};
 use hob::agent::machine::human::Decision;
+use hob::agent::machine::question::Question;
 use hob::agent::machine::state::{Phase, State};
 use hob::agent::machine::{Replay, apply};
 use hob::domain::ids::RunId;

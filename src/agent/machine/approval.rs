@@ -8,11 +8,11 @@ pub mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agent::machine::batch::{Batch, Progress};
+use crate::agent::machine::batch::{Batch, OpenCall, Progress};
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::Question;
 use crate::agent::machine::human::{Decision, deny_call, unpause};
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Paused, Phase};
 use crate::agent::machine::tools;
 use crate::domain::tools::{Approval, ToolFacts};
@@ -70,39 +70,26 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
     let Question::Approval { call, name, .. } = question else {
         return vec![Effect::Ignored { why: "no approval was asked for" }];
     };
-    match Decision::parse(text, question) {
-        Some(Decision::Approve) => {
-            unpause(run);
-            if let Some(open) = open_batch(&mut run.phase).and_then(|batch| batch.find(call)) {
-                open.progress = Progress::Queued;
-            }
-            tools::settle(run)
-        }
-        Some(Decision::Always) => {
-            unpause(run);
-            run.granted.insert(name.clone());
-            let held = open_batch(&mut run.phase).into_iter().flat_map(|batch| &mut batch.calls);
-            for open in held.filter(|open| open.progress == Progress::Held && open.call.name == *name) {
-                open.progress = Progress::Queued;
-            }
-            tools::settle(run)
-        }
-        Some(Decision::Deny) => {
-            unpause(run);
-            deny_call(run, call, words::denied(words::reason(text)))
-        }
-        Some(
-            Decision::Happened
-            | Decision::RunAgain
-            | Decision::CarryOn
-            | Decision::GiveUp
-            | Decision::KeepGoing
-            | Decision::Stop,
-        )
-        | None => {
-            vec![Effect::AskHuman(question.clone())]
-        }
+    let decision = Decision::parse(text, question);
+    if decision == Some(Decision::Deny) {
+        unpause(run);
+        return deny_call(run, call, words::denied(words::reason(text)));
     }
+    let always = decision == Some(Decision::Always);
+    if !always && decision != Some(Decision::Approve) {
+        return vec![Effect::AskHuman(question.clone())];
+    }
+    unpause(run);
+    if always {
+        run.granted.insert(name.clone());
+    }
+    // One word lets one call go; "always" all of that tool that are held.
+    let held = open_batch(&mut run.phase).into_iter().flat_map(|batch| &mut batch.calls);
+    let meant = |open: &&mut OpenCall| if always { open.call.name == *name } else { open.call.id == *call };
+    for open in held.filter(|open| open.progress == Progress::Held).filter(meant) {
+        open.progress = Progress::Queued;
+    }
+    tools::settle(run)
 }
 
 /// The call that an expiry of question `number` settles, if it does (lesson 17).

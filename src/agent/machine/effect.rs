@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::digest::Digest;
-use crate::agent::machine::event::{End, Event, Question, Reply};
+use crate::agent::machine::event::{End, Event, Reply};
+use crate::agent::machine::question::Question;
 use crate::domain::ids::CallId;
 use crate::domain::money::Money;
 use crate::model::message::ToolCall;

@@ -2,7 +2,8 @@
 
 use crate::agent::machine::batch::Progress;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{Answer, End, Question, Reply};
+use crate::agent::machine::event::{End, Reply};
+use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::state::{Active, Paused, Phase};
 use crate::agent::machine::{approval, compaction, ending, guards, pause, resume, texts, tools};
 use crate::domain::ids::CallId;
@@ -38,76 +39,55 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
         // Somebody has looked at where it stands; a word about the prompt does not say so.
         run.crashes = 0;
     }
+    let decision = Decision::parse(&answer.text, &question);
     match &question {
         Question::Asked { call, .. } => {
             unpause(run);
             settle_call(run, call, answer.text.clone(), false)
         }
-        Question::UnsafeCall { call, .. } => match Decision::parse(&answer.text, &question) {
-            Some(Decision::Happened) => {
-                unpause(run);
-                settle_call(run, call, texts::HAPPENED.to_owned(), false)
-            }
-            Some(Decision::RunAgain) => run_again(run, call),
-            Some(Decision::GiveUp) => give_up(run),
-            Some(
-                Decision::CarryOn
-                | Decision::Approve
-                | Decision::Always
-                | Decision::Deny
-                | Decision::KeepGoing
-                | Decision::Stop,
-            )
-            | None => {
-                vec![Effect::AskHuman(question)]
-            }
-        },
+        Question::UnsafeCall { call, .. } => on_unsafe(run, call, &question, decision),
         Question::Approval { .. } => approval::on_answered(run, &question, &answer.text),
         Question::ContextFull => {
-            let words = match Decision::parse(&answer.text, &question) {
-                Some(Decision::Stop) => return give_up(run),
-                Some(Decision::KeepGoing) => None,
-                Some(
-                    Decision::Happened
-                    | Decision::RunAgain
-                    | Decision::CarryOn
-                    | Decision::GiveUp
-                    | Decision::Approve
-                    | Decision::Always
-                    | Decision::Deny,
-                )
-                | None => Some((answer.by, answer.text.clone())),
-            };
+            if decision == Some(Decision::Stop) {
+                return give_up(run);
+            }
+            let words = (decision != Some(Decision::KeepGoing)).then(|| (answer.by, answer.text.clone()));
             unpause(run);
             compaction::on_direction(run, words)
         }
-        Question::Circling { .. } => on_direction(run, answer, Decision::parse(&answer.text, &question)),
+        Question::Circling { .. } => on_direction(run, answer, decision),
         Question::Paused { .. } => {
             vec![Effect::Ignored { why: "nothing was asked" }]
         }
         Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
-            match Decision::parse(&answer.text, &question) {
-                Some(Decision::CarryOn) => {
-                    if let Question::PromptChanged { system } = question {
-                        run.system_seen = system;
-                    }
-                    unpause(run);
-                    resume::reopen(run)
-                }
-                Some(Decision::GiveUp) => give_up(run),
-                Some(
-                    Decision::Happened
-                    | Decision::RunAgain
-                    | Decision::Approve
-                    | Decision::Always
-                    | Decision::Deny
-                    | Decision::KeepGoing
-                    | Decision::Stop,
-                )
-                | None => vec![Effect::AskHuman(question)],
+            if decision == Some(Decision::GiveUp) {
+                return give_up(run);
             }
+            if decision != Some(Decision::CarryOn) {
+                return vec![Effect::AskHuman(question)];
+            }
+            if let Question::PromptChanged { system } = question {
+                run.system_seen = system;
+            }
+            unpause(run);
+            resume::reopen(run)
         }
     }
+}
+
+/// A person says what became of a call that nobody knows of; anything else asks again.
+fn on_unsafe(run: &mut Active, call: &CallId, question: &Question, decision: Option<Decision>) -> Vec<Effect> {
+    if decision == Some(Decision::Happened) {
+        unpause(run);
+        return settle_call(run, call, texts::HAPPENED.to_owned(), false);
+    }
+    if decision == Some(Decision::RunAgain) {
+        return run_again(run, call);
+    }
+    if decision == Some(Decision::GiveUp) {
+        return give_up(run);
+    }
+    vec![Effect::AskHuman(question.clone())]
 }
 
 /// What a person can decide about a run that stands still.
@@ -213,21 +193,13 @@ pub(super) fn unpause(run: &mut Active) {
 
 /// Row B3: a person says how a run goes on that went in circles.
 fn on_direction(run: &mut Active, answer: &Answer, decision: Option<Decision>) -> Vec<Effect> {
-    match decision {
-        Some(Decision::GiveUp) => return give_up(run),
-        Some(Decision::CarryOn) => run.transcript.push(Message::user(guards::CARRY_ON)),
-        Some(
-            Decision::Happened
-            | Decision::RunAgain
-            | Decision::Approve
-            | Decision::Always
-            | Decision::Deny
-            | Decision::KeepGoing
-            | Decision::Stop,
-        )
-        | None => {
-            run.transcript.push_from(answer.by, answer.text.clone());
-        }
+    if decision == Some(Decision::GiveUp) {
+        return give_up(run);
+    }
+    if decision == Some(Decision::CarryOn) {
+        run.transcript.push(Message::user(guards::CARRY_ON));
+    } else {
+        run.transcript.push_from(answer.by, answer.text.clone());
     }
     run.guard.calm();
     unpause(run);

@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod note;
 pub mod notebook;
 pub mod policy;
+pub mod question;
 pub mod state;
 pub mod transcript;
 pub mod truth;

@@ -4,8 +4,8 @@
 
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::Question;
 use crate::agent::machine::human::unpause;
+use crate::agent::machine::question::Question;
 use crate::agent::machine::resume;
 use crate::agent::machine::state::{Active, Phase};
 use crate::domain::ids::UserId;

@@ -28,7 +28,8 @@ use std::collections::BTreeSet;
 use crate::agent::machine::batch::Progress;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{JournalMismatch, Question};
+use crate::agent::machine::event::JournalMismatch;
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::{approval, ending, pause, tools};
 

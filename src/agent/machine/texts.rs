@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::approval::words;
 use crate::agent::machine::begun::Limits;
-use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, Question, QuotaStop, Steered};
+use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, QuotaStop, Steered};
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::Failure;
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;

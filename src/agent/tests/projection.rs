@@ -3,7 +3,8 @@
 use crate::agent::handover::HandoverChange;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::begun::{Begun, Billing, ModelBill};
-use crate::agent::machine::event::{Accepted, Event, JournalMismatch, Order, Question, ToolOutcome};
+use crate::agent::machine::event::{Accepted, Event, JournalMismatch, Order, ToolOutcome};
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::step;
 use crate::agent::machine::tests::world::noting;

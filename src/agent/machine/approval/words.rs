@@ -2,8 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::agent::machine::event::Question;
 use crate::agent::machine::human::Decision;
+use crate::agent::machine::question::Question;
 
 /// Arguments up to so many characters are shown whole.
 const WHOLE_CHARS_MAX: usize = 3_000;

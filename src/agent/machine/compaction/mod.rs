@@ -34,9 +34,10 @@ use crate::agent::machine::compaction::plan::{Plan, trim};
 use crate::agent::machine::compaction::summary::{Pending, Why};
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::ending;
-use crate::agent::machine::event::{Event, Order, Question};
+use crate::agent::machine::event::{Event, Order};
 use crate::agent::machine::note::{Compaction, CompactionMeans, Recovery, RecoveryStep};
 use crate::agent::machine::policy::ContextStrategy;
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase};
 use crate::domain::ids::UserId;
 

@@ -6,9 +6,10 @@ use crate::agent::machine::begun::{Begun, Billing, Carried, Fixed, ModelBill, Pa
 use crate::agent::machine::compaction::fit::{head_and_tail, share};
 use crate::agent::machine::compaction::plan::{Plan, fitted, hidden, pin, through};
 use crate::agent::machine::compaction::{Pin, View, size, texts};
-use crate::agent::machine::event::{Accepted, Event, Order, Question, Reply, ToolOutcome};
+use crate::agent::machine::event::{Accepted, Event, Order, Reply, ToolOutcome};
 use crate::agent::machine::note::{CompactionMeans, RecoveryStep};
 use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, Policy};
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::Active;
 use crate::agent::machine::tests::{
     ANNA, Script, accepted, answers, begun, completion, crash, fails, finished, says, steers, stop, wants,

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::agent::machine::approval;
 use crate::agent::machine::begun::{Begun, Rules};
-use crate::agent::machine::event::{Event, Question};
+use crate::agent::machine::event::Event;
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Phase, Status};
 use crate::agent::machine::texts::AFTER_DENIAL;
 use crate::domain::tools::{Approval, ToolFacts};

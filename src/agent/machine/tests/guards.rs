@@ -2,9 +2,10 @@
 
 use super::{ANNA, Script, accepted, answers, asks, begun, completion, cut_off, done, finished, says, steers, wants};
 use crate::agent::machine::begun::{Begun, Limits, Rules};
-use crate::agent::machine::event::{Accepted, Event, Order, Question, ToolOutcome};
+use crate::agent::machine::event::{Accepted, Event, Order, ToolOutcome};
 use crate::agent::machine::note::{Escalation, EscalationStep};
 use crate::agent::machine::policy::{GuardPolicy, Policy};
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::step;
 use crate::domain::tools::ToolFacts;

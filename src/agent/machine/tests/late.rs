@@ -3,7 +3,8 @@
 use super::{
     BEN, Script, accepted, answers, begun, crash, done, fails, hard_limit, panic, says, steers, stop, system, wants,
 };
-use crate::agent::machine::event::{CancelReason, End, Event, JournalMismatch, Question, Reply};
+use crate::agent::machine::event::{CancelReason, End, Event, JournalMismatch, Reply};
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{State, Status};
 use crate::domain::ids::RunId;
 use crate::model::error::ErrorClass;

@@ -12,8 +12,9 @@ use super::{
 };
 use crate::agent::machine::approval;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{End, Event, JournalMismatch, Question, Reply};
+use crate::agent::machine::event::{End, Event, JournalMismatch, Reply};
 use crate::agent::machine::human::Decision;
+use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Phase, State};
 use crate::agent::machine::{Replay, apply, step};
 use crate::domain::ids::{CallId, RunId};

@@ -31,9 +31,8 @@ use std::collections::BTreeMap;
 use crate::agent::machine::begun::{Begun, Billing, Context, Limits, Room, Rules};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{
-    Accepted, Answer, CancelReason, Event, Order, Question, Reply, Steered, ToolOutcome,
-};
+use crate::agent::machine::event::{Accepted, CancelReason, Event, Order, Reply, Steered, ToolOutcome};
+use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::state::{Active, State};
 use crate::agent::machine::texts::{AFTER_DENIAL, AFTER_FAILURE};
 use crate::agent::machine::{Replay, step};

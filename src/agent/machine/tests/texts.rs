@@ -2,7 +2,8 @@
 
 use super::{Script, fails, hard_limit, panic, stop};
 use crate::agent::machine::begun::Limits;
-use crate::agent::machine::event::{Event, JournalMismatch, Question, Reply};
+use crate::agent::machine::event::{Event, JournalMismatch, Reply};
+use crate::agent::machine::question::Question;
 use crate::agent::machine::texts::{self, StandIn};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;

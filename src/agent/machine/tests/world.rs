@@ -8,11 +8,10 @@ use super::{
 };
 use crate::agent::machine::begun::Begun;
 use crate::agent::machine::effect::Purpose;
-use crate::agent::machine::event::{
-    Answer, BudgetStop, CancelReason, Event, JournalMismatch, Question, QuotaStop, ToolOutcome,
-};
+use crate::agent::machine::event::{BudgetStop, CancelReason, Event, JournalMismatch, QuotaStop, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::policy::{DeclaredLoop, Policy, Termination};
+use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::domain::ids::RunId;

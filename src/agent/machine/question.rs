@@ -1,0 +1,74 @@
+//! What a run asks people, and what they answer. Stored in `human.asked` and `human.answered`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::machine::digest::Digest;
+use crate::agent::machine::event::JournalMismatch;
+use crate::domain::ids::{CallId, UserId};
+
+/// Why a run waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Question {
+    /// The model asks (row B15).
+    Asked {
+        /// The call that asks.
+        call: CallId,
+        /// The question.
+        text: String,
+    },
+    /// A call with side effects was under way when the process died (row B10).
+    UnsafeCall {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        name: String,
+        /// Its arguments.
+        arguments: String,
+    },
+    /// The system prompt is not the one the run began with (row B11).
+    PromptChanged {
+        /// The hash of the one in use now.
+        system: Digest,
+    },
+    /// The journal does not replay to the same effects (row B11).
+    Mismatch(JournalMismatch),
+    /// The process died three times at this step.
+    CrashLoop,
+    /// A call needs a person's word (row D6).
+    Approval {
+        /// The call.
+        call: CallId,
+        /// Its tool.
+        name: String,
+        /// Its arguments, whole: the word is for these alone.
+        arguments: String,
+        /// Whether "always" can be said.
+        grantable: bool,
+    },
+    /// The window fills faster than it can be emptied (row B5).
+    ContextFull,
+    /// It goes in circles and did not ask by itself (row B3).
+    Circling {
+        /// What it does again and again, in words.
+        what: String,
+        /// What the model said instead of asking; perhaps nothing.
+        words: String,
+    },
+    /// Somebody has paused it; there is nothing to answer.
+    Paused {
+        /// Who.
+        by: UserId,
+    },
+}
+
+/// A person's answer to a [`Question`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Who.
+    pub by: UserId,
+    /// Their words, or a button's.
+    pub text: String,
+    /// The question that a button belongs to; words answer the open one.
+    pub question: Option<u32>,
+}
