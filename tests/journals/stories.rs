@@ -1,0 +1,381 @@
+//! The runs whose journals are kept: what happens in each, and how it ends.
+
+use std::collections::BTreeMap;
+
+use hob::agent::machine::begun::{
+    Begun, Billing, Character, Context, Fixed, Limits, ModelBill, PastMessage, PastRole, Room, Rules,
+};
+use hob::agent::machine::digest::Digest;
+use hob::agent::machine::event::{
+    Accepted, BudgetStop, CancelReason, End, Event, Order, QuotaStop, Steered, ToolOutcome,
+};
+use hob::agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
+use hob::agent::machine::question::Answer;
+use hob::domain::ids::{CallId, InboundId, RunId, UserId};
+use hob::domain::inbound::{ChannelKind, Conversation};
+use hob::domain::money::Money;
+use hob::domain::notebook::NotebookChange;
+use hob::domain::outgoing::Destination;
+use hob::domain::principal::{Principal, Role, Trust};
+use hob::domain::tools::{Approval, ToolFacts};
+use hob::model::error::ErrorClass;
+use hob::model::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage};
+use hob::model::price::{Rate, Rates};
+use hob::policy::budget::Scope;
+use jiff::Timestamp;
+
+/// A run by name, its causes, and how it ends.
+pub(crate) struct Run {
+    pub(crate) name: &'static str,
+    pub(crate) causes: Vec<Event>,
+    pub(crate) end: End,
+}
+
+pub(crate) fn runs() -> Vec<Run> {
+    let run = |name, causes, end| Run { name, causes, end };
+    vec![
+        run("plain_answer", vec![begun(), says("Good day, Anna.")], End::Completed),
+        run("tools", tools(), End::Completed),
+        run("ask_human", ask_human(), End::Completed),
+        run("crash_unsafe_happened", crash_unsafe_happened(), End::Completed),
+        run("cancelled", cancelled(), End::Cancelled),
+        run("failed_with_fallback", failed_with_fallback(), End::Failed { why: "server".to_owned() }),
+        run("crash_loop_given_up", crash_loop_given_up(), End::GivenUp),
+        run("edited_silence", edited_silence(), End::Completed),
+        run("withdrawn", vec![Event::Withdrawn], End::Withdrawn),
+        run("joined", vec![Event::Joined { run: RunId(5) }], End::Joined),
+        run("panicked", panicked(), End::Failed { why: "panic".to_owned() }),
+        run("priced_sealed_continued", priced_sealed_continued(), End::Completed),
+        run("all_rest_then_budget", all_rest_then_budget(), End::Failed { why: "budget".to_owned() }),
+        run("approved_and_retried", approved_and_retried(), End::Completed),
+        run("circling_given_up", circling_given_up(), End::GivenUp),
+        run("claimed_and_kept", claimed_and_kept(), End::Completed),
+        run("summed_up", summed_up(), End::Completed),
+        run("paused_with_notes", paused_with_notes(), End::Completed),
+        run("declared_to_its_end", declared_to_its_end(), End::Completed),
+        run("quota_reached", quota_reached(), End::Failed { why: "quota".to_owned() }),
+    ]
+}
+
+/// The second edition of the rules: prices, thinking that goes back, a reply that was cut off.
+fn priced_sealed_continued() -> Vec<Event> {
+    let sealed = Sealed { model: "home/small".to_owned(), kind: "thinking".to_owned(), data: "{\"a\":1}".to_owned() };
+    let half = Completion {
+        parts: vec![ReplyPart::Sealed(sealed), ReplyPart::text("One, two, ")],
+        usage: Usage {
+            input_tokens: 500,
+            output_tokens: 9,
+            cache_write_tokens: 400,
+            reasoning_tokens: 4,
+            cached_tokens: 0,
+        },
+        stop: StopReason::MaxTokens,
+        latency_ms: 420,
+    };
+    vec![priced(), Event::ModelAnswered(half), says("three.")]
+}
+
+fn all_rest_then_budget() -> Vec<Event> {
+    let stop = BudgetStop {
+        scope: Scope::Day,
+        cap: Money::from_nanos(5_000_000_000),
+        used: Money::from_nanos(4_990_000_000),
+        resets: Some("Saturday, 1 January, 00:00".to_owned()),
+    };
+    vec![
+        priced(),
+        fails(ErrorClass::Resting, Some(42_000)),
+        fails(ErrorClass::Resting, None),
+        fails(ErrorClass::RateLimit, None),
+        wants("", &["recall"]),
+        Event::BudgetReached(stop),
+        text("1.0", "red", false),
+    ]
+}
+
+fn priced() -> Event {
+    let Event::Begun(begun) = begun() else { unreachable!("it begins") };
+    let rates = Rates { input: Rate::from_micro_usd(250_000), output: Rate::from_micro_usd(2_000_000), ..Rates::FREE };
+    let bill = |rates| ModelBill { rates, per_mille: 1_250, window: None };
+    let billing = Billing { models: vec![bill(Some(rates)), bill(None)], context_tokens: 900, reply_tokens: 4_096 };
+    Event::Begun(Box::new(Begun { rules: Rules::SECOND, billing, ..*begun }))
+}
+
+/// The third edition: a run that goes by its policy, with what it knows of its tools and of the room for it.
+fn supervised(policy: Policy) -> Event {
+    let Event::Begun(begun) = priced() else { unreachable!("it begins") };
+    let facts = |changes, approval| ToolFacts { changes, exclusive: false, approval };
+    let tools = [
+        ("ask_human", facts(false, Approval::Free)),
+        ("recall", facts(false, Approval::Free)),
+        ("send", facts(true, Approval::Ask)),
+        ("wipe", facts(true, Approval::Critical)),
+    ];
+    let tools = tools.into_iter().map(|(name, facts)| (name.to_owned(), facts)).collect();
+    let mut billing = begun.billing.clone();
+    billing.models.iter_mut().for_each(|bill| bill.window = Some(12_000));
+    let past = (1..=4).map(|ordinal| PastMessage {
+        role: if ordinal % 2 == 1 { PastRole::User } else { PastRole::Assistant },
+        tokens: 40,
+        ordinal,
+    });
+    let room = Room { fixed: Fixed { system: 300, tools: 200, tail: 60 }, ..Room::default() };
+    let persona = Some(Character { name: "cook".to_owned(), max_output_tokens: Some(900) });
+    Event::Begun(Box::new(Begun {
+        rules: Rules::THIRD,
+        policy: Some(Box::new(policy)),
+        past: past.collect(),
+        billing,
+        tools,
+        room,
+        persona,
+        ..*begun
+    }))
+}
+
+fn approved_and_retried() -> Vec<Event> {
+    let busy = ToolOutcome::Transient { text: "busy".to_owned() };
+    vec![
+        supervised(Policy::default()),
+        wants("", &["send", "wipe", "recall"]),
+        finished("1.2", busy),
+        text("1.2", "red", false),
+        answered("always", Some(1)),
+        finished("1.0", ToolOutcome::Exited { text: "sent".to_owned(), code: 0 }),
+        Event::Expired { question: 2 },
+        wants("", &["send"]),
+        finished("2.0", ToolOutcome::Denied { reason: "the hook says no".to_owned() }),
+        says("One is sent, the other is not."),
+    ]
+}
+
+fn circling_given_up() -> Vec<Event> {
+    let mut causes = vec![supervised(Policy::default())];
+    for cycle in 1..=3 {
+        causes.extend([wants("", &["recall"]), text(&format!("{cycle}.0"), "nothing", true)]);
+    }
+    causes.extend((4..=6).map(|_| wants("", &["recall"])));
+    causes.push(answered("give up", None));
+    causes
+}
+
+fn claimed_and_kept() -> Vec<Event> {
+    vec![supervised(Policy::default()), says("I have sent the letter."), says("KEEP")]
+}
+
+fn summed_up() -> Vec<Event> {
+    let usage = Usage { input_tokens: 900, output_tokens: 30, ..Usage::default() };
+    let context = ContextPolicy { window_tokens: Some(3_000), keep_messages: 2, ..ContextPolicy::default() };
+    let long = "a line of the report that says little\n".repeat(220);
+    vec![
+        supervised(Policy { context, ..Policy::default() }),
+        wants("", &["recall"]),
+        text("1.0", &long, false),
+        Event::SummaryMade { text: "The report says little.".to_owned(), usage },
+        wants("", &["recall"]),
+        text("2.0", "and one line more", false),
+        says("The report says little."),
+    ]
+}
+
+fn paused_with_notes() -> Vec<Event> {
+    let objective = Some("count the jars".to_owned());
+    let change = NotebookChange::Update { objective, current_state: None, handoff_next_action: None };
+    vec![
+        supervised(Policy::default()),
+        wants("", &["update_run_journal"]),
+        Event::PauseRequested { by: UserId(2) },
+        finished("1.0", ToolOutcome::Notebook { change }),
+        Event::PauseLifted { by: UserId(2) },
+        Event::SoftLimit,
+        wants("", &["recall"]),
+        text("2.0", "nine", false),
+        says("So far there are nine."),
+    ]
+}
+
+fn declared_to_its_end() -> Vec<Event> {
+    let done = Termination::ToolResult { tool: None, exit_code: Some(0), contains: None };
+    let declared = Some(DeclaredLoop { max_cycles: 5, terminate: vec![done, Termination::BudgetExhausted] });
+    vec![
+        supervised(Policy { declared, ..Policy::default() }),
+        says("I begin."),
+        wants("", &["recall"]),
+        finished("2.0", ToolOutcome::Exited { text: "1 failed".to_owned(), code: 1 }),
+        wants("That was it.", &["recall"]),
+        finished("3.0", ToolOutcome::Exited { text: "0 failed".to_owned(), code: 0 }),
+    ]
+}
+
+fn quota_reached() -> Vec<Event> {
+    let stop = QuotaStop {
+        name: "a guest's tokens a month".to_owned(),
+        key: "guest_month_tokens".to_owned(),
+        cap: 5_000,
+        used: 4_990,
+        resets: "Tuesday, 1 December, 00:00".to_owned(),
+    };
+    vec![supervised(Policy::default()), wants("", &["recall"]), Event::QuotaReached(stop), text("1.0", "red", false)]
+}
+
+fn tools() -> Vec<Event> {
+    vec![
+        begun(),
+        wants("I'll look.", &["recall", "write_file"]),
+        text("1.1", "written", false),
+        steered("and the shed, please"),
+        text("1.0", "nothing found", true),
+        wants("", &["request_more_iterations"]),
+        finished("2.0", ToolOutcome::MoreIterations { reason: "much to do".to_owned() }),
+        Event::SoftLimit,
+        says("All done."),
+        says("The shed as well."),
+    ]
+}
+
+fn ask_human() -> Vec<Event> {
+    vec![
+        begun(),
+        wants("", &["ask_human"]),
+        finished("1.0", ToolOutcome::Ask { question: "Blue or red?".to_owned() }),
+        Event::Suspended,
+        resumed(1),
+        answered("blue", None),
+        says("Blue it is."),
+    ]
+}
+
+fn crash_unsafe_happened() -> Vec<Event> {
+    vec![
+        begun(),
+        wants("", &["write_file", "recall"]),
+        resumed(1),
+        text("1.1", "a list", false),
+        answered("well", None),
+        answered("1", Some(1)),
+        resumed(2),
+        answered("carry on", None),
+        says("Written."),
+    ]
+}
+
+fn cancelled() -> Vec<Event> {
+    vec![
+        begun(),
+        wants("", &["write_file", "recall"]),
+        text("1.1", "a list", false),
+        Event::CancelRequested(CancelReason::Stopped { by: UserId(1) }),
+        finished("1.0", ToolOutcome::Interrupted),
+        says("too late"),
+    ]
+}
+
+fn failed_with_fallback() -> Vec<Event> {
+    vec![
+        begun(),
+        fails(ErrorClass::RateLimit, Some(1_500)),
+        fails(ErrorClass::Timeout, None),
+        fails(ErrorClass::Network, None),
+        fails(ErrorClass::Server, None),
+    ]
+}
+
+fn crash_loop_given_up() -> Vec<Event> {
+    vec![begun(), resumed(1), resumed(1), resumed(1), answered("give up", None)]
+}
+
+fn edited_silence() -> Vec<Event> {
+    vec![Event::Edited { text: "thanks".to_owned() }, begun(), says("NO_REPLY")]
+}
+
+fn panicked() -> Vec<Event> {
+    vec![begun(), wants("", &["write_file"]), Event::Panicked { message: "index out of bounds".to_owned() }]
+}
+
+pub(crate) fn accepted() -> Event {
+    let conversation = Conversation {
+        channel: ChannelKind::Telegram,
+        account: "default".to_owned(),
+        chat: "77".to_owned(),
+        thread: None,
+    };
+    Event::Accepted(Accepted {
+        inbound: InboundId(3),
+        principal: anna(),
+        destination: Destination { conversation, reply_to: Some("12".to_owned()) },
+        text: "hello".to_owned(),
+        order: Order::Answer,
+    })
+}
+
+fn anna() -> Principal {
+    Principal { user: UserId(1), name: "Anna".to_owned(), role: Role::Owner, trust: Trust::Trusted }
+}
+
+fn system(edition: u8) -> Digest {
+    Digest::of("system1", &[&[edition]])
+}
+
+fn begun() -> Event {
+    Event::Begun(Box::new(Begun {
+        context: Context {
+            system: system(1),
+            tools: Digest::of("text1", &[b"tools"]),
+            tail: Digest::of("text1", &[b"tail"]),
+            history_from: 1,
+            history_through: 4,
+            chars: 4_000,
+        },
+        limits: Limits { iterations: 10, iterations_step: 10, iterations_cap: 25 },
+        models: vec!["home/small".to_owned(), "far/large".to_owned()],
+        idempotent_tools: vec!["recall".to_owned()],
+        rules: Rules::default(),
+        billing: Billing::default(),
+        policy: None,
+        tools: BTreeMap::new(),
+        granted: Vec::new(),
+        past: Vec::new(),
+        room: Room::default(),
+        persona: None,
+        notebook: None,
+        at: Timestamp::UNIX_EPOCH,
+    }))
+}
+
+fn says(text: &str) -> Event {
+    wants(text, &[])
+}
+
+fn wants(text: &str, names: &[&str]) -> Event {
+    let call = |name: &&str| ToolCall {
+        id: CallId("call_x".to_owned()),
+        name: (*name).to_owned(),
+        arguments: "{\"path\":\"list.txt\"}".to_owned(),
+    };
+    let usage = Usage { input_tokens: 1_000, output_tokens: 20, cached_tokens: 900, ..Usage::default() };
+    Event::ModelAnswered(Completion { usage, ..Completion::said(text, names.iter().map(call).collect()) })
+}
+
+fn fails(class: ErrorClass, retry_after_ms: Option<u64>) -> Event {
+    Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms }
+}
+
+fn finished(call: &str, outcome: ToolOutcome) -> Event {
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome }
+}
+
+fn text(call: &str, text: &str, is_error: bool) -> Event {
+    finished(call, ToolOutcome::Text { text: text.to_owned(), is_error })
+}
+
+fn answered(text: &str, question: Option<u32>) -> Event {
+    Event::HumanAnswered(Answer { by: UserId(1), text: text.to_owned(), question })
+}
+
+fn steered(text: &str) -> Event {
+    Event::Steered(Steered { run: RunId(9), principal: anna(), text: text.to_owned() })
+}
+
+fn resumed(edition: u8) -> Event {
+    Event::Resumed { system: system(edition) }
+}
