@@ -1,8 +1,9 @@
-//! What Hob remembers: facts, and what was said, found again by text.
+//! What Hob remembers: facts, and what was said, found again by text; texts as vectors.
 //!
 //! Never: what the model said is recalled as a memory, or one person's memories for another.
 //! Start at [`recall`].
 
+pub mod embedding;
 pub mod facts;
 pub mod importance;
 pub mod recall;
