@@ -11,6 +11,7 @@ use crate::memory::embedding::error::EmbedError;
 
 pub mod error;
 pub mod local;
+pub mod openai;
 
 /// What makes vectors. Vectors of different models are not comparable, so each is stored with its model.
 #[derive(Debug, Clone, PartialEq, Eq)]
