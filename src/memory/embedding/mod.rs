@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use crate::memory::embedding::error::EmbedError;
 
 pub mod error;
+pub mod fetch;
 pub mod local;
 pub mod openai;
 
