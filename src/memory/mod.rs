@@ -1,4 +1,4 @@
-//! What Hob remembers: facts, and what was said, found again by text; texts as vectors.
+//! What Hob remembers: facts, and what was said, found again by text; texts as vectors, and which of them are near.
 //!
 //! Never: what the model said is recalled as a memory, or one person's memories for another.
 //! Start at [`recall`].
@@ -7,3 +7,4 @@ pub mod embedding;
 pub mod facts;
 pub mod importance;
 pub mod recall;
+pub mod vectors;
