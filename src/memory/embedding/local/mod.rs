@@ -25,7 +25,7 @@ mod tests;
 mod weights;
 
 /// How many texts are embedded before the next in line has its turn: a question does not wait for a backlog.
-const TEXTS_AT_ONCE: usize = 8;
+const TEXTS_AT_ONCE: usize = 4;
 
 /// The files that make a model.
 pub const FILES: [&str; 3] = ["config.json", "tokenizer.json", "model.safetensors"];
