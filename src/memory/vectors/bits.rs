@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n9_a_bit_is_a_sign() {
+    fn e5_a_bit_is_a_sign() {
         let table: [(&[f32], &[u64]); 4] = [
             (&[], &[]),
             (&[0.1, -0.1, 0.0, -0.0, 3.0], &[0b10001]),
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn n9_a_distance_counts_signs() {
+    fn e5_a_distance_counts_signs() {
         assert_eq!(distance(&[0, 0], &[0, 0]), 0);
         assert_eq!(distance(&[0b101, 1], &[0b011, 0]), 3);
         assert_eq!(distance(&[u64::MAX; 6], &[0; 6]), 384);

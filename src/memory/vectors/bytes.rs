@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n9_a_vector_is_stored_by_its_largest_number() {
+    fn e5_a_vector_is_stored_by_its_largest_number() {
         let bytes = encode(&[0.5, -0.25, 0.0]);
         assert_eq!(bytes[4..], [127, (-64_i8).cast_unsigned(), 0]);
         let stored = Stored::read(&bytes, 3).unwrap();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn n9_the_nearest_come_first() {
+    fn e5_the_nearest_come_first() {
         let rows = [encode(&[1.0, 0.0]), encode(&[0.6, 0.8]), encode(&[0.6, 0.8]), vec![1]];
         let rows = || (1_i64..).zip(rows.iter().map(Vec::as_slice));
         let ids = |limit| rescore(&[0.6, 0.8], rows(), limit).iter().map(|&(id, _)| id).collect::<Vec<_>>();
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn n9_little_is_lost(a in prop::collection::vec(-1.0_f32..1.0, 50), b in prop::collection::vec(-1.0_f32..1.0, 50)) {
+        fn e5_little_is_lost(a in prop::collection::vec(-1.0_f32..1.0, 50), b in prop::collection::vec(-1.0_f32..1.0, 50)) {
             let exact: f32 = a.iter().zip(&b).map(|(a, b)| a * b).sum();
             let bytes = encode(&a);
             // Half a step for each number.

@@ -117,7 +117,7 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn n9_the_files_are_fetched_once() {
+async fn e5_the_files_are_fetched_once() {
     let (server, base_url) = server(Manner::Well).await;
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("models/minilm");
@@ -134,7 +134,7 @@ async fn n9_the_files_are_fetched_once() {
 }
 
 #[tokio::test]
-async fn n9_a_download_goes_on_where_it_broke_off() {
+async fn e5_a_download_goes_on_where_it_broke_off() {
     let (server, base_url) = server(Manner::Breaks).await;
     let home = tempfile::tempdir().unwrap();
     fetched(&base_url, home.path()).await.unwrap();
@@ -145,7 +145,7 @@ async fn n9_a_download_goes_on_where_it_broke_off() {
 }
 
 #[tokio::test]
-async fn n9_what_an_earlier_process_left_is_taken_up() {
+async fn e5_what_an_earlier_process_left_is_taken_up() {
     for manner in [Manner::Well, Manner::Whole] {
         let (server, base_url) = server(manner).await;
         let home = tempfile::tempdir().unwrap();
@@ -159,7 +159,7 @@ async fn n9_what_an_earlier_process_left_is_taken_up() {
 }
 
 #[tokio::test]
-async fn n9_a_part_that_is_whole_is_only_checked() {
+async fn e5_a_part_that_is_whole_is_only_checked() {
     let (server, base_url) = server(Manner::Well).await;
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("large.part"), large()).unwrap();
@@ -169,7 +169,7 @@ async fn n9_a_part_that_is_whole_is_only_checked() {
 }
 
 #[tokio::test]
-async fn n9_a_server_may_be_unwell_or_send_on() {
+async fn e5_a_server_may_be_unwell_or_send_on() {
     for manner in [Manner::Unwell, Manner::Elsewhere] {
         let (_server, base_url) = server(manner).await;
         let home = tempfile::tempdir().unwrap();
@@ -179,7 +179,7 @@ async fn n9_a_server_may_be_unwell_or_send_on() {
 }
 
 #[tokio::test]
-async fn n9_what_is_not_the_file_is_thrown_away() {
+async fn e5_what_is_not_the_file_is_thrown_away() {
     let mut said = Vec::new();
     for manner in [Manner::Other, Manner::Longer, Manner::Missing, Manner::Circle] {
         let (_server, base_url) = server(manner).await;

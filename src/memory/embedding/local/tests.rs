@@ -48,7 +48,7 @@ const REFERENCE: [(&str, [f32; 6], f32, f32); 3] = [
 ];
 
 #[tokio::test]
-async fn n9_the_vectors_are_the_references() {
+async fn e5_the_vectors_are_the_references() {
     let embedder = minilm().await;
     let texts = owned(&REFERENCE.map(|(text, ..)| text));
     let vectors = embedder.embed(&texts).await.unwrap();
@@ -63,7 +63,7 @@ async fn n9_the_vectors_are_the_references() {
 }
 
 #[tokio::test]
-async fn n9_a_batch_changes_nothing_and_keeps_its_order() {
+async fn e5_a_batch_changes_nothing_and_keeps_its_order() {
     let embedder = minilm().await;
     let long = "word ".repeat(400);
     let texts = owned(&["one", "a somewhat longer second text", &long, "two", "3", "4", "5", "6", "7", "8"]);
@@ -78,7 +78,7 @@ async fn n9_a_batch_changes_nothing_and_keeps_its_order() {
 }
 
 #[tokio::test]
-async fn n9_tokens_say_where_they_stand() {
+async fn e5_tokens_say_where_they_stand() {
     let embedder = minilm().await;
     let text = "Anna möchte unbelievably good coffee".to_owned();
     let [Embedded { vector, tokens }] =
@@ -104,7 +104,7 @@ async fn n9_tokens_say_where_they_stand() {
 }
 
 #[tokio::test]
-async fn n9_one_model_is_told_from_another() {
+async fn e5_one_model_is_told_from_another() {
     let again = minilm().await.model().clone();
     assert_eq!(minilm().await.model(), &again);
     let home = copy();
@@ -147,7 +147,7 @@ fn in_config(from: &'static str, to: &'static str) -> impl FnOnce(&std::path::Pa
 }
 
 #[tokio::test]
-async fn n9_what_cannot_be_used_is_said() {
+async fn e5_what_cannot_be_used_is_said() {
     let mut said = vec![
         complaint(|home| std::fs::remove_file(home.join("tokenizer.json")).unwrap()).await,
         complaint(in_config("\"bert\"", "\"llama\"")).await,

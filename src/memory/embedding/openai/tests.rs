@@ -61,7 +61,7 @@ fn remote(base_url: &str) -> Remote {
 }
 
 #[tokio::test]
-async fn n9_vectors_come_in_the_order_of_the_texts_and_in_batches() {
+async fn e5_vectors_come_in_the_order_of_the_texts_and_in_batches() {
     let (script, base_url) = server().await;
     let embedder = OpenAiEmbedder::open(remote(&base_url)).await.unwrap();
     assert_eq!((embedder.model().name.as_str(), embedder.model().dimensions), ("m", 3));
@@ -82,7 +82,7 @@ async fn n9_vectors_come_in_the_order_of_the_texts_and_in_batches() {
 }
 
 #[tokio::test]
-async fn n9_a_text_is_cut_to_what_a_server_takes() {
+async fn e5_a_text_is_cut_to_what_a_server_takes() {
     let (script, base_url) = server().await;
     let dimensions = Some(3);
     let embedder = OpenAiEmbedder::open(Remote { dimensions, ..remote(&base_url) }).await.unwrap();
@@ -93,7 +93,7 @@ async fn n9_a_text_is_cut_to_what_a_server_takes() {
 }
 
 #[tokio::test]
-async fn n9_a_model_is_told_by_address_name_and_length() {
+async fn e5_a_model_is_told_by_address_name_and_length() {
     let (script, base_url) = server().await;
     let digest = async |remote| OpenAiEmbedder::open(remote).await.unwrap().model().digest.clone();
     let one = digest(remote(&base_url)).await;
@@ -104,7 +104,7 @@ async fn n9_a_model_is_told_by_address_name_and_length() {
 }
 
 #[tokio::test]
-async fn n9_a_failure_is_a_decision() {
+async fn e5_a_failure_is_a_decision() {
     let (script, base_url) = server().await;
     let embedder = OpenAiEmbedder::open(remote(&base_url)).await.unwrap();
     let answers = [
@@ -157,7 +157,7 @@ async fn n9_a_failure_is_a_decision() {
 }
 
 #[tokio::test]
-async fn n9_an_address_that_is_none_is_said() {
+async fn e5_an_address_that_is_none_is_said() {
     let error = OpenAiEmbedder::open(remote("ftp://x")).await.err().unwrap();
     assert!(matches!(error, EmbedError::Setup(_)));
     insta::assert_snapshot!(error, @"The embedding server does not take this (bad request): if it never does, check `base_url` and `dimensions` under [memory.embedding] in config.toml.");

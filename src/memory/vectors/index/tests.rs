@@ -48,7 +48,7 @@ fn id_in(scope: usize, id: i64) -> i64 {
 
 proptest! {
     #[test]
-    fn n9_it_answers_as_a_full_scan_and_nothing_crosses(
+    fn e5_it_answers_as_a_full_scan_and_nothing_crosses(
         steps in prop::collection::vec(step(), 0..200),
         query in any::<[u64; 2]>(),
         seen in prop::collection::vec(0..4_usize, 0..5),
@@ -91,7 +91,7 @@ fn scattered(seed: u64) -> u64 {
 }
 
 #[test]
-fn n9_many_blocks_answer_as_one() {
+fn e5_many_blocks_answer_as_one() {
     let rows = ROWS_MAX as i64 * 3 + 7;
     // In order, as memories come; backwards; and across, so that blocks split in their middle.
     for order in [1, rows - 1, 1_000] {
@@ -118,7 +118,7 @@ fn n9_many_blocks_answer_as_one() {
 }
 
 #[test]
-fn n9_of_equal_ones_the_newer_come_first() {
+fn e5_of_equal_ones_the_newer_come_first() {
     let mut index = Index::new(64);
     for id in 0..ROWS_MAX as i64 * 2 {
         index.insert(ANNA, id, &[7]);
@@ -131,7 +131,7 @@ fn n9_of_equal_ones_the_newer_come_first() {
 }
 
 #[test]
-fn n9_signs_of_another_length_are_not_taken() {
+fn e5_signs_of_another_length_are_not_taken() {
     let mut index = Index::new(384);
     assert!(!index.insert(ANNA, 1, &[1; 5]));
     assert!(index.is_empty());
@@ -153,7 +153,7 @@ fn about(seed: u64) -> Vec<f32> {
 }
 
 #[test]
-fn n9_signs_and_a_closer_look_find_nearly_what_an_exact_scan_does() {
+fn e5_signs_and_a_closer_look_find_nearly_what_an_exact_scan_does() {
     let rows: Vec<(i64, Vec<f32>)> = (0..3_000).map(|id| (id, about(id as u64 + 1))).collect();
     let stored: Vec<Vec<u8>> = rows.iter().map(|(_, vector)| bytes::encode(vector)).collect();
     let mut index = Index::new(384);
