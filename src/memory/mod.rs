@@ -6,5 +6,6 @@
 pub mod embedding;
 pub mod facts;
 pub mod importance;
+pub mod rank;
 pub mod recall;
 pub mod vectors;

@@ -1,0 +1,64 @@
+//! Late interaction: each word of the question finds its best word in a text.
+
+use crate::memory::vectors::bits;
+
+/// The signs of a text's token vectors, one after the other: 48 bytes a token of 384 numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TokenSigns {
+    words: usize,
+    signs: Vec<u64>,
+}
+
+impl TokenSigns {
+    /// Of token vectors of one length.
+    pub fn new<'a>(tokens: impl IntoIterator<Item = &'a [f32]>) -> Self {
+        let mut all = Self::default();
+        for token in tokens {
+            let signs = bits::of(token);
+            all.words = signs.len();
+            all.signs.extend(signs);
+        }
+        all
+    }
+
+    /// As it is stored.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.signs.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// What [`Self::to_bytes`] wrote; none if it is not of vectors of so many numbers.
+    #[must_use]
+    pub fn read(bytes: &[u8], dimensions: usize) -> Option<Self> {
+        let (signs, rest) = bytes.as_chunks::<8>();
+        let words = bits::words(dimensions);
+        let fits = rest.is_empty() && (signs.is_empty() || words > 0 && signs.len().is_multiple_of(words));
+        fits.then(|| Self { words, signs: signs.iter().map(|&word| u64::from_le_bytes(word)).collect() })
+    }
+
+    fn tokens(&self) -> impl Iterator<Item = &[u64]> {
+        self.signs.chunks_exact(self.words.max(1))
+    }
+
+    /// For each token of the question, how alike its best token here is: from −1 to 1, about the cosine.
+    #[must_use]
+    pub fn best_for(&self, question: &Self) -> Vec<f64> {
+        let bits = (self.words.max(1) * 64) as f64;
+        let best = |token: &[u64]| {
+            let nearest = self.tokens().map(|other| bits::distance(token, other)).min();
+            nearest.map_or(-1.0, |distance| (std::f64::consts::PI * f64::from(distance) / bits).cos())
+        };
+        question.tokens().map(best).collect()
+    }
+}
+
+/// The mean over the question's tokens of the best in any of the texts.
+#[must_use]
+pub fn max_sim(texts: &[&[f64]]) -> f64 {
+    let count = texts.first().map_or(0, |text| text.len());
+    if count == 0 {
+        return 0.0;
+    }
+    let best = |at: usize| texts.iter().filter_map(|text| text.get(at)).fold(-1.0_f64, |best, value| best.max(*value));
+    (0..count).map(best).sum::<f64>() / count as f64
+}

@@ -1,0 +1,89 @@
+//! One score of many features: each as its distance from the pool's mean, a weight each, and the sum.
+
+use crate::memory::rank::features::{Described, FEATURES};
+
+/// A feature and what it weighs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weight {
+    /// What people are shown.
+    pub name: &'static str,
+    /// How much it counts.
+    pub weight: f64,
+    /// Whether it is a score, which only counts against the others of the pool; else it counts as it is.
+    pub is_score: bool,
+}
+
+/// The weights, in the order of [`Described::features`].
+pub const WEIGHTS: [Weight; FEATURES] = [
+    score("words nearby", 0.37),
+    score("words in the session", 0.39),
+    score("meaning", 0.41),
+    score("words' meaning", 0.43),
+    score("words' meaning with the turn before", 0.45),
+    plain("day", 1.0),
+    plain("speaker is named", 0.5),
+    plain("answers a question", 0.3),
+    plain("is a question", -0.5),
+    plain("tells a time", 0.3),
+    plain("tells a number", 0.3),
+    score("length", 0.0),
+    plain("speaks to whom is named", 0.0),
+];
+
+const fn score(name: &'static str, weight: f64) -> Weight {
+    Weight { name, weight, is_score: true }
+}
+
+const fn plain(name: &'static str, weight: f64) -> Weight {
+    Weight { name, weight, is_score: false }
+}
+
+/// A candidate with its score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// Its memory.
+    pub id: i64,
+    /// The sum.
+    pub score: f64,
+    /// What each feature brought, in the order of [`WEIGHTS`]: for `/why`.
+    pub parts: [f64; FEATURES],
+}
+
+/// All candidates, the best first; of equal ones the newer.
+#[must_use]
+pub fn ranked(pool: &[Described]) -> Vec<Ranked> {
+    let spreads: [Spread; FEATURES] = std::array::from_fn(|at| Spread::of(pool.iter().map(|one| one.features[at])));
+    let mut ranked: Vec<Ranked> = pool
+        .iter()
+        .map(|one| {
+            let parts: [f64; FEATURES] = std::array::from_fn(|at| {
+                let value = one.features[at];
+                let Weight { weight, is_score, .. } = WEIGHTS[at];
+                weight * if is_score { spreads[at].distance(value) } else { value }
+            });
+            Ranked { id: one.id, score: parts.iter().sum(), parts }
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.id.cmp(&a.id)));
+    ranked
+}
+
+/// How a feature lies over the pool.
+struct Spread {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let count = values.clone().count().max(1) as f64;
+        let mean = values.clone().sum::<f64>() / count;
+        let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+        Self { mean, deviation: variance.sqrt() }
+    }
+
+    /// In deviations; none where all are the same.
+    fn distance(&self, value: f64) -> f64 {
+        if self.deviation > 1e-9 { (value - self.mean) / self.deviation } else { 0.0 }
+    }
+}
