@@ -3,6 +3,7 @@
 //! Never: what the model said is recalled as a memory, or one person's memories for another.
 //! Start at [`recall`].
 
+pub mod bench;
 pub mod embedding;
 pub mod facts;
 pub mod importance;

@@ -37,7 +37,8 @@ const RANKS: &[(&str, u8)] = &[
 const STRANGERS_WITHIN: &[&str] = &["channel"];
 
 /// Rooms that see no world: everything they need is an argument.
-const PURE: &[&[&str]] = &[&["agent", "machine"], &["memory", "rank"], &["memory", "vectors"], &["policy"], &["render"]];
+const PURE: &[&[&str]] =
+    &[&["agent", "machine"], &["memory", "rank"], &["memory", "vectors"], &["policy"], &["render"]];
 
 /// What a pure room does not name.
 const IMPURE: &[&[&str]] = &[

@@ -99,7 +99,8 @@ impl Here<'_> {
         let day = before.or(after);
         // "may" and "march" are verbs, too.
         let is_verb = matches!(self.word(0), "may" | "march" | "mar");
-        let introduced = matches!(self.word(-1), "in" | "im" | "of" | "last" | "this" | "since" | "until" | "early" | "late");
+        let introduced =
+            matches!(self.word(-1), "in" | "im" | "of" | "last" | "this" | "since" | "until" | "early" | "late");
         if is_verb && day.is_none() && year.is_none() && !introduced {
             return None;
         }

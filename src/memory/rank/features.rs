@@ -5,7 +5,11 @@ use jiff::civil::Date;
 use crate::memory::rank::dates::{self, Days};
 use crate::memory::rank::late::{TokenSigns, max_sim};
 use crate::memory::rank::lexical::{Counts, Term};
+use crate::memory::rank::stem::stem;
 use crate::memory::rank::words::{is_stop_word, stems, words};
+
+#[cfg(test)]
+mod tests;
 
 /// How many turns to either side belong to a turn's neighbourhood.
 pub const NEIGHBOURS: usize = 2;
@@ -32,9 +36,9 @@ pub struct Turn {
     pub speaker: String,
     /// What.
     pub text: String,
-    /// The product of its vector, made with the turn before it, and the question's.
+    /// The product of its vector and the question's. It is made of [`embedded`].
     pub cosine: Option<f64>,
-    /// The signs of its tokens.
+    /// The signs of its own tokens, from the same pass.
     pub tokens: TokenSigns,
     /// Whether it may be answered with; the others are there for their neighbours.
     pub is_candidate: bool,
@@ -49,8 +53,26 @@ pub struct Session {
     pub turns: Vec<Turn>,
 }
 
+/// What is embedded of a turn, and where its own words begin: with the turn before it, as many make sense only then, and
+/// with the names of those who speak. One pass gives the vector and the tokens.
+#[must_use]
+pub fn embedded(before: Option<(&str, &str)>, turn: (&str, &str)) -> (String, usize) {
+    let mut text = before.map(|(speaker, said)| format!("{speaker}: {said}\n")).unwrap_or_default();
+    let own = text.len();
+    text.push_str(turn.0);
+    text.push_str(": ");
+    text.push_str(turn.1);
+    (text, own)
+}
+
+/// Whether a token tells something, so that it takes part in late interaction.
+#[must_use]
+pub fn tells(token: &str) -> bool {
+    words(token).next().is_some_and(|word| !is_stop_word(&word))
+}
+
 /// How many features there are.
-pub const FEATURES: usize = 13;
+pub const FEATURES: usize = 12;
 
 /// A candidate and its features, in the order of `mix::WEIGHTS`.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +90,7 @@ pub fn looked_for(question: &str, names: &[&str]) -> Vec<String> {
     let names: Vec<String> = names.iter().flat_map(|name| words(name)).collect();
     let mut wanted: Vec<String> = Vec::new();
     let telling = words(question).filter(|word| !is_stop_word(word) && !names.contains(word));
-    for stem in telling.map(|word| crate::memory::rank::stem::stem(&word)) {
+    for stem in telling.map(|word| stem(&word)) {
         if !wanted.contains(&stem) {
             wanted.push(stem);
         }
@@ -95,25 +117,22 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
         let best: Vec<Vec<f64>> = session.turns.iter().map(|turn| turn.tokens.best_for(&question.tokens)).collect();
         for (at, turn) in session.turns.iter().enumerate().filter(|(_, turn)| turn.is_candidate) {
             let before = at.checked_sub(1).map(|before| &session.turns[before]);
-            let with_before = match at.checked_sub(1) {
-                Some(before) => max_sim(&[&best[at], &best[before]]),
-                None => max_sim(&[&best[at]]),
-            };
+            let alike = |from: usize, through: usize| max_sim(&best[from..=through]);
+            let last = session.turns.len() - 1;
             let text = Manner::of(&turn.text);
             let features = [
                 windows[at].bm25(&question.terms, window_words),
                 of_session,
                 turn.cosine.unwrap_or(0.0),
-                max_sim(&[&best[at]]),
-                with_before,
+                alike(at, at),
+                alike(at.saturating_sub(1), at),
+                alike(at.saturating_sub(NEIGHBOURS), last.min(at + NEIGHBOURS)),
                 closeness,
                 f64::from(asked.names(&turn.speaker)),
                 f64::from(before.is_some_and(|before| Manner::of(&before.text).asks)),
                 f64::from(text.asks),
                 f64::from(asked.when && text.tells_time),
                 f64::from(asked.how_many && text.tells_number),
-                f64::from(turn.text.len() as u32).ln_1p(),
-                f64::from(before.is_some_and(|before| asked.names(&before.speaker))),
             ];
             described.push(Described { id: turn.id, features });
         }
@@ -150,14 +169,14 @@ struct Asked {
 impl Asked {
     fn of(question: &Question) -> Self {
         let words: Vec<String> = words(&question.text).collect();
-        let follows = |one: &str, next: &[&str]| {
-            words.windows(2).any(|pair| pair[0] == one && next.contains(&pair[1].as_str()))
-        };
+        let follows =
+            |one: &str, next: &[&str]| words.windows(2).any(|pair| pair[0] == one && next.contains(&pair[1].as_str()));
         let when = words.iter().any(|word| word == "when" || word == "wann")
             || follows("what", &["date", "day", "month", "year", "time"])
             || follows("how", &["long"])
             || follows("wie", &["lange"]);
-        let how_many = follows("how", &["many", "much", "often", "old"]) || follows("wie", &["viele", "viel", "oft", "alt"]);
+        let how_many =
+            follows("how", &["many", "much", "often", "old"]) || follows("wie", &["viele", "viel", "oft", "alt"]);
         Self { words, when, how_many }
     }
 
@@ -184,12 +203,67 @@ impl Manner {
 
 /// Words of time, in English and German.
 const TIMES: &[&str] = &[
-    "ago", "april", "august", "day", "days", "december", "dezember", "februar", "february", "freitag", "friday", "gestern",
-    "heute", "jahr", "jahre", "januar", "january", "july", "juli", "june", "juni", "last", "letzte", "letzten", "mai",
-    "march", "marz", "mittwoch", "monat", "monate", "monday", "montag", "month", "months", "morgen", "next", "november",
-    "october", "oktober", "recently", "samstag", "saturday", "september", "since", "sonntag", "sunday", "thursday", "today",
-    "tomorrow", "tonight", "tuesday", "wednesday", "week", "weekend", "weeks", "woche", "wochen", "year", "years",
-    "yesterday", "yet",
+    "ago",
+    "april",
+    "august",
+    "day",
+    "days",
+    "december",
+    "dezember",
+    "februar",
+    "february",
+    "freitag",
+    "friday",
+    "gestern",
+    "heute",
+    "jahr",
+    "jahre",
+    "januar",
+    "january",
+    "july",
+    "juli",
+    "june",
+    "juni",
+    "last",
+    "letzte",
+    "letzten",
+    "mai",
+    "march",
+    "marz",
+    "mittwoch",
+    "monat",
+    "monate",
+    "monday",
+    "montag",
+    "month",
+    "months",
+    "morgen",
+    "next",
+    "november",
+    "october",
+    "oktober",
+    "recently",
+    "samstag",
+    "saturday",
+    "september",
+    "since",
+    "sonntag",
+    "sunday",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tonight",
+    "tuesday",
+    "wednesday",
+    "week",
+    "weekend",
+    "weeks",
+    "woche",
+    "wochen",
+    "year",
+    "years",
+    "yesterday",
+    "yet",
 ];
 
 /// Small numbers in words, in English and German.

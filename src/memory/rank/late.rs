@@ -52,13 +52,51 @@ impl TokenSigns {
     }
 }
 
-/// The mean over the question's tokens of the best in any of the texts.
+/// The mean over the question's tokens of the best in any of the texts, as [`TokenSigns::best_for`] found them.
 #[must_use]
-pub fn max_sim(texts: &[&[f64]]) -> f64 {
-    let count = texts.first().map_or(0, |text| text.len());
+pub fn max_sim(texts: &[Vec<f64>]) -> f64 {
+    let count = texts.first().map_or(0, Vec::len);
     if count == 0 {
         return 0.0;
     }
     let best = |at: usize| texts.iter().filter_map(|text| text.get(at)).fold(-1.0_f64, |best, value| best.max(*value));
     (0..count).map(best).sum::<f64>() / count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signs(tokens: &[[f32; 2]]) -> TokenSigns {
+        TokenSigns::new(tokens.iter().map(<[f32; 2]>::as_slice))
+    }
+
+    #[test]
+    fn e5_each_token_finds_its_best() {
+        let question = signs(&[[1.0, 1.0], [-1.0, -1.0]]);
+        let near = signs(&[[1.0, -1.0], [1.0, 1.0]]).best_for(&question);
+        // Of 64 signs, 62 are those of nothing.
+        assert!((near[0] - 1.0).abs() < 1e-9 && (near[1] - (std::f64::consts::PI / 64.0).cos()).abs() < 1e-9);
+        assert_eq!(signs(&[]).best_for(&question), [-1.0, -1.0]);
+        assert!(near.as_slice() > signs(&[[-1.0, 1.0]]).best_for(&question).as_slice());
+    }
+
+    #[test]
+    fn e5_texts_share_the_work() {
+        assert_eq!(max_sim(&[]), 0.0);
+        assert_eq!(max_sim(&[vec![]]), 0.0);
+        assert_eq!(max_sim(&[vec![0.5, 0.0]]), 0.25);
+        assert_eq!(max_sim(&[vec![0.5, 0.0], vec![-1.0, 1.0]]), 0.75);
+    }
+
+    #[test]
+    fn e5_signs_are_stored_as_they_are() {
+        let signs = signs(&[[1.0, -1.0], [0.5, 0.5]]);
+        assert_eq!(signs.to_bytes().len(), 16);
+        assert_eq!(TokenSigns::read(&signs.to_bytes(), 2), Some(signs));
+        assert_eq!(TokenSigns::read(&[0; 15], 64), None);
+        assert_eq!(TokenSigns::read(&[0; 8], 65), None);
+        assert_eq!(TokenSigns::read(&[0; 8], 0), None);
+        assert!(TokenSigns::read(&[], 384).is_some());
+    }
 }

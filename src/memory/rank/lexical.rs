@@ -70,3 +70,47 @@ impl Counts {
         self.of.iter().zip(terms).map(of_term).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(stem: &str, worth: f64) -> Term {
+        Term { stem: stem.to_owned(), worth }
+    }
+
+    fn count(text: &str) -> Counts {
+        let terms = [term("dog", 2.0), term("cat", 1.0)];
+        Counts::count(&terms, text.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn e5_the_rarer_a_word_the_more_it_is_worth() {
+        let worth = |having, all| Term::new("dog".to_owned(), having, all).worth;
+        assert!(worth(0, 100) > worth(1, 100) && worth(1, 100) > worth(50, 100) && worth(50, 100) > worth(100, 100));
+        assert!(worth(100, 100) > 0.0);
+        // A count that is older than the other.
+        assert!(worth(101, 100) > 0.0);
+        assert!((worth(1, 10) - (9.5_f64 / 1.5 + 1.0).ln()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn e5_words_fit_by_bm25() {
+        let terms = [term("dog", 2.0), term("cat", 1.0)];
+        let score = |text: &str| count(text).bm25(&terms, 4.0);
+        assert_eq!(count("a dog and a dog"), Counts { of: vec![2, 0], words: 5 });
+        assert_eq!(score("nothing of it here"), 0.0);
+        // Of average length, once: what the word is worth.
+        assert!((score("dog is not here") - 2.0).abs() < 1e-12);
+        assert!((score("dog dog is here") - 2.0 * 2.0 * 2.2 / 3.2).abs() < 1e-12);
+        assert!((score("dog cat is here") - 3.0).abs() < 1e-12);
+        assert!(score("dog") > score("dog is not here") && score("dog is not here") > score("dog is not in here"));
+        assert!((count("dog").bm25(&terms, 0.0) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn e5_a_neighbourhood_is_one_text() {
+        assert_eq!(Counts::sum([&count("a dog"), &count("cat and dog")]), Counts { of: vec![2, 1], words: 5 });
+        assert_eq!(Counts::sum([]), Counts::default());
+    }
+}
