@@ -72,7 +72,10 @@ pub fn tells(token: &str) -> bool {
 }
 
 /// How many features there are.
-pub const FEATURES: usize = 12;
+pub const FEATURES: usize = 13;
+
+/// The features that an embedding makes.
+pub(super) const OF_MEANING: std::ops::Range<usize> = 2..6;
 
 /// A candidate and its features, in the order of `mix::WEIGHTS`.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,10 +111,11 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
     let counted: Vec<Vec<Counts>> = sessions.iter().map(|session| counts(question, session)).collect();
     let windows: Vec<Vec<Counts>> = counted.iter().map(|turns| windowed(turns)).collect();
     let wholes: Vec<Counts> = counted.iter().map(Counts::sum).collect();
+    let turn_words = average(counted.iter().flatten());
     let window_words = average(windows.iter().flatten());
     let session_words = average(&wholes);
     let mut described = Vec::new();
-    for ((session, windows), whole) in sessions.iter().zip(&windows).zip(&wholes) {
+    for (((session, counted), windows), whole) in sessions.iter().zip(&counted).zip(&windows).zip(&wholes) {
         let of_session = whole.bm25(&question.terms, session_words);
         let closeness = dates::closeness(session.day, &question.days);
         let best: Vec<Vec<f64>> = session.turns.iter().map(|turn| turn.tokens.best_for(&question.tokens)).collect();
@@ -133,6 +137,7 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
                 f64::from(text.asks),
                 f64::from(asked.when && text.tells_time),
                 f64::from(asked.how_many && text.tells_number),
+                counted[at].bm25(&question.terms, turn_words),
             ];
             described.push(Described { id: turn.id, features });
         }

@@ -66,6 +66,8 @@ fn e5_words_count_in_the_neighbourhood_and_in_the_session() {
         nearby[..3].iter().all(|&score| score > 0.0) && nearby[3..].iter().all(|&score| score == 0.0),
         "{nearby:?}"
     );
+    let own = feature(12, &asked, &[far.clone(), other.clone()]);
+    assert!(own[0] > 0.0 && own[1..].iter().all(|&score| score == 0.0), "{own:?}");
     let whole = feature(1, &asked, &[far, other]);
     assert!(whole[..5].iter().all(|&score| score == whole[0] && score > 0.0) && whole[5..] == [0.0, 0.0], "{whole:?}");
 }
