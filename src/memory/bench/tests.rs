@@ -34,7 +34,7 @@ async fn n8_recall_goes_by_text_where_there_is_no_embedding() {
     assert_eq!(*told.lock().unwrap(), ["house"]);
     let lines: Vec<String> = found.iter().map(|ranking| serde_json::to_string(ranking).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
-    {"sample_id":"house","question_index":0,"ranked":["D10:2","D10:1"]}
+    {"sample_id":"house","question_index":0,"ranked":["D10:1","D10:2"]}
     {"sample_id":"house","question_index":2,"ranked":[]}
     {"sample_id":"house","question_index":3,"ranked":["D10:2","D10:1"]}
     "#);
