@@ -1,8 +1,12 @@
-//! What Hob remembers: facts, and what was said, found again by text.
+//! What Hob remembers: facts, and what was said, found again by text; texts as vectors, and which of them are near.
 //!
 //! Never: what the model said is recalled as a memory, or one person's memories for another.
 //! Start at [`recall`].
 
+pub mod bench;
+pub mod embedding;
 pub mod facts;
 pub mod importance;
+pub mod rank;
 pub mod recall;
+pub mod vectors;

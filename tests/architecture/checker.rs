@@ -101,6 +101,6 @@ fn the_machine_does_not_know_its_driver() {
     assert_eq!(complaints("agent/machine/apply.rs", "use crate::agent::machine::state::State; use super::event;"), "");
     insta::assert_snapshot!(
         complaints("agent/machine/apply.rs", "use crate::agent::driver::Driver;"),
-        @"src/agent/machine/apply.rs:1: pure `agent::machine::apply` imports `agent::driver::Driver`: only its own room and lower ranks are pure enough"
+        @"src/agent/machine/apply.rs:1: pure `agent::machine::apply` imports `agent::driver::Driver`: only pure rooms and lower ranks are pure enough"
     );
 }

@@ -37,7 +37,8 @@ const RANKS: &[(&str, u8)] = &[
 const STRANGERS_WITHIN: &[&str] = &["channel"];
 
 /// Rooms that see no world: everything they need is an argument.
-const PURE: &[&[&str]] = &[&["agent", "machine"], &["policy"], &["render"]];
+const PURE: &[&[&str]] =
+    &[&["agent", "machine"], &["memory", "rank"], &["memory", "vectors"], &["policy"], &["render"]];
 
 /// What a pure room does not name.
 const IMPURE: &[&[&str]] = &[
@@ -221,15 +222,15 @@ fn check(file: &Path, source: &str) -> Vec<Violation> {
     };
     let mentions = Mentions::of(&module, source);
     let mut violations: Vec<Violation> = Vec::new();
-    let pure = PURE.iter().any(|pure| module.starts_with(pure));
+    let pure = is_pure(&module);
     for mention in &mentions.found {
         let absolute: Vec<&str> = mention.absolute.iter().map(String::as_str).collect();
         let what = match absolute.as_slice() {
             ["crate", target, further @ ..] => {
                 edge(room, own, target).or_else(|| within(room, below, target, further)).or_else(|| {
-                    (pure && *target == room && !absolute[1..].starts_with(pure_room(&module))).then(|| {
+                    (pure && *target == room && !is_pure(&absolute[1..])).then(|| {
                         format!(
-                            "pure `{}` imports `{}`: only its own room and lower ranks are pure enough",
+                            "pure `{}` imports `{}`: only pure rooms and lower ranks are pure enough",
                             module.join("::"),
                             absolute[1..].join("::")
                         )
@@ -252,8 +253,8 @@ fn check(file: &Path, source: &str) -> Vec<Violation> {
     violations
 }
 
-fn pure_room<'a>(module: &[&str]) -> &'a [&'a str] {
-    PURE.iter().find(|pure| module.starts_with(pure)).copied().unwrap_or_default()
+fn is_pure(module: &[&str]) -> bool {
+    PURE.iter().any(|pure| module.starts_with(pure))
 }
 
 /// Whether one top-level module may know another.

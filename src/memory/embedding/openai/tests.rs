@@ -1,0 +1,164 @@
+//! Against a server on loopback that answers as it is told.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use serde_json::Value;
+
+use super::{OpenAiEmbedder, Remote};
+use crate::domain::secret::Secret;
+use crate::memory::embedding::Embedder;
+use crate::memory::embedding::error::EmbedError;
+
+/// What was asked, and what is answered, in order; then vectors that begin with the text's length.
+#[derive(Default)]
+struct Script {
+    answers: Vec<(u16, &'static str)>,
+    asked: Vec<Value>,
+    keys: Vec<String>,
+}
+
+type Shared = Arc<Mutex<Script>>;
+
+async fn answer(State(script): State<Shared>, headers: HeaderMap, body: String) -> (StatusCode, HeaderMap, String) {
+    let mut script = script.lock().unwrap();
+    let request: Value = serde_json::from_str(&body).unwrap();
+    let key = headers.get("authorization").map_or("none", |key| key.to_str().unwrap());
+    script.keys.push(key.to_owned());
+    script.asked.push(request.clone());
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", "application/json".parse().unwrap());
+    headers.insert("retry-after", "7".parse().unwrap());
+    if !script.answers.is_empty() {
+        let (status, body) = script.answers.remove(0);
+        return (StatusCode::from_u16(status).unwrap(), headers, body.to_owned());
+    }
+    // As the API allows, not in the order of the texts.
+    let texts = request["input"].as_array().unwrap();
+    let vectors = texts.iter().enumerate().rev().map(|(index, text)| {
+        let length = text.as_str().unwrap().len();
+        format!(r#"{{"object":"embedding","index":{index},"embedding":[{length},4,0]}}"#)
+    });
+    let data = vectors.collect::<Vec<_>>().join(",");
+    (StatusCode::OK, headers, format!(r#"{{"object":"list","data":[{data}],"model":"m","usage":{{}}}}"#))
+}
+
+async fn server() -> (Shared, String) {
+    let script = Shared::default();
+    let app = Router::new().route("/v1/embeddings", post(answer)).with_state(Arc::clone(&script));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    (script, base_url)
+}
+
+fn remote(base_url: &str) -> Remote {
+    let api_key = Some(Secret::new("sk-test".to_owned()));
+    Remote { base_url: base_url.to_owned(), api_key, model: "m".to_owned(), dimensions: None }
+}
+
+#[tokio::test]
+async fn e5_vectors_come_in_the_order_of_the_texts_and_in_batches() {
+    let (script, base_url) = server().await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url)).await.unwrap();
+    assert_eq!((embedder.model().name.as_str(), embedder.model().dimensions), ("m", 3));
+    let texts: Vec<String> = (1..=33).map(|length| "x".repeat(length)).collect();
+    let vectors = embedder.embed(&texts).await.unwrap();
+    for (index, vector) in vectors.iter().enumerate() {
+        let length = (index + 1) as f32;
+        let scale = (length * length + 16.0).sqrt();
+        assert!((vector[0] - length / scale).abs() < 1e-6 && (vector[1] - 4.0 / scale).abs() < 1e-6, "{index}");
+    }
+    assert_eq!(vectors.len(), 33);
+    assert_eq!(embedder.embed_tokens(&texts).await.unwrap(), None);
+    let script = script.lock().unwrap();
+    let sizes: Vec<usize> = script.asked.iter().map(|asked| asked["input"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [1, 32, 1]);
+    assert!(script.keys.iter().all(|key| key == "Bearer sk-test"));
+    assert!(script.asked[0].get("dimensions").is_none());
+}
+
+#[tokio::test]
+async fn e5_a_text_is_cut_to_what_a_server_takes() {
+    let (script, base_url) = server().await;
+    let dimensions = Some(3);
+    let embedder = OpenAiEmbedder::open(Remote { dimensions, ..remote(&base_url) }).await.unwrap();
+    embedder.embed(&["ä".repeat(10_000)]).await.unwrap();
+    let script = script.lock().unwrap();
+    assert_eq!(script.asked[1]["input"][0].as_str().unwrap().len(), 16 * 1024);
+    assert_eq!(script.asked[1]["dimensions"], 3);
+}
+
+#[tokio::test]
+async fn e5_a_model_is_told_by_address_name_and_length() {
+    let (script, base_url) = server().await;
+    let digest = async |remote| OpenAiEmbedder::open(remote).await.unwrap().model().digest.clone();
+    let one = digest(remote(&base_url)).await;
+    assert_eq!(one, digest(remote(&format!("{base_url}/"))).await);
+    assert_ne!(one, digest(Remote { model: "n".to_owned(), ..remote(&base_url) }).await);
+    script.lock().unwrap().answers.push((200, r#"{"data":[{"index":0,"embedding":[1,2]}]}"#));
+    assert_ne!(one, digest(remote(&base_url)).await);
+}
+
+#[tokio::test]
+async fn e5_a_failure_is_a_decision() {
+    let (script, base_url) = server().await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url)).await.unwrap();
+    let answers = [
+        (429, r#"{"error":{"message":"slow down"}}"#),
+        (503, "{}"),
+        (401, r#"{"error":{"message":"bad key sk-test"}}"#),
+        (404, r#"{"error":{"message":"The model `m` does not exist","code":"model_not_found"}}"#),
+        (400, r#"{"error":{"message":"bad dimensions"}}"#),
+        (200, "<html>"),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2,3]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2,3]},{"index":0,"embedding":[1,2,3]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2,3]},{"index":2,"embedding":[1,2,3]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2,3]},{"index":1,"embedding":[1,2]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1,2]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[0,0,0]},{"index":1,"embedding":[1,2,3]}]}"#),
+        (200, r#"{"data":[{"index":0,"embedding":[1e39,0,0]},{"index":1,"embedding":[1,2,3]}]}"#),
+    ];
+    let mut said = Vec::new();
+    for answer in answers {
+        script.lock().unwrap().answers.push(answer);
+        let error = embedder.embed(&["a".to_owned(), "b".to_owned()]).await.unwrap_err();
+        said.push(match error {
+            EmbedError::Transient { what, retry_after } => format!("transient {retry_after:?}: {what}"),
+            EmbedError::Setup(what) => format!("setup: {what}"),
+            EmbedError::Refused(what) => format!("refused: {what}"),
+            EmbedError::Malformed(what) => format!("malformed: {what}"),
+        });
+    }
+    let asked = script.lock().unwrap().asked.len();
+    said.push(embedder.embed(&["a".to_owned(), " ".to_owned()]).await.unwrap_err().to_string());
+    assert_eq!(script.lock().unwrap().asked.len(), asked);
+    insta::assert_snapshot!(said.join("\n"), @"
+    transient Some(7s): The embedding server does not answer (rate limit); recall goes by text alone.
+    transient Some(7s): The embedding server does not answer (overloaded); recall goes by text alone.
+    setup: The embedding server refuses (no access): check `api_key` and `model` under [memory.embedding] in config.toml.
+    setup: The embedding server refuses (unknown model): check `api_key` and `model` under [memory.embedding] in config.toml.
+    refused: The embedding server does not take this (bad request): if it never does, check `base_url` and `dimensions` under [memory.embedding] in config.toml.
+    malformed: What answers is no embedding server: check `base_url` under [memory.embedding] in config.toml.
+    malformed: The embedding server gave 1 vectors for 2 texts.
+    malformed: The embedding server gave a vector with the index 0 twice or beyond the texts.
+    malformed: The embedding server gave a vector with the index 2 twice or beyond the texts.
+    malformed: The embedding server gave a vector of 2 numbers where 3 are right.
+    malformed: The embedding server gave vectors of 2 numbers where it gave 3 before.
+    malformed: The embedding server gave a vector of 0 numbers where 0 are right.
+    malformed: The embedding server gave a vector that points nowhere.
+    malformed: The embedding server gave a vector that points nowhere.
+    A text without words has no vector.
+    ");
+}
+
+#[tokio::test]
+async fn e5_an_address_that_is_none_is_said() {
+    let error = OpenAiEmbedder::open(remote("ftp://x")).await.err().unwrap();
+    assert!(matches!(error, EmbedError::Setup(_)));
+    insta::assert_snapshot!(error, @"The embedding server does not take this (bad request): if it never does, check `base_url` and `dimensions` under [memory.embedding] in config.toml.");
+}

@@ -1,0 +1,278 @@
+//! What speaks for a turn, in numbers. Nothing here is about one household, one data set or one way of talking.
+
+use jiff::civil::Date;
+
+use crate::memory::rank::dates::{self, Days};
+use crate::memory::rank::late::{TokenSigns, max_sim};
+use crate::memory::rank::lexical::{Counts, Term};
+use crate::memory::rank::stem::stem;
+use crate::memory::rank::words::{is_stop_word, stems, words};
+
+#[cfg(test)]
+mod tests;
+
+/// How many turns to either side belong to a turn's neighbourhood.
+pub const NEIGHBOURS: usize = 2;
+
+/// A question to memory.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// Its words.
+    pub text: String,
+    /// What the words of it are worth that are looked for.
+    pub terms: Vec<Term>,
+    /// The days that it speaks of.
+    pub days: Vec<Days>,
+    /// The signs of its tokens; empty where there is no embedding.
+    pub tokens: TokenSigns,
+}
+
+/// Something that was said.
+#[derive(Debug, Clone, Default)]
+pub struct Turn {
+    /// Its memory.
+    pub id: i64,
+    /// Who said it, as they are called.
+    pub speaker: String,
+    /// What.
+    pub text: String,
+    /// The product of its vector and the question's. It is made of [`embedded`].
+    pub cosine: Option<f64>,
+    /// The signs of its own tokens, from the same pass.
+    pub tokens: TokenSigns,
+    /// Whether it may be answered with; the others are there for their neighbours.
+    pub is_candidate: bool,
+}
+
+/// A stretch of a conversation, with all that was said in it.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// Its day.
+    pub day: Date,
+    /// In order.
+    pub turns: Vec<Turn>,
+}
+
+/// What is embedded of a turn, and where its own words begin: with the turn before it, as many make sense only then, and
+/// with the names of those who speak. One pass gives the vector and the tokens.
+#[must_use]
+pub fn embedded(before: Option<(&str, &str)>, turn: (&str, &str)) -> (String, usize) {
+    let mut text = before.map(|(speaker, said)| format!("{speaker}: {said}\n")).unwrap_or_default();
+    let own = text.len();
+    text.push_str(turn.0);
+    text.push_str(": ");
+    text.push_str(turn.1);
+    (text, own)
+}
+
+/// Whether a token tells something, so that it takes part in late interaction.
+#[must_use]
+pub fn tells(token: &str) -> bool {
+    words(token).next().is_some_and(|word| !is_stop_word(&word))
+}
+
+/// How many features there are.
+pub const FEATURES: usize = 13;
+
+/// The features that an embedding makes.
+pub(super) const OF_MEANING: std::ops::Range<usize> = 2..6;
+
+/// A candidate and its features, in the order of `mix::WEIGHTS`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Described {
+    /// Its memory.
+    pub id: i64,
+    /// The features.
+    pub features: [f64; FEATURES],
+}
+
+/// The words of a question that are looked for: no stop words and none of `names`, as those who are named speak in
+/// nearly all of it. The names alone, if there is nothing else.
+#[must_use]
+pub fn looked_for(question: &str, names: &[&str]) -> Vec<String> {
+    let names: Vec<String> = names.iter().flat_map(|name| words(name)).collect();
+    let mut wanted: Vec<String> = Vec::new();
+    let telling = words(question).filter(|word| !is_stop_word(word) && !names.contains(word));
+    for stem in telling.map(|word| stem(&word)) {
+        if !wanted.contains(&stem) {
+            wanted.push(stem);
+        }
+    }
+    if wanted.is_empty() {
+        wanted.extend(stems(question).filter(|stem| names.contains(stem)));
+    }
+    wanted
+}
+
+/// The features of all candidates.
+#[must_use]
+pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
+    let asked = Asked::of(question);
+    let counted: Vec<Vec<Counts>> = sessions.iter().map(|session| counts(question, session)).collect();
+    let windows: Vec<Vec<Counts>> = counted.iter().map(|turns| windowed(turns)).collect();
+    let wholes: Vec<Counts> = counted.iter().map(Counts::sum).collect();
+    let turn_words = average(counted.iter().flatten());
+    let window_words = average(windows.iter().flatten());
+    let session_words = average(&wholes);
+    let mut described = Vec::new();
+    for (((session, counted), windows), whole) in sessions.iter().zip(&counted).zip(&windows).zip(&wholes) {
+        let of_session = whole.bm25(&question.terms, session_words);
+        let closeness = dates::closeness(session.day, &question.days);
+        let best: Vec<Vec<f64>> = session.turns.iter().map(|turn| turn.tokens.best_for(&question.tokens)).collect();
+        for (at, turn) in session.turns.iter().enumerate().filter(|(_, turn)| turn.is_candidate) {
+            let before = at.checked_sub(1).map(|before| &session.turns[before]);
+            let alike = |from: usize, through: usize| max_sim(&best[from..=through]);
+            let last = session.turns.len() - 1;
+            let text = Manner::of(&turn.text);
+            let features = [
+                windows[at].bm25(&question.terms, window_words),
+                of_session,
+                turn.cosine.unwrap_or(0.0),
+                alike(at, at),
+                alike(at.saturating_sub(1), at),
+                alike(at.saturating_sub(NEIGHBOURS), last.min(at + NEIGHBOURS)),
+                closeness,
+                f64::from(asked.names(&turn.speaker)),
+                f64::from(before.is_some_and(|before| Manner::of(&before.text).asks)),
+                f64::from(text.asks),
+                f64::from(asked.when && text.tells_time),
+                f64::from(asked.how_many && text.tells_number),
+                counted[at].bm25(&question.terms, turn_words),
+            ];
+            described.push(Described { id: turn.id, features });
+        }
+    }
+    described
+}
+
+fn counts(question: &Question, session: &Session) -> Vec<Counts> {
+    session.turns.iter().map(|turn| Counts::count(&question.terms, stems(&turn.text))).collect()
+}
+
+/// Each turn with its neighbours.
+fn windowed(turns: &[Counts]) -> Vec<Counts> {
+    let around = |at: usize| &turns[at.saturating_sub(NEIGHBOURS)..turns.len().min(at + NEIGHBOURS + 1)];
+    (0..turns.len()).map(|at| Counts::sum(around(at))).collect()
+}
+
+fn average<'a>(texts: impl IntoIterator<Item = &'a Counts>) -> f64 {
+    let (mut all, mut count) = (0.0, 0.0);
+    for text in texts {
+        all += f64::from(text.words);
+        count += 1.0;
+    }
+    if count > 0.0 { all / count } else { 0.0 }
+}
+
+/// What a question wants to know.
+struct Asked {
+    words: Vec<String>,
+    when: bool,
+    how_many: bool,
+}
+
+impl Asked {
+    fn of(question: &Question) -> Self {
+        let words: Vec<String> = words(&question.text).collect();
+        let follows =
+            |one: &str, next: &[&str]| words.windows(2).any(|pair| pair[0] == one && next.contains(&pair[1].as_str()));
+        let when = words.iter().any(|word| word == "when" || word == "wann")
+            || follows("what", &["date", "day", "month", "year", "time"])
+            || follows("how", &["long"])
+            || follows("wie", &["lange"]);
+        let how_many =
+            follows("how", &["many", "much", "often", "old"]) || follows("wie", &["viele", "viel", "oft", "alt"]);
+        Self { words, when, how_many }
+    }
+
+    fn names(&self, speaker: &str) -> bool {
+        words(speaker).any(|name| self.words.contains(&name))
+    }
+}
+
+/// How something is said.
+struct Manner {
+    asks: bool,
+    tells_time: bool,
+    tells_number: bool,
+}
+
+impl Manner {
+    fn of(text: &str) -> Self {
+        let words: Vec<String> = words(text).collect();
+        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+        let tells_number = words.iter().any(|word| word.bytes().all(|byte| byte.is_ascii_digit())) || has(NUMBERS);
+        Self { asks: text.contains('?'), tells_time: has(TIMES), tells_number }
+    }
+}
+
+/// Words of time, in English and German.
+const TIMES: &[&str] = &[
+    "ago",
+    "april",
+    "august",
+    "day",
+    "days",
+    "december",
+    "dezember",
+    "februar",
+    "february",
+    "freitag",
+    "friday",
+    "gestern",
+    "heute",
+    "jahr",
+    "jahre",
+    "januar",
+    "january",
+    "july",
+    "juli",
+    "june",
+    "juni",
+    "last",
+    "letzte",
+    "letzten",
+    "mai",
+    "march",
+    "marz",
+    "mittwoch",
+    "monat",
+    "monate",
+    "monday",
+    "montag",
+    "month",
+    "months",
+    "morgen",
+    "next",
+    "november",
+    "october",
+    "oktober",
+    "recently",
+    "samstag",
+    "saturday",
+    "september",
+    "since",
+    "sonntag",
+    "sunday",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tonight",
+    "tuesday",
+    "wednesday",
+    "week",
+    "weekend",
+    "weeks",
+    "woche",
+    "wochen",
+    "year",
+    "years",
+    "yesterday",
+    "yet",
+];
+
+/// Small numbers in words, in English and German.
+const NUMBERS: &[&str] = &[
+    "acht", "couple", "drei", "eight", "five", "four", "funf", "many", "neun", "nine", "once", "one", "sechs", "seven",
+    "sieben", "six", "ten", "three", "twice", "two", "vier", "zehn", "zwei",
+];

@@ -1,0 +1,48 @@
+use super::{Ranked, WEIGHTS, ranked};
+use crate::memory::rank::features::{Described, FEATURES};
+
+/// A candidate with one feature, and whether there is an embedding.
+fn with(id: i64, at: usize, value: f64, embedded: bool) -> Described {
+    let mut features = [0.0; FEATURES];
+    // The same for all, so that it tells nothing but that there is an embedding.
+    features[if at == 2 { 3 } else { 2 }] = if embedded { 0.5 } else { 0.0 };
+    features[at] = value;
+    Described { id, features }
+}
+
+fn ids(ranked: &[Ranked]) -> Vec<i64> {
+    ranked.iter().map(|one| one.id).collect()
+}
+
+#[test]
+fn e5_each_feature_counts_as_the_table_says() {
+    for (at, row) in WEIGHTS.iter().enumerate() {
+        for (embedded, weight) in [(true, row.weight), (false, row.by_text)] {
+            if !embedded && (2..6).contains(&at) {
+                continue;
+            }
+            let ranked = ranked(&[with(1, at, 3.0, embedded), with(2, at, 1.0, embedded)]);
+            let order = if weight > 0.0 { [1, 2] } else { [2, 1] };
+            assert_eq!(ids(&ranked), order, "{} {embedded}", row.name);
+            let of_one = ranked.iter().find(|one| one.id == 1).unwrap();
+            // A score is one deviation above the mean; what is no score counts as it is.
+            let expected = weight * if row.is_score { 1.0 } else { 3.0 };
+            assert!(
+                (of_one.score - expected).abs() < 1e-9 && (of_one.parts[at] - expected).abs() < 1e-9,
+                "{}",
+                row.name
+            );
+        }
+    }
+    assert!(WEIGHTS[2..6].iter().all(|row| row.by_text == 0.0));
+}
+
+#[test]
+fn e5_what_all_have_tells_nothing() {
+    let pool = [with(1, 0, 5.0, true), with(2, 0, 5.0, true)];
+    let ranked = ranked(&pool);
+    assert!(ranked.iter().all(|one| one.score == 0.0));
+    assert_eq!(ids(&ranked), [2, 1], "of equal ones the newer");
+    assert!(super::ranked(&[]).is_empty());
+    assert_eq!(super::ranked(&[with(7, 0, 5.0, true)])[0].score, 0.0);
+}
