@@ -8,9 +8,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use hob::domain::ids::UserId;
+use hob::domain::memory::Scope;
 use hob::memory::embedding::Embedder;
 use hob::memory::embedding::local::LocalEmbedder;
-use hob::memory::vectors::index::{Index, Scope};
+use hob::memory::vectors::index::Index;
 use hob::memory::vectors::{bits, bytes};
 use tokio::time::Instant;
 
@@ -55,7 +56,7 @@ async fn embedding() {
 
 fn vectors(memories: i64) {
     let before = anonymous_mib();
-    let scopes = [Scope::Person(UserId(1)), Scope::Shared];
+    let scopes = [Scope::Person(UserId(1)), Scope::House];
     let mut index = Index::new(DIMENSIONS);
     let started = Instant::now();
     for id in 0..memories {

@@ -20,6 +20,7 @@ use hob::domain::ids::RunId;
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
 use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use hob::domain::rng::{Rng, SystemRng};
+use hob::memory::recall::Memory;
 use hob::model::catalog::{Catalog, Entry};
 use hob::model::error::ModelError;
 use hob::model::message::{Completion, Usage};
@@ -121,8 +122,10 @@ impl World {
         let models = Arc::new(Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock)));
         let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
         let meter = Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC });
+        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let ports = Arc::new(Ports {
             store: store.clone(),
+            memory: memory.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             tools: Registry::default(),
@@ -165,7 +168,7 @@ impl World {
             clock: Arc::clone(&clock),
             access: Arc::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), started: clock.now() }),
+            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
             lanes,
             delivery,
         };

@@ -14,6 +14,7 @@ use crate::domain::clock::Clock;
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::outgoing::Destination;
 use crate::domain::rng::Rng;
+use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::table::Table;
 use crate::policy::access::AccessList;
@@ -63,6 +64,8 @@ pub struct Ports {
     pub personas: Arc<Personas>,
     /// How they are run.
     pub toolbox: Toolbox,
+    /// What is remembered.
+    pub memory: Memory,
     /// The prompts.
     pub prompt: PromptSettings,
     /// The numbers.

@@ -36,6 +36,7 @@ use crate::domain::channel::Channel;
 use crate::domain::clock::Clock;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::rng::Rng;
+use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
@@ -194,18 +195,20 @@ impl Daemon {
             budget: parts::budget(&blueprint.config.budget),
             zone: parts::zone(blueprint.config.agent.time_zone.as_deref())?,
         });
-        let people = people(&blueprint, &store, &catalog, &purse.zone)?;
+        let memory = Memory::by_words(store.clone(), purse.zone.clone());
+        let people = people(&blueprint, &memory, &catalog)?;
         let access = Arc::clone(&people.access);
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
             purse: Arc::clone(&purse),
             meter: Arc::clone(&people.meter),
             personas: Arc::clone(&people.personas),
+            memory: memory.clone(),
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
-        let shared = Shared { models: catalog, table, purse, people, watcher };
-        let ports = ports(&blueprint, &store, shared, owner)?;
+        let shared = Shared { models: catalog, table, purse, people, memory, watcher };
+        let ports = ports(&blueprint, shared, owner)?;
         let lanes = Lanes::new(
             Arc::new(ports),
             LaneSettings {
@@ -319,6 +322,7 @@ struct Shared {
     table: Arc<Table>,
     purse: Arc<Purse>,
     people: People,
+    memory: Memory,
     watcher: Arc<dyn Watcher>,
 }
 
@@ -330,21 +334,22 @@ struct People {
     access: Arc<AccessList>,
 }
 
-fn people(blueprint: &Blueprint, store: &Store, models: &Catalog, zone: &TimeZone) -> Result<People, StartError> {
+fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
     let config = &blueprint.config;
-    let tools = parts::tools(config, store, zone, &blueprint.data_dir);
+    let tools = parts::tools(config, memory, &blueprint.data_dir);
     let personas = Arc::new(parts::personas(config, models, &tools)?);
-    let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: zone.clone() });
+    let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
     Ok(People { tools, meter, personas, access: Arc::new(parts::access(config)) })
 }
 
-fn ports(blueprint: &Blueprint, store: &Store, shared: Shared, owner: String) -> Result<Ports, StartError> {
-    let Shared { models, table, purse, people, watcher } = shared;
+fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
+    let Shared { models, table, purse, people, memory, watcher } = shared;
     let People { tools, meter, personas, access } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {
-        store: store.clone(),
+        store: memory.store.clone(),
+        memory,
         clock: Arc::clone(&blueprint.clock),
         models,
         tools,

@@ -25,13 +25,13 @@ use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
 use crate::domain::tools::{Approval, ToolFacts};
+use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
 use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
 use crate::router::heartbeat::Heartbeat;
-use crate::store::Store;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
 use crate::tool::current_time::CurrentTime;
@@ -264,11 +264,12 @@ pub(super) fn telegram(config: &TelegramConfig) -> Result<Settings, StartError> 
 }
 
 /// All tools: the built-in ones, then those that the operator declares.
-pub(super) fn tools(config: &Config, store: &Store, zone: &TimeZone, data_dir: &Path) -> Registry {
+pub(super) fn tools(config: &Config, memory: &Memory, data_dir: &Path) -> Registry {
+    let (store, zone) = (&memory.store, &memory.zone);
     let (results, chars_max) = (Results::of(data_dir), config.agent.tool_output_chars_max);
     let built_in = Registry::default()
         .with(Arc::new(RememberFact::new(store.clone())))
-        .with(Arc::new(RecallTool::new(store.clone(), zone.clone())))
+        .with(Arc::new(RecallTool::new(memory.clone())))
         .with(Arc::new(ReadResult::new(store.clone(), results, chars_max)))
         .with(Arc::new(CurrentTime::new(zone.clone())))
         .with(Arc::new(RequestMoreIterations::default()))
@@ -339,12 +340,14 @@ fn timeouts(environment: &Environment) -> Result<Timeouts, StartError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Store;
 
     #[tokio::test]
     async fn d4_the_built_in_tools_are_known_by_name() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
-        let built_in = tools(&Config::default(), &store, &TimeZone::UTC, dir.path());
+        let memory = Memory::by_words(store, TimeZone::UTC);
+        let built_in = tools(&Config::default(), &memory, dir.path());
         assert_eq!(built_in.names(), crate::domain::tools::BUILT_IN);
     }
 

@@ -63,6 +63,18 @@ row_id!(
     /// A remembered fact.
     FactId
 );
+row_id!(
+    /// One thing that a person said and Hob remembers.
+    MemoryId
+);
+row_id!(
+    /// A stretch of talk without a long pause.
+    EpisodeId
+);
+row_id!(
+    /// Somebody of whom something is known.
+    PersonId
+);
 
 /// A session's published name (row A12): the Telegram chat id, `slack:{channel}`, `terminal` …
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, sqlx::Type)]

@@ -80,6 +80,17 @@ impl Conversation {
     }
 }
 
+impl Conversation {
+    /// Whether one person alone talks with Hob here. On Telegram a group's id is negative, and a private chat's is its person's.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        match self.channel {
+            ChannelKind::Terminal => true,
+            ChannelKind::Telegram => !self.chat.starts_with('-'),
+        }
+    }
+}
+
 /// The account's name where a platform has only one.
 pub const DEFAULT_ACCOUNT: &str = "default";
 

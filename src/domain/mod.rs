@@ -7,6 +7,7 @@ pub mod channel;
 pub mod clock;
 pub mod ids;
 pub mod inbound;
+pub mod memory;
 pub mod money;
 pub mod notebook;
 pub mod outgoing;

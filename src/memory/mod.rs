@@ -7,6 +7,7 @@ pub mod bench;
 pub mod embedding;
 pub mod facts;
 pub mod importance;
+pub mod nearby;
 pub mod rank;
 pub mod recall;
 pub mod vectors;

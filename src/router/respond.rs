@@ -16,6 +16,7 @@ use crate::domain::ids::{InboundId, SessionId};
 use crate::domain::inbound::Conversation;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role};
+use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
@@ -36,6 +37,8 @@ pub struct House {
     pub meter: Arc<Meter>,
     /// Who Hob is where.
     pub personas: Arc<Personas>,
+    /// What is remembered.
+    pub memory: Memory,
     /// When this process started.
     pub started: Timestamp,
 }

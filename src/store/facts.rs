@@ -1,6 +1,7 @@
-//! Remembered facts: (person, category, key) → value; a new value supersedes, the old one is kept.
+//! Remembered facts: (scope, category, key) → value; a new value supersedes, the old one is kept.
 
 use crate::domain::ids::{FactId, RunId, UserId};
+use crate::domain::memory::Scope;
 use crate::store::Tx;
 use crate::store::error::StoreError;
 
@@ -8,6 +9,8 @@ use crate::store::error::StoreError;
 #[derive(Debug, Clone)]
 pub struct NewFact<'a> {
     /// Whose.
+    pub scope: Scope,
+    /// Who told it.
     pub user: UserId,
     /// What it is about, broadly.
     pub category: &'a str,
@@ -41,8 +44,8 @@ pub struct FactRow {
 pub async fn remember(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<Option<String>, StoreError> {
     let known = sqlx::query!(
         r#"SELECT id AS "id!: FactId", value FROM facts
-           WHERE user_id = $1 AND category = $2 AND key = $3 AND superseded_at IS NULL"#,
-        new.user,
+           WHERE scope = $1 AND category = $2 AND key = $3 AND superseded_at IS NULL AND rival_of IS NULL"#,
+        new.scope,
         new.category,
         new.key
     )
@@ -55,7 +58,9 @@ pub async fn remember(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<Option<
         sqlx::query!("UPDATE facts SET superseded_at = $1 WHERE id = $2", at, known.id).execute(&mut *tx).await?;
     }
     sqlx::query!(
-        "INSERT INTO facts (user_id, category, key, value, run_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO facts (scope, user_id, speaker, category, key, value, run_id, source, confidence, importance, created_at)
+         SELECT $1, id, name, $3, $4, $5, $6, 'told', 1.0, 0.5, $7 FROM users WHERE id = $2",
+        new.scope,
         new.user,
         new.category,
         new.key,
@@ -68,16 +73,16 @@ pub async fn remember(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<Option<
     Ok(known.map(|known| known.value))
 }
 
-/// The newest current facts of a person.
+/// The newest current facts of a scope.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn list(tx: &mut Tx, user: UserId, limit: i64) -> Result<Vec<FactRow>, StoreError> {
+pub async fn list(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<FactRow>, StoreError> {
     let facts = sqlx::query_as!(
         FactRow,
         r#"SELECT id AS "id!: FactId", category, key, value, created_at FROM facts
-           WHERE user_id = $1 AND superseded_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $2"#,
-        user,
+           WHERE scope = $1 AND superseded_at IS NULL ORDER BY created_at DESC, id DESC LIMIT $2"#,
+        scope,
         limit
     )
     .fetch_all(&mut *tx)
@@ -85,19 +90,18 @@ pub async fn list(tx: &mut Tx, user: UserId, limit: i64) -> Result<Vec<FactRow>,
     Ok(facts)
 }
 
-/// A person's current facts that match; the best first.
+/// Current facts that match; the best first. `query` is FTS5's, over the columns `scope`, `category`, `key` and `value`.
 ///
 /// # Errors
 /// When `query` is not FTS5's syntax, or the database fails.
-pub async fn search(tx: &mut Tx, user: UserId, query: &str, limit: i64) -> Result<Vec<FactRow>, StoreError> {
+pub async fn search(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<FactRow>, StoreError> {
     let facts = sqlx::query_as!(
         FactRow,
         r#"SELECT f.id AS "id!: FactId", f.category, f.key, f.value, f.created_at
            FROM facts_fts t JOIN facts f ON f.id = t.rowid
-           WHERE facts_fts MATCH $1 AND f.user_id = $2 AND f.superseded_at IS NULL
-           ORDER BY bm25(facts_fts), f.id DESC LIMIT $3"#,
+           WHERE facts_fts MATCH $1 AND f.superseded_at IS NULL
+           ORDER BY bm25(facts_fts, 0.0), f.id DESC LIMIT $2"#,
         query,
-        user,
         limit
     )
     .fetch_all(&mut *tx)

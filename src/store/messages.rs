@@ -134,36 +134,3 @@ pub async fn nth_newest(tx: &mut Tx, session: SessionId, after: i64, n: i64) -> 
     .await?;
     Ok(ordinal)
 }
-
-/// A message that a search found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// Its row.
-    pub id: MessageId,
-    /// The run it was said in.
-    pub run: RunId,
-    /// The words.
-    pub text: String,
-    /// When it was said.
-    pub at: i64,
-}
-
-/// What one person said, anywhere, that matches; the best first.
-///
-/// # Errors
-/// When `query` is not FTS5's syntax, or the database fails.
-pub async fn search(tx: &mut Tx, user: UserId, query: &str, limit: i64) -> Result<Vec<Found>, StoreError> {
-    let rows = sqlx::query_as!(
-        Found,
-        r#"SELECT m.id AS "id!: MessageId", m.run_id AS "run!: RunId", m.text, m.at
-           FROM messages_fts f JOIN messages m ON m.id = f.rowid
-           WHERE messages_fts MATCH $1 AND m.role = 'user' AND m.user_id = $2 AND m.pruned = 0
-           ORDER BY bm25(messages_fts), m.id DESC LIMIT $3"#,
-        query,
-        user,
-        limit
-    )
-    .fetch_all(&mut *tx)
-    .await?;
-    Ok(rows)
-}

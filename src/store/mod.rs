@@ -10,6 +10,7 @@ pub mod grants;
 pub mod inbound;
 pub mod journal;
 pub mod lock;
+pub mod memories;
 pub mod messages;
 pub mod model_calls;
 pub mod open_runs;
@@ -112,6 +113,7 @@ impl Store {
         let open = async {
             let mut writing = options.connect().await.map_err(StoreError::from)?;
             migrate(&mut writing).await?;
+            forget_for_good(&mut writing).await?;
             Ok::<_, StoreError>(writing)
         };
         let writing = pace.run(open).await?;
@@ -172,6 +174,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
         .busy_timeout(BUSY_TIMEOUT)
         .pragma("cache_size", CACHE_KIB)
+        .pragma("secure_delete", "ON")
         .statement_cache_capacity(128)
         .disable_statement_logging()
 }
@@ -187,6 +190,18 @@ async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
         return Err(StoreError::Newer { found, known });
     }
     MIGRATIONS.run(connection).await.map_err(StoreError::from_migrate)
+}
+
+/// The full-text indexes.
+const INDEXES: [&str; 2] = ["memories_fts", "facts_fts"];
+
+/// What is deleted is overwritten, in the file and in the full-text indexes, which keep deleted words otherwise.
+async fn forget_for_good(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    for index in INDEXES {
+        let secure = format!("INSERT INTO {index} ({index}, rank) VALUES ('secure-delete', 1)");
+        sqlx::query(sqlx::AssertSqlSafe(secure)).execute(&mut *connection).await?;
+    }
+    Ok(())
 }
 
 /// The stored form of a time.

@@ -200,8 +200,9 @@ fn reason(printed: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::{CallId, RunId, SessionKey, UserId};
+    use crate::domain::ids::{CallId, RunId, SessionId, SessionKey, UserId};
     use crate::domain::principal::Principal;
+    use crate::policy::memory::Place;
 
     fn hook(moment: Moment, tools: &[&str], script: &str) -> Hook {
         Hook {
@@ -217,6 +218,7 @@ mod tests {
         Invocation {
             principal: Principal { user: UserId(3), name: "Ada".to_owned(), role: Role::User, trust: Trust::Untrusted },
             session: SessionKey("7".to_owned()),
+            place: Place { session: SessionId(7), private: true },
             run: RunId(12),
             call: CallId::new(1, 0),
             attempt: 2,

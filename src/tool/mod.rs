@@ -29,6 +29,7 @@ use crate::domain::notebook::NotebookChange;
 use crate::domain::principal::{Principal, Role};
 use crate::domain::tools::ToolFacts;
 use crate::model::provider::ToolSchema;
+use crate::policy::memory::Place;
 use crate::store::error::StoreError;
 use crate::tool::hook::Hooks;
 use crate::tool::results::Results;
@@ -124,6 +125,8 @@ pub struct Invocation {
     pub principal: Principal,
     /// The session.
     pub session: SessionKey,
+    /// What kind of place it is: whose memories may be seen there.
+    pub place: Place,
     /// The run.
     pub run: RunId,
     /// The call within it.

@@ -2,18 +2,22 @@
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::principal::Role;
-use crate::memory::recall::{Recall, Recalled, Scope};
-use crate::store::Store;
+use crate::memory::facts::SearchFacts;
+use crate::memory::recall::{Fragment, Memory, Question, RecallLimits};
+use crate::policy::memory::visible;
+use crate::store::error::StoreError;
+use crate::store::facts::FactRow;
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
 
 /// The most facts, and the most messages, in one answer.
-const LIMIT: i64 = 10;
+const LIMIT: usize = 10;
+/// The most tokens of what people said, in one answer.
+const TOKENS: u64 = 2_000;
 /// The most characters shown of one message.
 const SHOWN_MAX: usize = 400;
 
@@ -24,36 +28,66 @@ struct Arguments {
     query: String,
     /// Where to look: remembered facts, what the user said, or both.
     #[serde(default)]
-    what: Scope,
+    what: What,
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, Default)]
+#[serde(rename_all = "snake_case")]
+enum What {
+    /// Remembered facts.
+    Facts,
+    /// What the person said.
+    Messages,
+    /// Both.
+    #[default]
+    All,
 }
 
 /// The tool.
 pub struct RecallTool {
     spec: ToolSpec,
-    store: Store,
-    zone: TimeZone,
+    memory: Memory,
 }
 
 impl RecallTool {
-    /// Recalls from `store`, with dates in `zone`.
+    /// Recalls from `memory`.
     #[must_use]
-    pub fn new(store: Store, zone: TimeZone) -> Self {
+    pub fn new(memory: Memory) -> Self {
         let about = "Looks up remembered facts and what the user said in earlier conversations.";
-        Self { spec: spec_of::<Arguments>("recall", about, true).of("memory", Role::User), store, zone }
+        Self { spec: spec_of::<Arguments>("recall", about, true).of("memory", Role::User), memory }
     }
 
-    fn show(&self, recalled: &Recalled) -> String {
-        let day = |at: i64| {
-            let at = Timestamp::from_millisecond(at).unwrap_or(Timestamp::UNIX_EPOCH);
-            at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d").to_string()
+    async fn look_up(&self, invocation: &Invocation, arguments: Arguments) -> Result<String, StoreError> {
+        let scopes = visible(&invocation.principal, invocation.place);
+        let facts = match arguments.what {
+            What::Facts | What::All => {
+                let search = SearchFacts { scopes: scopes.clone(), query: arguments.query.clone(), limit: LIMIT };
+                self.memory.store.read(search).await?
+            }
+            What::Messages => Vec::new(),
         };
-        let facts = recalled.facts.iter().map(|fact| {
+        let messages = match arguments.what {
+            What::Messages | What::All => {
+                let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
+                let question = Question { text: arguments.query, scopes, window: None, limits, now: invocation.now };
+                self.memory.recall(&question).await?.fragments
+            }
+            What::Facts => Vec::new(),
+        };
+        Ok(self.show(&facts, &messages))
+    }
+
+    fn show(&self, facts: &[FactRow], messages: &[Fragment]) -> String {
+        let day = |at: Timestamp| at.to_zoned(self.memory.zone.clone()).strftime("%Y-%m-%d").to_string();
+        let facts = facts.iter().map(|fact| {
+            let at = Timestamp::from_millisecond(fact.created_at).unwrap_or(Timestamp::UNIX_EPOCH);
             // A key that only begins the value says nothing more.
             let named = fact.value.to_lowercase().starts_with(&fact.key.to_lowercase());
             let about = if named { String::new() } else { format!("{}: ", fact.key) };
-            format!("- {about}{} ({})", fact.value, day(fact.created_at))
+            format!("- {about}{} ({})", fact.value, day(at))
         });
-        let messages = recalled.messages.iter().map(|message| {
+        let messages = messages.iter().map(|message| {
             let shown: String = message.text.chars().take(SHOWN_MAX).collect();
             let dots = if shown.len() < message.text.len() { "…" } else { "" };
             format!("- {}: \"{}{dots}\"", day(message.at), shown.replace('\n', " "))
@@ -70,19 +104,12 @@ impl Tool for RecallTool {
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments: Arguments = match parse(&self.spec, invocation.arguments) {
+        let arguments: Arguments = match parse(&self.spec, invocation.arguments.clone()) {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
-        let recall = Recall {
-            user: invocation.principal.user,
-            query: arguments.query,
-            scope: arguments.what,
-            limit: LIMIT,
-            current_run: Some(invocation.run),
-        };
-        match self.store.read(recall).await {
-            Ok(recalled) => Outcome::Text(self.show(&recalled)),
+        match self.look_up(&invocation, arguments).await {
+            Ok(found) => Outcome::Text(found),
             Err(error) => Outcome::of_store(&error, format!("The memory could not be searched: {error}.")),
         }
     }

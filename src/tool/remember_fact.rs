@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::domain::principal::Role;
 use crate::domain::tools::ToolFacts;
 use crate::memory::facts::Remember;
+use crate::policy::memory::kept_in;
 use crate::store::Store;
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
@@ -59,7 +60,11 @@ impl Tool for RememberFact {
         if [&category, &key, &value].iter().any(|text| text.is_empty() || text.chars().count() > CHARS_MAX) {
             return Outcome::Error(format!("category, key and value need 1 to {CHARS_MAX} characters each."));
         }
+        let Some(scope) = kept_in(&invocation.principal, invocation.place) else {
+            return Outcome::Error("What strangers write is not remembered.".to_owned());
+        };
         let remember = Remember {
+            scope,
             user: invocation.principal.user,
             category,
             key: key.clone(),

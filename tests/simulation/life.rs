@@ -19,6 +19,7 @@ use hob::domain::inbound::ChannelKind;
 use hob::domain::money::Money;
 use hob::domain::principal::Role;
 use hob::domain::tools::Approval;
+use hob::memory::recall::Memory;
 use hob::model::catalog::{Catalog, Entry};
 use hob::model::table::Table;
 use hob::policy::access::AccessList;
@@ -171,8 +172,10 @@ impl Process {
         let models = models(world);
         let purse = Arc::new(Purse { budget: budget(), zone: TimeZone::UTC });
         let (meter, access) = (Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }), Arc::new(access()));
+        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let ports = Ports {
             store: store.clone(),
+            memory: memory.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             tools: tools(world),
@@ -207,7 +210,7 @@ impl Process {
             clock: Arc::clone(&clock),
             access,
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), started: clock.now() }),
+            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
             lanes: lanes.clone(),
             delivery,
         });

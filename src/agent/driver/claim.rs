@@ -14,6 +14,7 @@ use crate::domain::inbound::Conversation;
 use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens;
+use crate::policy::memory::{Place, visible};
 use crate::store::error::StoreError;
 use crate::store::facts::FactRow;
 use crate::store::runs::Lease;
@@ -97,9 +98,16 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         State::Queued(accepted) => Some(accepted.principal.user),
         State::Empty | State::Active(_) | State::Closed(_) => None,
     };
-    let (facts, summary) = match user {
-        Some(user) => (facts::list(tx, user, FACTS_MAX).await?, summaries::find(tx, key.session, user).await?),
-        None => (Vec::new(), None),
+    let mut known = Vec::new();
+    if let State::Queued(accepted) = &folded.replay.state {
+        let place = Place::of(key.session, &accepted.destination.conversation);
+        for scope in visible(&accepted.principal, place) {
+            known.extend(facts::list(tx, scope, FACTS_MAX).await?);
+        }
+    }
+    let summary = match user {
+        Some(user) => summaries::find(tx, key.session, user).await?,
+        None => None,
     };
     let granted = match user {
         Some(user) => grants::tools(tx, key.session, user).await?,
@@ -114,7 +122,7 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         id: key.session.to_string(),
         what: "a run refers to it, and it is missing".to_owned(),
     })?;
-    Ok(Claimed { key, folded, session, facts, granted, summary, notebook })
+    Ok(Claimed { key, folded, session, facts: known, granted, summary, notebook })
 }
 
 /// A stretch of a conversation's history, as one person may see it.

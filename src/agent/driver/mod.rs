@@ -32,6 +32,7 @@ use crate::domain::channel::Progress;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::outgoing::Destination;
 use crate::model::message::ToolCall;
+use crate::policy::memory::Place;
 use crate::store::Statement;
 use crate::store::error::StoreError;
 
@@ -316,7 +317,8 @@ impl Driver {
         }
         let principal = active.input.principal.clone();
         let session = self.destination.conversation.session_key();
-        let job = perform::tool::ToolJob { principal, session, run: self.key.run, call, attempt, delay_ms };
+        let place = Place::of(self.key.session, &self.destination.conversation);
+        let job = perform::tool::ToolJob { principal, session, place, run: self.key.run, call, attempt, delay_ms };
         self.work.run_tool(&self.ports, job);
     }
 

@@ -3,24 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::domain::ids::{SessionId, UserId};
+use crate::domain::memory::Scope;
 use crate::memory::vectors::bits;
 use crate::memory::vectors::index::block::Block;
 
 mod block;
 #[cfg(test)]
 mod tests;
-
-/// Who may see a memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// One person.
-    Person(UserId),
-    /// Those in one conversation.
-    Conversation(SessionId),
-    /// Everyone in the house.
-    Shared,
-}
 
 /// A vector that may be near.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

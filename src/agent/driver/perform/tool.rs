@@ -9,6 +9,7 @@ use crate::agent::ports::Ports;
 use crate::domain::ids::{RunId, SessionKey};
 use crate::domain::principal::Principal;
 use crate::model::message::ToolCall;
+use crate::policy::memory::Place;
 use crate::tool::results::ResultId;
 use crate::tool::{Invocation, Outcome, Request, Tool};
 
@@ -16,6 +17,7 @@ use crate::tool::{Invocation, Outcome, Request, Tool};
 pub(in crate::agent::driver) struct ToolJob {
     pub(in crate::agent::driver) principal: Principal,
     pub(in crate::agent::driver) session: SessionKey,
+    pub(in crate::agent::driver) place: Place,
     pub(in crate::agent::driver) run: RunId,
     pub(in crate::agent::driver) call: ToolCall,
     pub(in crate::agent::driver) attempt: u32,
@@ -43,6 +45,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolOutcome {
     let invocation = Invocation {
         principal: job.principal,
         session: job.session,
+        place: job.place,
         run: job.run,
         call: job.call.id,
         attempt: job.attempt,

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::block::ROWS_MAX;
-use super::{Candidate, Index, Scope};
+use super::{Candidate, Index};
 use crate::domain::ids::{SessionId, UserId};
+use crate::domain::memory::Scope;
 use crate::memory::vectors::{bits, bytes};
 
 const ANNA: Scope = Scope::Person(UserId(1));
 const BEN: Scope = Scope::Person(UserId(2));
 const FAMILY: Scope = Scope::Conversation(SessionId(1));
-const SCOPES: [Scope; 4] = [ANNA, BEN, FAMILY, Scope::Shared];
+const SCOPES: [Scope; 4] = [ANNA, BEN, FAMILY, Scope::House];
 
 type Model = BTreeMap<(Scope, i64), Vec<u64>>;
 
@@ -158,7 +159,7 @@ fn e5_signs_and_a_closer_look_find_nearly_what_an_exact_scan_does() {
     let stored: Vec<Vec<u8>> = rows.iter().map(|(_, vector)| bytes::encode(vector)).collect();
     let mut index = Index::new(384);
     for ((id, _), stored) in rows.iter().zip(&stored) {
-        index.insert(Scope::Shared, *id, &bytes::Stored::read(stored, 384).unwrap().bits());
+        index.insert(Scope::House, *id, &bytes::Stored::read(stored, 384).unwrap().bits());
     }
     let mut hits = 0;
     for question in 0..20 {
@@ -166,7 +167,7 @@ fn e5_signs_and_a_closer_look_find_nearly_what_an_exact_scan_does() {
         let mut exact: Vec<(i64, f32)> =
             rows.iter().map(|(id, vector)| (*id, vector.iter().zip(&query).map(|(a, b)| a * b).sum())).collect();
         exact.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let near = index.nearest(&bits::of(&query), &[Scope::Shared], 300);
+        let near = index.nearest(&bits::of(&query), &[Scope::House], 300);
         let near = near.iter().map(|candidate| (candidate.id, stored[candidate.id as usize].as_slice()));
         let found = bytes::rescore(&query, near, 10);
         hits += exact[..10].iter().filter(|(id, _)| found.iter().any(|(other, _)| other == id)).count();

@@ -1,0 +1,98 @@
+//! What is near in meaning: the embedder that serves, and the index of its vectors.
+//!
+//! Recall reads it, the upkeep puts it in place and takes out what is forgotten.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::domain::ids::MemoryId;
+use crate::domain::memory::Scope;
+use crate::memory::embedding::Embedder;
+use crate::memory::vectors::index::Index;
+
+/// The embedding at work, if there is any.
+#[derive(Default)]
+pub struct Nearby {
+    serving: RwLock<Option<Arc<Serving>>>,
+    standing: RwLock<Standing>,
+}
+
+/// How it stands with the embedding, for `/status`, health and `hob memory stats`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Standing {
+    /// Nobody wants one.
+    #[default]
+    Off,
+    /// It is being fetched or loaded.
+    Starting {
+        /// What happens now, e.g. "fetching the model, 40 of 91 MB".
+        what: String,
+    },
+    /// It serves.
+    Ready {
+        /// What makes the vectors.
+        model: String,
+        /// How many memories wait for theirs.
+        backlog: u64,
+    },
+    /// Recall goes by words alone: why, and what to do.
+    Degraded {
+        /// Why.
+        why: String,
+    },
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("by words alone (no embedding is configured)"),
+            Self::Starting { what } => write!(f, "by words alone for now ({what})"),
+            Self::Ready { model, backlog: 0 } => write!(f, "by words and meaning ({model})"),
+            Self::Ready { model, backlog } => {
+                write!(f, "by words and meaning ({model}; {backlog} memories wait for their vectors)")
+            }
+            Self::Degraded { why } => write!(f, "degraded: by words alone ({why})"),
+        }
+    }
+}
+
+/// An embedder, and the vectors that it made.
+pub struct Serving {
+    /// Makes vectors of questions.
+    pub embedder: Arc<dyn Embedder>,
+    /// The row of its model.
+    pub model: i64,
+    /// The signs of all vectors.
+    pub index: RwLock<Index>,
+}
+
+impl Nearby {
+    /// What serves now.
+    #[must_use]
+    pub fn serving(&self) -> Option<Arc<Serving>> {
+        self.serving.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on this serves, or nothing.
+    pub fn serve(&self, serving: Option<Arc<Serving>>) {
+        *self.serving.write().unwrap_or_else(PoisonError::into_inner) = serving;
+    }
+
+    /// How it stands.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        self.standing.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on it stands so.
+    pub fn stand(&self, standing: Standing) {
+        *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing;
+    }
+
+    /// Takes a memory out of the index. Its row is gone already: what the index still finds, recall does not load.
+    pub fn forget(&self, scope: Scope, memory: MemoryId) {
+        if let Some(serving) = self.serving() {
+            serving.index.write().unwrap_or_else(PoisonError::into_inner).remove(scope, memory.0);
+        }
+    }
+}

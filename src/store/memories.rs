@@ -1,0 +1,155 @@
+//! What people said and Hob remembers, in episodes: stretches of talk without a long pause.
+
+use crate::domain::ids::{EpisodeId, MemoryId, MessageId, SessionId, UserId};
+use crate::domain::memory::Scope;
+use crate::store::Tx;
+use crate::store::error::StoreError;
+
+/// A longer pause ends an episode (a conversation is at its end when it has been idle for half an hour).
+pub const PAUSE_MS: i64 = 30 * 60 * 1_000;
+/// The most turns of an episode: all of it is ranked together.
+pub const TURNS_MAX: i64 = 100;
+
+/// Something said that is about to be remembered.
+#[derive(Debug, Clone)]
+pub struct NewMemory<'a> {
+    /// Whose it is.
+    pub scope: Scope,
+    /// The conversation; none: it is brought in from elsewhere.
+    pub session: Option<SessionId>,
+    /// Who said it, as they are called.
+    pub speaker: &'a str,
+    /// Who said it, where Hob knows them.
+    pub user: Option<UserId>,
+    /// The message of the history.
+    pub message: Option<MessageId>,
+    /// The words.
+    pub text: &'a str,
+    /// Hob's question that it answers.
+    pub asked: Option<&'a str>,
+    /// Row A12: the speaker's role, or `import`.
+    pub origin: &'a str,
+    /// Row A1: 0 to 1.
+    pub importance: f64,
+    /// When it was said.
+    pub at: i64,
+}
+
+/// Remembers it, at the end of the scope's last episode in its conversation, or in a new one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add(tx: &mut Tx, new: &NewMemory<'_>) -> Result<MemoryId, StoreError> {
+    let episode = match open_episode(tx, new).await? {
+        Some(episode) => episode,
+        None => begin_episode(tx, new.scope, new.session, new.at).await?,
+    };
+    add_to(tx, episode, new).await
+}
+
+/// Begins an episode.
+///
+/// # Errors
+/// When the database fails.
+pub async fn begin_episode(
+    tx: &mut Tx,
+    scope: Scope,
+    session: Option<SessionId>,
+    at: i64,
+) -> Result<EpisodeId, StoreError> {
+    let episode = sqlx::query_scalar!(
+        r#"INSERT INTO episodes (scope, session_id, began_at, ended_at) VALUES ($1, $2, $3, $3)
+           RETURNING id AS "id!: EpisodeId""#,
+        scope,
+        session,
+        at
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(episode)
+}
+
+/// The scope's last episode in the conversation, if this still belongs to it.
+async fn open_episode(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<EpisodeId>, StoreError> {
+    let Some(session) = new.session else { return Ok(None) };
+    let last = sqlx::query!(
+        r#"SELECT id AS "id!: EpisodeId", ended_at, turns FROM episodes
+           WHERE session_id = $1 AND scope = $2 ORDER BY id DESC LIMIT 1"#,
+        session,
+        new.scope
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(last.filter(|last| new.at - last.ended_at < PAUSE_MS && last.turns < TURNS_MAX).map(|last| last.id))
+}
+
+/// Remembers it at the end of this episode.
+///
+/// # Errors
+/// When the database fails.
+pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Result<MemoryId, StoreError> {
+    let place = sqlx::query_scalar!(
+        r#"UPDATE episodes SET turns = turns + 1, ended_at = max(ended_at, $2) WHERE id = $1
+           RETURNING turns AS "turns!: i64""#,
+        episode,
+        new.at
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO memories
+             (episode_id, place, scope, speaker, user_id, message_id, text, asked, origin, importance, at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id AS "id!: MemoryId""#,
+        episode,
+        place,
+        new.scope,
+        new.speaker,
+        new.user,
+        new.message,
+        new.text,
+        new.asked,
+        new.origin,
+        new.importance,
+        new.at
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// A memory that a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Its row.
+    pub id: MemoryId,
+    /// Its episode.
+    pub episode: EpisodeId,
+    /// Its place in it.
+    pub place: i64,
+    /// Who said it.
+    pub speaker: String,
+    /// The words.
+    pub text: String,
+    /// Hob's question that it answers.
+    pub asked: Option<String>,
+    /// When it was said.
+    pub at: i64,
+}
+
+/// What matches in a scope; the best first. `query` is FTS5's, over the columns `scope` and `text`.
+///
+/// # Errors
+/// When `query` is not FTS5's syntax, or the database fails.
+pub async fn search(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<Found>, StoreError> {
+    let rows = sqlx::query_as!(
+        Found,
+        r#"SELECT m.id AS "id!: MemoryId", m.episode_id AS "episode!: EpisodeId", m.place, m.speaker, m.text, m.asked, m.at
+           FROM memories_fts f JOIN memories m ON m.id = f.rowid
+           WHERE memories_fts MATCH $1 ORDER BY bm25(memories_fts, 0.0, 1.0), m.id DESC LIMIT $2"#,
+        query,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows)
+}
