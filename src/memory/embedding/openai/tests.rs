@@ -151,7 +151,7 @@ async fn e5_a_failure_is_a_decision() {
     malformed: The embedding server gave vectors of 2 numbers where it gave 3 before.
     malformed: The embedding server gave a vector of 0 numbers where 0 are right.
     malformed: The embedding server gave a vector that points nowhere.
-    malformed: The embedding server gave a vector that points nowhere.
+    malformed: What answers is no embedding server: check `base_url` under [memory.embedding] in config.toml.
     A text without words has no vector.
     ");
 }
