@@ -10,4 +10,5 @@ pub mod importance;
 pub mod nearby;
 pub mod rank;
 pub mod recall;
+pub mod retention;
 pub mod vectors;

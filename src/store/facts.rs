@@ -108,3 +108,12 @@ pub async fn search(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<FactRow>
     .await?;
     Ok(facts)
 }
+
+/// A fact was of use.
+///
+/// # Errors
+/// When the database fails.
+pub async fn mark_used(tx: &mut Tx, fact: FactId, at: i64) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE facts SET uses = uses + 1, used_at = $2 WHERE id = $1", fact, at).execute(&mut *tx).await?;
+    Ok(())
+}

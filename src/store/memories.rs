@@ -117,6 +117,17 @@ pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Res
     Ok(id)
 }
 
+/// A memory was of use.
+///
+/// # Errors
+/// When the database fails.
+pub async fn mark_used(tx: &mut Tx, memory: MemoryId, at: i64) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE memories SET uses = uses + 1, used_at = $2 WHERE id = $1", memory, at)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
 /// A memory that a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
