@@ -5,6 +5,8 @@
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::sync::Notify;
+
 use crate::domain::ids::MemoryId;
 use crate::domain::memory::Scope;
 use crate::memory::embedding::Embedder;
@@ -15,6 +17,7 @@ use crate::memory::vectors::index::Index;
 pub struct Nearby {
     serving: RwLock<Option<Arc<Serving>>>,
     standing: RwLock<Standing>,
+    written: Notify,
 }
 
 /// How it stands with the embedding, for `/status`, health and `hob memory stats`.
@@ -87,6 +90,16 @@ impl Nearby {
     /// From now on it stands so.
     pub fn stand(&self, standing: Standing) {
         *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing;
+    }
+
+    /// Something new was remembered: it has no vector yet.
+    pub fn written(&self) {
+        self.written.notify_one();
+    }
+
+    /// Waits until something new was remembered.
+    pub async fn until_written(&self) {
+        self.written.notified().await;
     }
 
     /// Takes a memory out of the index. Its row is gone already: what the index still finds, recall does not load.
