@@ -11,7 +11,7 @@ use crate::store::facts::FactRow;
 use crate::store::{Statement, Tx, facts, millis};
 
 /// Where the words of a fact stand in the full-text index.
-const FACT_COLUMNS: &str = "{category key value}";
+pub const FACT_COLUMNS: &str = "{category key value}";
 
 /// Remembers one fact of a person.
 #[derive(Debug, Clone)]
