@@ -138,9 +138,9 @@ const SECRETS: &[&str] = &[
 const STREETS: &[&str] = &["street", "road", "avenue", "lane", "straße", "strasse", "weg", "platz", "allee", "gasse"];
 const SMALL: &[&str] = &[
     "hi", "hello", "hey", "hallo", "moin", "servus", "thanks", "thank", "you", "thx", "danke", "dir", "ok", "okay",
-    "yes", "no", "yep", "nope", "ja", "nein", "sure", "bye", "tschüss", "good", "guten", "morgen", "morning", "evening", "night",
-    "abend", "tag", "nacht", "please", "bitte", "great", "super", "cool", "nice", "lol", "gut", "alright", "passt",
-    "genau",
+    "yes", "no", "yep", "nope", "ja", "nein", "sure", "bye", "tschüss", "good", "guten", "morgen", "morning",
+    "evening", "night", "abend", "tag", "nacht", "please", "bitte", "great", "super", "cool", "nice", "lol", "gut",
+    "alright", "passt", "genau",
 ];
 const ORDERS: &[&str] = &[
     "turn",
