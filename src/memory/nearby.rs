@@ -92,14 +92,9 @@ impl Nearby {
         *self.standing.write().unwrap_or_else(PoisonError::into_inner) = standing;
     }
 
-    /// Something new was remembered: it has no vector yet.
-    pub fn written(&self) {
+    /// There are new memories: their vectors are made soon. Without a word they are seen within a minute.
+    pub fn memories_written(&self) {
         self.written.notify_one();
-    }
-
-    /// Waits until something new was remembered.
-    pub async fn until_written(&self) {
-        self.written.notified().await;
     }
 
     /// Takes a memory out of the index. Its row is gone already: what the index still finds, recall does not load.

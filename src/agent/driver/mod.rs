@@ -207,7 +207,7 @@ impl Driver {
                 Ok(Advanced { state, seq, effects, refused, remembered, more }) => {
                     self.refused.extend(refused);
                     if remembered {
-                        self.ports.memory.nearby.written();
+                        self.ports.memory.nearby.memories_written();
                     }
                     self.remember_count(&cause);
                     self.more = more;

@@ -77,15 +77,27 @@ pub struct Recalled {
     /// What each signal brought to that, in thousandths.
     #[serde(rename = "of", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, i64>,
+    /// It contradicts what is known: the model was told to ask which is true.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask: bool,
 }
 
 impl Recalled {
+    /// The part that words brought which it shares with the message.
+    pub const WORDS: &str = "words";
+
+    /// A fact, by itself.
+    #[must_use]
+    pub fn of_fact(fact: FactId, score: i64) -> Self {
+        Self { memory: None, fact: Some(fact), leg: Leg::Fact, score, parts: BTreeMap::new(), ask: false }
+    }
+
     /// Was it looked for, and not merely there in any case? Only that raises its importance.
     #[must_use]
     pub fn is_use(&self) -> bool {
         match self.leg {
             Leg::Relevance => true,
-            Leg::Fact => self.score > 0,
+            Leg::Fact => self.parts.contains_key(Self::WORDS),
             Leg::Recency | Leg::Salience => false,
         }
     }

@@ -100,7 +100,10 @@ pub(super) async fn store_recalled(tx: &mut Tx, target: &Target<'_>, all: &[Reca
             memories::mark_used(tx, memory, at).await?;
         }
         if let Some(fact) = fact.filter(|_| item.is_use()) {
-            facts::mark_used(tx, fact, at).await?;
+            facts::used(tx, fact, at).await?;
+        }
+        if let Some(fact) = fact.filter(|_| item.ask) {
+            facts::asked(tx, fact, at).await?;
         }
     }
     Ok(())
