@@ -8,6 +8,7 @@ pub mod embedding;
 pub mod facts;
 pub mod importance;
 pub mod nearby;
+pub mod passage;
 pub mod rank;
 pub mod recall;
 pub mod retention;
