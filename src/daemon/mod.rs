@@ -237,6 +237,7 @@ impl Daemon {
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
         memory::keep_up(&switches, &router.house.memory, &blueprint);
+        chores::let_go(&switches, &router.house.memory, &blueprint);
         chores::listen(&switches, telegram, &router, &blueprint);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })

@@ -11,9 +11,6 @@ pub mod nearby;
 pub mod passage;
 pub mod rank;
 pub mod recall;
-<<<<<<< HEAD
 pub mod retention;
-=======
 pub mod upkeep;
->>>>>>> efdc210
 pub mod vectors;
