@@ -12,7 +12,7 @@ use crate::domain::ids::{RunId, SessionId};
 use crate::store::error::StoreError;
 use crate::store::journal::{EventRow, append, list};
 use crate::store::runs::{Reached, Waits};
-use crate::store::{Tx, millis, runs};
+use crate::store::{self, Tx, millis, runs};
 
 /// The version of the encoding that this Hob writes.
 pub const VERSION: i64 = 1;
@@ -69,7 +69,7 @@ pub async fn load(tx: &mut Tx, run: RunId) -> Result<Folded, StoreError> {
 /// # Errors
 /// When the database fails.
 pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<Accepted>, StoreError> {
-    let first = list(tx, run).await?.first().and_then(|row| decode(run, row).ok());
+    let first = store::journal::first(tx, run).await?.and_then(|row| decode(run, &row).ok());
     Ok(first.and_then(|event| match event {
         Event::Accepted(accepted) => Some(accepted),
         _ => None,

@@ -8,6 +8,7 @@ pub mod counts;
 pub mod driver;
 pub mod handover;
 pub mod journal;
+pub mod known;
 pub mod machine;
 pub mod persona;
 pub mod ports;

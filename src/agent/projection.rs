@@ -2,10 +2,13 @@
 //!
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
+pub mod remember;
+pub mod said;
 pub mod write;
 
 use crate::agent::handover::HandoverChange;
 use crate::agent::journal::RunKey;
+use crate::agent::machine::begun::Recalled;
 use crate::agent::machine::compaction::{plan, summary};
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
 use crate::agent::machine::event::{CancelReason, Event, Order, Reply, ToolOutcome};
@@ -15,6 +18,7 @@ use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
 use crate::agent::machine::{Step, approval, texts};
 use crate::agent::prefix::Prefix;
+use crate::agent::projection::said::{Said, said};
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
 use crate::domain::outgoing::Choice;
@@ -33,7 +37,11 @@ pub enum Row {
         author: Option<UserId>,
         /// How many tokens it is.
         tokens: u64,
+        /// The words in it that are to be remembered (row A1).
+        said: Option<Said>,
     },
+    /// What was recalled for the run (row A4).
+    Recalled(Vec<Recalled>),
     /// A tool is about to be run.
     ToolStarted {
         /// The call.
@@ -142,10 +150,11 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
     }
     if let Some(active) = after.active() {
         let known = before.active().map_or(0, |active| active.transcript.messages().len());
-        rows.extend(active.transcript.entries().skip(known).map(|entry| Row::Message {
+        rows.extend(active.transcript.entries().enumerate().skip(known).map(|(at, entry)| Row::Message {
             message: entry.message.clone(),
             author: entry.author,
             tokens: entry.tokens,
+            said: said(before, step, active, (at, &entry)),
         }));
         rows.extend(afresh(step, active));
         if let Some(end) = active.end() {
@@ -197,6 +206,7 @@ impl Cause<'_> {
             Event::Expired { question } => self.expired(*question, seq).into_iter().collect(),
             Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
             Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
+            Event::Begun(begun) if !begun.recalled.is_empty() => vec![Row::Recalled(begun.recalled.clone())],
             other => rows_of_words(self.key, other, seq, self.after),
         }
     }

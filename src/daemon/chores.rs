@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use crate::channel::telegram::Telegram;
+use crate::config::memory::MemoryConfig;
 use crate::daemon::{Blueprint, Switches, parts};
 use crate::domain::channel::Intake;
 use crate::domain::clock::Clock;
+use crate::memory::recall::Memory;
+use crate::memory::retention::{self, Retention};
 use crate::policy::heartbeat::until_next;
 use crate::router::delivery::Delivery;
 use crate::router::heartbeat::Heartbeat;
@@ -18,7 +22,7 @@ use crate::tool::results::Results;
 
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);
-/// How often old results of tools are deleted.
+/// How often old results of tools are deleted, and old memories let go.
 const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// What is looked after.
@@ -95,6 +99,29 @@ async fn sweep_results(results: Results, clock: Arc<dyn Clock>, stop: Cancellati
             return;
         }
     }
+}
+
+/// Old memories that matter little by now are let go, at the start and once a day, if the household wants that.
+pub(super) fn let_go(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+    let Some(retention) = retention(&blueprint.config.memory) else { return };
+    let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
+    switches.channels.spawn(async move {
+        loop {
+            if let Err(error) = retention::let_go(&memory, &retention, clock.now(), &stop).await {
+                tracing::warn!(%error, "old memories could not be looked through; that is tried again tomorrow");
+            }
+            if slept(SWEEP_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
+}
+
+fn retention(config: &MemoryConfig) -> Option<Retention> {
+    let days =
+        |days: u64| SignedDuration::from_hours(i64::try_from(days.saturating_mul(24)).unwrap_or(i64::MAX / 3_600));
+    let (keep, half_life) = (days(config.retention_days?), days(config.half_life_days));
+    Some(Retention { keep, floor: config.retention_floor, half_life })
 }
 
 /// Looks whether there is something to do, once in each slot.

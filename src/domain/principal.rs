@@ -19,6 +19,19 @@ pub enum Role {
     Owner,
 }
 
+impl Role {
+    /// The name in the database.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Guest => "guest",
+            Self::User => "user",
+            Self::Admin => "admin",
+            Self::Owner => "owner",
+        }
+    }
+}
+
 /// Whether the words of a run come from someone Hob trusts (row A12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]

@@ -53,3 +53,18 @@ pub async fn list(tx: &mut Tx, run: RunId) -> Result<Vec<EventRow>, StoreError> 
     .await?;
     Ok(events)
 }
+
+/// A run's first event.
+///
+/// # Errors
+/// When the database fails.
+pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<EventRow>, StoreError> {
+    let event = sqlx::query_as!(
+        EventRow,
+        "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 ORDER BY seq LIMIT 1",
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(event)
+}

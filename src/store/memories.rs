@@ -117,6 +117,17 @@ pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Res
     Ok(id)
 }
 
+/// A memory was of use.
+///
+/// # Errors
+/// When the database fails.
+pub async fn mark_used(tx: &mut Tx, memory: MemoryId, at: i64) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE memories SET uses = uses + 1, used_at = $2 WHERE id = $1", memory, at)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
 /// A memory that a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
@@ -152,4 +163,43 @@ pub async fn search(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<Found>, 
     .fetch_all(&mut *tx)
     .await?;
     Ok(rows)
+}
+
+/// A memory, and what stands before it in its episode.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// Its row.
+    pub id: MemoryId,
+    /// Whose it is.
+    pub scope: Scope,
+    /// Who said it.
+    pub speaker: String,
+    /// The words.
+    pub text: String,
+    /// Hob's question that it answers.
+    pub asked: Option<String>,
+    /// Who said what stands before it.
+    pub before_speaker: Option<String>,
+    /// What stands before it.
+    pub before: Option<String>,
+}
+
+/// The next memories after `after`, in the order of their rows.
+///
+/// # Errors
+/// When the database fails.
+pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<Said>, StoreError> {
+    let said = sqlx::query_as!(
+        Said,
+        r#"SELECT m.id AS "id!: MemoryId", m.scope AS "scope!: Scope", m.speaker, m.text, m.asked,
+               b.speaker AS "before_speaker?", b.text AS "before?"
+           FROM memories m LEFT JOIN memories b ON b.id = (
+               SELECT id FROM memories WHERE episode_id = m.episode_id AND place < m.place ORDER BY place DESC LIMIT 1)
+           WHERE m.id > $1 ORDER BY m.id LIMIT $2"#,
+        after,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(said)
 }

@@ -29,10 +29,11 @@ pub struct NewMessage<'a> {
 ///
 /// # Errors
 /// When the database fails.
-pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<(), StoreError> {
-    sqlx::query!(
-        "INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, at)
-         SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8 FROM sessions WHERE id = $1",
+pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, StoreError> {
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, at)
+           SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8 FROM sessions WHERE id = $1
+           RETURNING id AS "id!: MessageId""#,
         new.session,
         new.run,
         new.role,
@@ -42,9 +43,40 @@ pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<(), StoreError>
         new.tokens,
         new.at
     )
-    .execute(&mut *tx)
+    .fetch_one(&mut *tx)
     .await?;
-    Ok(())
+    Ok(id)
+}
+
+/// What was said last in a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastWords {
+    /// `user` or `assistant`.
+    pub role: String,
+    /// The words.
+    pub text: String,
+    /// The run they were said in.
+    pub run: RunId,
+    /// When.
+    pub at: i64,
+}
+
+/// The last words of a person or of Hob since the conversation began afresh.
+///
+/// # Errors
+/// When the database fails.
+pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastWords>, StoreError> {
+    let last = sqlx::query_as!(
+        LastWords,
+        r#"SELECT role, text, run_id AS "run!: RunId", at FROM messages
+           WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
+             AND pruned = 0 AND role <> 'tool' AND text <> ''
+           ORDER BY ordinal DESC LIMIT 1"#,
+        session
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(last)
 }
 
 /// A stored message.

@@ -16,7 +16,9 @@ pub mod model_calls;
 pub mod open_runs;
 pub mod outbox;
 pub mod reader;
+pub mod recalled;
 pub mod recorded;
+pub mod retention;
 pub mod runs;
 pub mod sessions;
 pub mod signals;
@@ -25,6 +27,7 @@ pub mod summaries;
 pub mod switches;
 pub mod tool_calls;
 pub mod users;
+pub mod vectors;
 pub mod writer;
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub struct Identity<'a> {
 /// When the database fails.
 pub async fn ensure(tx: &mut Tx, identity: &Identity<'_>, now: Timestamp) -> Result<UserId, StoreError> {
     let channel = identity.channel.as_str();
-    let role = role_name(identity.role);
+    let role = identity.role.as_str();
     let known = sqlx::query!(
         r#"SELECT u.id AS "id!: UserId", u.role, u.name FROM identities i JOIN users u ON u.id = i.user_id
            WHERE i.channel = $1 AND i.account = $2 AND i.external_id = $3"#,
@@ -93,7 +93,7 @@ async fn same_person(tx: &mut Tx, names: &[(ChannelKind, Option<String>)]) -> Re
 
 /// Makes an identity a user's, whose role and name are now those of the identity.
 async fn link(tx: &mut Tx, identity: &Identity<'_>, user: UserId) -> Result<(), StoreError> {
-    let (channel, role) = (identity.channel.as_str(), role_name(identity.role));
+    let (channel, role) = (identity.channel.as_str(), identity.role.as_str());
     sqlx::query!(
         "INSERT INTO identities (channel, account, external_id, user_id) VALUES ($1, $2, $3, $4)
          ON CONFLICT (channel, account, external_id) DO UPDATE SET user_id = excluded.user_id",
@@ -165,11 +165,13 @@ pub async fn name(tx: &mut Tx, user: UserId) -> Result<Option<String>, StoreErro
     Ok(name)
 }
 
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::Guest => "guest",
-        Role::User => "user",
-        Role::Admin => "admin",
-        Role::Owner => "owner",
-    }
+/// How somebody is called, and what they may.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find_by_id(tx: &mut Tx, user: UserId) -> Result<Option<(String, Role)>, StoreError> {
+    let known = sqlx::query!(r#"SELECT name, role AS "role!: Role" FROM users WHERE id = $1"#, user)
+        .fetch_optional(&mut *tx)
+        .await?;
+    Ok(known.map(|known| (known.name, known.role)))
 }

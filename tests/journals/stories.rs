@@ -338,6 +338,7 @@ fn begun() -> Event {
         room: Room::default(),
         persona: None,
         notebook: None,
+        recalled: Vec::new(),
         at: Timestamp::UNIX_EPOCH,
     }))
 }

@@ -34,6 +34,7 @@ pub(crate) fn between_lives(path: &Path) -> Vec<String> {
                 wrong.push(format!("run {} is {}, its journal says {}", row.id, row.state, fold.as_str()));
             }
         }
+        wrong.extend(memories(tx).await);
         wrong
     })
 }
@@ -284,6 +285,81 @@ async fn history(tx: &mut Tx, told: &[Told]) -> Vec<String> {
         }
     }
     wrong
+}
+
+#[derive(Debug, sqlx::FromRow)]
+struct Said {
+    id: Option<i64>,
+    said: Option<String>,
+    by: Option<i64>,
+    chat: Option<String>,
+    session_id: Option<i64>,
+    memory: Option<i64>,
+    scope: Option<String>,
+    text: Option<String>,
+    speaker: Option<i64>,
+    asked: Option<String>,
+}
+
+/// What a person said is in the history and in memory, once in each, for those alone who may see it; and nothing else is
+/// remembered (row N8).
+async fn memories(tx: &mut Tx) -> Vec<String> {
+    let rows: Vec<Said> = sqlx::query_as(
+        "SELECT g.id, g.text AS said, g.user_id AS by, i.chat, g.session_id, m.id AS memory, m.scope, m.text,
+                m.user_id AS speaker, m.asked
+         FROM (SELECT * FROM messages WHERE user_id IS NOT NULL AND trim(text) <> '') g
+              FULL JOIN memories m ON m.message_id = g.id
+              LEFT JOIN runs r ON r.id = g.run_id LEFT JOIN inbound i ON i.id = r.inbound_id",
+    )
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
+    let mut wrong = Vec::new();
+    for row in rows {
+        let (Some(by), Some(said), Some(session)) = (row.by, &row.said, row.session_id) else {
+            wrong.push(format!("a memory of nothing that a person said: {row:?}"));
+            continue;
+        };
+        let group = row.chat.as_ref().is_some_and(|chat| chat.starts_with('-'));
+        let scope = if group { format!("c{session}") } else { format!("p{by}") };
+        // What joins another's run carries its name in the history, and not in memory.
+        let same = row.text.as_ref().is_some_and(|text| said == text || said.ends_with(&format!("] {text}")));
+        if !same || row.scope != Some(scope) || row.speaker != Some(by) {
+            wrong.push(format!("it is not remembered as it was said: {row:?}"));
+        }
+        if row.asked.is_some_and(|asked| !asked.contains('?')) {
+            wrong.push(format!("message {:?} answers what was no question", row.id));
+        }
+    }
+    let places: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT e.turns, count(m.id) FROM episodes e LEFT JOIN memories m ON m.episode_id = e.id AND m.scope = e.scope
+         GROUP BY e.id HAVING e.turns <> count(m.id)",
+    )
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
+    wrong.extend(places.iter().map(|(turns, found)| format!("an episode of {turns} turns holds {found} memories")));
+    let lost: Vec<(i64,)> = sqlx::query_as("SELECT run_id FROM recalled WHERE memory_id IS NULL AND fact_id IS NULL")
+        .fetch_all(&mut *tx)
+        .await
+        .unwrap();
+    wrong.extend(lost.iter().map(|(run,)| format!("run {run} recalled nothing that there is")));
+    wrong.extend(crossed(tx).await);
+    wrong
+}
+
+/// What was recalled for a run that its person may not see there.
+async fn crossed(tx: &mut Tx) -> Vec<String> {
+    let rows: Vec<(i64, String, String)> = sqlx::query_as(
+        "SELECT r.run_id, m.scope, CASE WHEN i.chat LIKE '-%' THEN 'c' || n.session_id ELSE 'p' || n.user_id END AS own
+         FROM recalled r JOIN memories m ON m.id = r.memory_id JOIN runs n ON n.id = r.run_id
+              JOIN inbound i ON i.id = n.inbound_id
+         WHERE m.scope NOT IN (own, 'house')",
+    )
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
+    rows.into_iter().map(|(run, scope, own)| format!("run {run} of {own} recalled what is {scope}'s")).collect()
 }
 
 /// No run, and no hour, cost more than it may: however many ran at once, and wherever the process died.

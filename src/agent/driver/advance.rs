@@ -70,6 +70,8 @@ pub(super) struct Advanced {
     pub(super) effects: Vec<Committed<Effect>>,
     /// The tool calls among them that are not let through, and why.
     pub(super) refused: Vec<(CallId, String)>,
+    /// Somebody said something that is now remembered.
+    pub(super) remembered: bool,
     /// Another run waits in the lane.
     pub(super) more: bool,
 }
@@ -112,7 +114,8 @@ impl Statement for Advance {
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
         }
-        Ok(Advanced { state, seq, effects, refused, more })
+        let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
+        Ok(Advanced { state, seq, effects, refused, remembered, more })
     }
 }
 

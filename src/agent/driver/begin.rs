@@ -1,7 +1,9 @@
 //! How a run begins: what its requests are made of, whom it asks, what that costs. All of it is recorded in `run.begun`.
 
 use crate::agent::driver::advance::Cause;
+use crate::agent::driver::known::look_back;
 use crate::agent::driver::{Claimed, Driver, claim, perform};
+use crate::agent::known::Shown;
 use crate::agent::machine::begun::{Begun, Billing, Carried, Character, Context, Limits, ModelBill, Room, Rules};
 use crate::agent::machine::event::{Accepted, Event};
 use crate::agent::machine::notebook::Notebook;
@@ -27,10 +29,7 @@ struct Fixed {
 impl Driver {
     /// Everything that a run begins with.
     pub(super) async fn begin(&mut self, accepted: &Accepted, claimed: &Claimed) -> Result<Begun, StoreError> {
-        let Claimed { session, facts, summary, notebook, .. } = claimed;
-        let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, facts);
-        let notes = notebook.as_ref().map(Notebook::handed_over);
-        let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
+        let Claimed { session, summary, notebook, .. } = claimed;
         // A summary stands for what lies before it, as long as the conversation is the same.
         let summary = summary.as_ref().filter(|summary| summary.through > session.context_from);
         let known = summary.map_or(session.context_from, |summary| summary.through);
@@ -40,6 +39,10 @@ impl Driver {
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
         });
         let through = session.last_ordinal;
+        let Shown { lines, recalled } = look_back(&self.ports, &self.key, accepted, (from, through)).await;
+        let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
+        let notes = notebook.as_ref().map(Notebook::handed_over);
+        let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
         let personas = Arc::clone(&self.ports.personas);
         let name = personas.resolve(&accepted.destination.conversation, session.persona.as_deref()).name();
@@ -70,6 +73,7 @@ impl Driver {
             room: Room { fixed, carried, pins, summariser },
             persona: name.map(|name| Character { name: name.to_owned(), max_output_tokens: persona.max_output_tokens }),
             notebook: notebook.clone().map(Box::new),
+            recalled,
             at: self.ports.clock.now(),
         })
     }

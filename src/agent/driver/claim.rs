@@ -7,19 +7,17 @@ use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::begun::{Context, PastMessage, PastRole};
 use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::State;
-use crate::agent::prompt::{FACTS_MAX, Material, Past, one_line};
+use crate::agent::prompt::{Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
 use crate::domain::ids::{SessionId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens;
-use crate::policy::memory::{Place, visible};
 use crate::store::error::StoreError;
-use crate::store::facts::FactRow;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, facts, grants, messages, model_calls, runs, sessions, summaries, users};
+use crate::store::{Statement, Tx, blobs, grants, messages, model_calls, runs, sessions, summaries, users};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -39,8 +37,6 @@ pub struct Claimed {
     pub folded: Folded,
     /// Its conversation.
     pub session: Session,
-    /// What is known about its sender; only for a run that has not begun.
-    pub facts: Vec<FactRow>,
     /// The tools that its sender has allowed for good here; only for a run that has not begun.
     pub granted: Vec<String>,
     /// What stands for the older part of its conversation, as its sender may see it; only for such a run as well.
@@ -98,13 +94,6 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         State::Queued(accepted) => Some(accepted.principal.user),
         State::Empty | State::Active(_) | State::Closed(_) => None,
     };
-    let mut known = Vec::new();
-    if let State::Queued(accepted) = &folded.replay.state {
-        let place = Place::of(key.session, &accepted.destination.conversation);
-        for scope in visible(&accepted.principal, place) {
-            known.extend(facts::list(tx, scope, FACTS_MAX).await?);
-        }
-    }
     let summary = match user {
         Some(user) => summaries::find(tx, key.session, user).await?,
         None => None,
@@ -122,7 +111,7 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         id: key.session.to_string(),
         what: "a run refers to it, and it is missing".to_owned(),
     })?;
-    Ok(Claimed { key, folded, session, facts: known, granted, summary, notebook })
+    Ok(Claimed { key, folded, session, granted, summary, notebook })
 }
 
 /// A stretch of a conversation's history, as one person may see it.

@@ -7,6 +7,7 @@ mod advance;
 mod begin;
 mod claim;
 mod gate;
+mod known;
 mod perform;
 mod telemetry;
 
@@ -203,8 +204,11 @@ impl Driver {
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, refused, more }) => {
+                Ok(Advanced { state, seq, effects, refused, remembered, more }) => {
                     self.refused.extend(refused);
+                    if remembered {
+                        self.ports.memory.nearby.memories_written();
+                    }
                     self.remember_count(&cause);
                     self.more = more;
                     self.state = Arc::new(state);

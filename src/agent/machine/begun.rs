@@ -9,6 +9,8 @@ use crate::agent::machine::compaction::Pin;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::policy::Policy;
+use crate::domain::ids::{FactId, MemoryId};
+use crate::domain::memory::Leg;
 use crate::domain::tools::ToolFacts;
 use crate::model::price::Rates;
 
@@ -50,8 +52,55 @@ pub struct Begun {
     /// The notes of the task before this one, which did not come to its end (row B12).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notebook: Option<Box<Notebook>>,
+    /// What was recalled for it, in the order in which it stands in the context (row A4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recalled: Vec<Recalled>,
     /// When.
     pub at: Timestamp,
+}
+
+/// A memory or a fact that was put before the model, and why. No decision rests on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recalled {
+    /// The memory; none: it is a fact.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryId>,
+    /// The fact.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub fact: Option<FactId>,
+    /// What brought it up.
+    #[serde(rename = "by")]
+    pub leg: Leg,
+    /// How well it fits, in thousandths.
+    #[serde(rename = "s")]
+    pub score: i64,
+    /// What each signal brought to that, in thousandths.
+    #[serde(rename = "of", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parts: BTreeMap<String, i64>,
+    /// It contradicts what is known: the model was told to ask which is true.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask: bool,
+}
+
+impl Recalled {
+    /// The part that words brought which it shares with the message.
+    pub const WORDS: &str = "words";
+
+    /// A fact, by itself.
+    #[must_use]
+    pub fn of_fact(fact: FactId, score: i64) -> Self {
+        Self { memory: None, fact: Some(fact), leg: Leg::Fact, score, parts: BTreeMap::new(), ask: false }
+    }
+
+    /// Was it looked for, and not merely there in any case? Only that raises its importance.
+    #[must_use]
+    pub fn is_use(&self) -> bool {
+        match self.leg {
+            Leg::Relevance => true,
+            Leg::Fact => self.parts.contains_key(Self::WORDS),
+            Leg::Recency | Leg::Salience => false,
+        }
+    }
 }
 
 /// What a run's context is kept within its window by.

@@ -6,8 +6,9 @@ use crate::agent::journal::RunKey;
 use crate::agent::machine::texts;
 use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
+use crate::agent::projection::remember::{open_question, remember, store_recalled};
 use crate::agent::projection::{Row, count};
-use crate::domain::ids::UserId;
+use crate::domain::ids::{MessageId, UserId};
 use crate::domain::outgoing::{Choice, Destination};
 use crate::model::message::Message;
 use crate::render::chunk;
@@ -39,13 +40,20 @@ pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(),
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author, tokens } => {
+        Row::Message { message, author, tokens, said } => {
             if let Message::Tool(result) = message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
             }
-            write_message(tx, target, message, (*author, *tokens)).await
+            let Some(said) = said else {
+                write_message(tx, target, message, (*author, *tokens)).await?;
+                return Ok(());
+            };
+            let asked = open_question(tx, target).await?;
+            let message = write_message(tx, target, message, (*author, *tokens)).await?;
+            remember(tx, target, said, (message, asked.as_deref())).await
         }
+        Row::Recalled(recalled) => store_recalled(tx, target, recalled).await,
         Row::ToolStarted { call, attempt, user } => {
             let (name, arguments) = (call.name.as_str(), call.arguments.as_str());
             let (attempt, user) = (*attempt, *user);
@@ -120,7 +128,7 @@ async fn write_message(
     target: &Target<'_>,
     message: &Message,
     (author, tokens): (Option<UserId>, u64),
-) -> Result<(), StoreError> {
+) -> Result<MessageId, StoreError> {
     let role = match message {
         Message::User { .. } => "user",
         Message::Assistant { .. } => "assistant",

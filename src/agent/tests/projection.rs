@@ -39,6 +39,7 @@ fn shown(row: &Row) -> String {
             format!("history hob: {} +{} calls", message.text(), message.calls().count())
         }
         Row::Message { message: Message::Tool(result), .. } => format!("history tool {}", result.call),
+        Row::Recalled(recalled) => format!("recalled {}", recalled.len()),
         Row::ToolStarted { call, attempt, .. } => format!("call {} #{attempt}", call.id),
         Row::ToolFinished { call, text, is_error } => {
             format!("finished {call} {text}{}", if *is_error { " (error)" } else { "" })

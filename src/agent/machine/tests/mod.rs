@@ -237,6 +237,7 @@ pub(crate) fn begun() -> Begun {
         room: Room::default(),
         persona: None,
         notebook: None,
+        recalled: Vec::new(),
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }

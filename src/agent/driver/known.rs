@@ -1,0 +1,67 @@
+//! What a run knows when it begins: facts, and what was said before that bears on its message (row A4).
+
+use std::time::Duration;
+
+use crate::agent::journal::RunKey;
+use crate::agent::known::{Known, Reader, Shown};
+use crate::agent::machine::event::{Accepted, Order};
+use crate::agent::ports::Ports;
+use crate::memory::facts::RelevantFacts;
+use crate::memory::facts::rivals::OpenRivals;
+use crate::memory::recall::{Question, Window};
+use crate::policy::memory::{Place, visible};
+use crate::store::error::StoreError;
+
+/// A run does not wait any longer for its memories.
+const RECALL_MAX: Duration = Duration::from_secs(2);
+/// So many contradictions at once the model is told to ask about.
+const RIVALS_MAX: usize = 1;
+
+/// What the context of a run that begins tells of earlier days; the history that goes along is not told twice.
+///
+/// A memory that cannot be read costs itself, not the run.
+pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, (from, through): (i64, i64)) -> Shown {
+    let place = Place::of(key.session, &accepted.destination.conversation);
+    let limits = ports.memory.limits;
+    let question = Question {
+        text: accepted.text.clone(),
+        scopes: visible(&accepted.principal, place),
+        window: (from <= through).then_some(Window { session: key.session, from, through }),
+        limits,
+        now: ports.clock.now(),
+    };
+    let known = match tokio::time::timeout(RECALL_MAX, look_up(ports, accepted.order, question)).await {
+        Ok(Ok(known)) => known,
+        Ok(Err(error)) => {
+            tracing::warn!(run = %key.run, %error, "nothing could be recalled; the run goes on without");
+            Known::default()
+        }
+        Err(_) => {
+            tracing::warn!(run = %key.run, "recalling took too long; the run goes on without");
+            Known::default()
+        }
+    };
+    let reader = Reader { name: &accepted.principal.name, zone: &ports.prompt.zone };
+    let shown = known.shown(reader, limits);
+    if accepted.order == Order::Answer {
+        return shown;
+    }
+    // A heartbeat knows what is known, but nobody's words brought it up.
+    Shown { recalled: Vec::new(), ..shown }
+}
+
+async fn look_up(ports: &Ports, order: Order, question: Question) -> Result<Known, StoreError> {
+    let Question { scopes, text, now, limits, .. } = question.clone();
+    let store = &ports.memory.store;
+    let facts = |question: String| RelevantFacts { scopes: scopes.clone(), question, limit: limits.facts, now };
+    match order {
+        Order::Compact => Ok(Known::default()),
+        Order::Heartbeat => Ok(Known { facts: store.read(facts(String::new())).await?, ..Known::default() }),
+        Order::Answer => {
+            let facts = store.read(facts(text.clone())).await?;
+            let rivals = store.read(OpenRivals { scopes, limit: RIVALS_MAX, now }).await?;
+            let fragments = ports.memory.recall(&question).await?.fragments;
+            Ok(Known { question: text, facts, rivals, fragments })
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Whose words a message of the history holds: only what people said is remembered.
+
+use crate::agent::machine::event::{Event, Order, Steered};
+use crate::agent::machine::state::{Active, State};
+use crate::agent::machine::transcript::Entry;
+use crate::agent::machine::{Step, texts};
+use crate::domain::ids::UserId;
+use crate::domain::principal::Principal;
+
+/// A person's words, as they said them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Who said them.
+    pub by: UserId,
+    /// With which authority; none: they answered a question of the run, and are as known as the house knows them.
+    pub principal: Option<Principal>,
+    /// The words.
+    pub text: String,
+}
+
+/// The words of an entry of `run`'s transcript, its `at`th, that `step` has added.
+///
+/// Hob's own words are nobody's, and neither is what a heartbeat or `/compact` puts into a person's mouth.
+pub(super) fn said(before: &State, step: &Step, run: &Active, (at, entry): (usize, &Entry<'_>)) -> Option<Said> {
+    let by = entry.author?;
+    if at == 0 && run.input.order != Order::Answer {
+        return None;
+    }
+    let told = entry.message.text();
+    let requester = run.input.principal.user;
+    let now = step.events.iter().filter_map(|event| match event {
+        Event::Steered(steered) => Some(steered),
+        _ => None,
+    });
+    let waiting = before.active().map_or(&[][..], |active| &active.steering);
+    let stands = |steered: &&Steered| steered.principal.user == by && texts::steered(steered, requester) == told;
+    let joined = (at > 0).then(|| waiting.iter().chain(now).find(stands)).flatten();
+    let (principal, text) = match joined {
+        Some(steered) => (Some(steered.principal.clone()), steered.text.clone()),
+        None => ((by == requester).then(|| run.input.principal.clone()), told.into_owned()),
+    };
+    (!text.trim().is_empty()).then_some(Said { by, principal, text })
+}
