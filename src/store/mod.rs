@@ -11,6 +11,7 @@ pub mod inbound;
 pub mod journal;
 pub mod lock;
 pub mod memories;
+pub mod memory_calls;
 pub mod messages;
 pub mod model_calls;
 pub mod open_runs;
