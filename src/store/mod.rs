@@ -4,6 +4,7 @@
 //! Start at [`Store`], then [`writer`].
 
 pub mod blobs;
+pub mod episodes;
 pub mod error;
 pub mod facts;
 pub mod grants;
