@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::agent::budget::Purse;
 use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::{BASE, PromptSettings};
@@ -25,6 +24,7 @@ use hob::model::catalog::{Catalog, Entry};
 use hob::model::error::ModelError;
 use hob::model::message::{Completion, Usage};
 use hob::model::provider::{Provider, Request, Sink};
+use hob::model::purse::Purse;
 use hob::model::table::Table;
 use hob::policy::budget::Budget;
 use hob::policy::quota::Quotas;

@@ -3,7 +3,6 @@
 //! Never: a platform's words, or a decision that the machine could make.
 //! Start at [`machine`].
 
-pub mod budget;
 pub mod counts;
 pub mod driver;
 pub mod handover;

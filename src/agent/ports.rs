@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agent::budget::Purse;
 use crate::agent::counts::Counts;
 use crate::agent::machine::policy::Policy;
 use crate::agent::persona::Personas;
@@ -16,6 +15,7 @@ use crate::domain::outgoing::Destination;
 use crate::domain::rng::Rng;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::model::purse::Purse;
 use crate::model::table::Table;
 use crate::policy::access::AccessList;
 use crate::store::Store;

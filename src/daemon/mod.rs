@@ -22,7 +22,6 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::agent::budget::Purse;
 use crate::agent::persona::Personas;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
@@ -41,6 +40,7 @@ use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
+use crate::model::purse::Purse;
 use crate::model::table::{Table, TableError};
 use crate::policy::access::AccessList;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};

@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod embedding;
+pub mod extraction;
 pub mod facts;
 pub mod importance;
 pub mod nearby;

@@ -25,6 +25,7 @@ pub mod ollama;
 pub mod openai;
 pub mod price;
 pub mod provider;
+pub mod purse;
 mod schema;
 pub mod settings;
 pub mod table;

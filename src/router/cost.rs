@@ -6,10 +6,10 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use crate::agent::budget::Purse;
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;
 use crate::domain::principal::{Principal, Role};
+use crate::model::purse::Purse;
 use crate::store::error::StoreError;
 use crate::store::model_calls::PrefixBreak;
 use crate::store::spend::{Line, Spent};

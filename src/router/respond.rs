@@ -4,7 +4,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use std::sync::Arc;
 
-use crate::agent::budget::Purse;
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{QueueChange, RunKey};
 use crate::agent::machine::event::CancelReason;
@@ -18,6 +17,7 @@ use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::model::purse::Purse;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
 use crate::router::command::{Command, Mode};

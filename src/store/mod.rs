@@ -4,6 +4,7 @@
 //! Start at [`Store`], then [`writer`].
 
 pub mod blobs;
+pub mod episodes;
 pub mod error;
 pub mod facts;
 pub mod grants;
@@ -11,6 +12,7 @@ pub mod inbound;
 pub mod journal;
 pub mod lock;
 pub mod memories;
+pub mod memory_calls;
 pub mod messages;
 pub mod model_calls;
 pub mod open_runs;

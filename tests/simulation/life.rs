@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::agent::budget::Purse;
 use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::PromptSettings;
@@ -21,6 +20,7 @@ use hob::domain::principal::Role;
 use hob::domain::tools::Approval;
 use hob::memory::recall::Memory;
 use hob::model::catalog::{Catalog, Entry};
+use hob::model::purse::Purse;
 use hob::model::table::Table;
 use hob::policy::access::AccessList;
 use hob::policy::budget::Budget;

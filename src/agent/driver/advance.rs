@@ -5,11 +5,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::agent::budget::{Purse, Spender};
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
-use crate::agent::machine::event::{Event, Order, Steered};
+use crate::agent::machine::event::{BudgetStop, Event, Order, Steered};
 use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State};
@@ -22,6 +21,7 @@ use crate::agent::write_off::change_queued;
 use crate::domain::ids::CallId;
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
+use crate::model::purse::{Purse, Refusal, Spender};
 use crate::store::error::StoreError;
 use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, blobs, millis, runs, signals};
@@ -189,7 +189,7 @@ impl Advance {
     }
 
     fn spender(&self, run: &Active) -> Spender {
-        Spender { run: self.key.run, user: run.input.principal.user }
+        Spender { run: Some(self.key.run), user: run.input.principal.user }
     }
 
     /// The budget or quota that the model call which would follow does not fit. Between this look and the call's own
@@ -233,7 +233,8 @@ impl Advance {
             None => wanted,
         };
         let stop = self.purse.refuses(tx, self.spender(run), wanted, self.at).await?;
-        Ok(stop.map(Event::BudgetReached))
+        Ok(stop
+            .map(|Refusal { scope, cap, used, resets }| Event::BudgetReached(BudgetStop { scope, cap, used, resets })))
     }
 
     /// The tool calls of this step that are more than their person may have made in a minute (row E15). A call that is

@@ -4,7 +4,6 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::agent::machine::event::BudgetStop;
 use crate::domain::ids::{RunId, UserId};
 use crate::domain::money::Money;
 use crate::policy::budget::{Budget, Scope, Window};
@@ -20,27 +19,45 @@ pub struct Purse {
     pub zone: TimeZone,
 }
 
-/// Who spends, in which run.
+/// Who spends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spender {
-    pub(super) run: RunId,
-    pub(super) user: UserId,
+pub struct Spender {
+    /// In which run; none: outside any, for memory.
+    pub run: Option<RunId>,
+    /// For whom.
+    pub user: UserId,
+}
+
+/// A cap that something does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Which.
+    pub scope: Scope,
+    /// How much it is.
+    pub cap: Money,
+    /// How much of it is used or set aside.
+    pub used: Money,
+    /// When it begins anew, in words; none: with the next message.
+    pub resets: Option<String>,
 }
 
 impl Purse {
-    /// The first cap that `wanted` does not fit.
-    pub(super) async fn refuses(
+    /// The first cap that `wanted` does not fit. To be asked in the transaction that starts the call.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn refuses(
         &self,
         tx: &mut Tx,
         spender: Spender,
         wanted: Money,
         now: Timestamp,
-    ) -> Result<Option<BudgetStop>, StoreError> {
+    ) -> Result<Option<Refusal>, StoreError> {
         for window in self.budget.windows(now, &self.zone) {
             let used = used(tx, &window, spender).await?;
             if !window.fits(used, wanted) {
                 let resets = window.resets.as_ref().map(|at| at.strftime("%A, %-d %B, %H:%M").to_string());
-                return Ok(Some(BudgetStop { scope: window.scope, cap: window.cap, used, resets }));
+                return Ok(Some(Refusal { scope: window.scope, cap: window.cap, used, resets }));
             }
         }
         Ok(None)
@@ -61,7 +78,7 @@ impl Purse {
             let used = match window.scope {
                 Scope::Run => None,
                 Scope::Hour | Scope::Day | Scope::Month | Scope::PersonMonth => {
-                    Some(used(tx, &window, Spender { run: RunId(0), user }).await?)
+                    Some(used(tx, &window, Spender { run: None, user }).await?)
                 }
             };
             standing.push((window, used));
@@ -70,7 +87,10 @@ impl Purse {
     }
 
     /// What is to be said about caps that are nearly used up; each once in its period.
-    pub(super) async fn notes(&self, tx: &mut Tx, spender: Spender, now: Timestamp) -> Result<Vec<String>, StoreError> {
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn notes(&self, tx: &mut Tx, spender: Spender, now: Timestamp) -> Result<Vec<String>, StoreError> {
         let mut notes = Vec::new();
         for window in self.budget.windows(now, &self.zone) {
             // What is only set aside may yet be free again.
@@ -89,10 +109,12 @@ impl Purse {
 
 /// What is spent or set aside of a cap.
 async fn used(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, StoreError> {
-    let aside = match window.scope {
-        Scope::Run => model_calls::reserved_by_run(tx, spender.run).await?,
-        Scope::Hour | Scope::Day | Scope::Month => model_calls::reserved(tx, None).await?,
-        Scope::PersonMonth => model_calls::reserved(tx, Some(spender.user)).await?,
+    let aside = match (window.scope, spender.run) {
+        (Scope::Run, Some(run)) => model_calls::reserved_by_run(tx, run).await?,
+        // A call outside any run is a task of its own.
+        (Scope::Run, None) => 0,
+        (Scope::Hour | Scope::Day | Scope::Month, _) => model_calls::reserved(tx, None).await?,
+        (Scope::PersonMonth, _) => model_calls::reserved(tx, Some(spender.user)).await?,
     };
     Ok(spent(tx, window, spender).await?.plus(Money::from_nanos(aside)))
 }
@@ -100,11 +122,12 @@ async fn used(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, S
 /// What is spent of a cap.
 async fn spent(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, StoreError> {
     let since = millis(window.since);
-    let nanos = match window.scope {
-        Scope::Run => model_calls::cost_of_run(tx, spender.run).await?,
-        Scope::Hour => model_calls::cost_since(tx, since).await?,
-        Scope::Day | Scope::Month => spend::since(tx, since, None).await?.cost,
-        Scope::PersonMonth => spend::since(tx, since, Some(spender.user)).await?.cost,
+    let nanos = match (window.scope, spender.run) {
+        (Scope::Run, Some(run)) => model_calls::cost_of_run(tx, run).await?,
+        (Scope::Run, None) => 0,
+        (Scope::Hour, _) => model_calls::cost_since(tx, since).await?,
+        (Scope::Day | Scope::Month, _) => spend::since(tx, since, None).await?.cost,
+        (Scope::PersonMonth, _) => spend::since(tx, since, Some(spender.user)).await?.cost,
     };
     Ok(Money::from_nanos(nanos))
 }
@@ -113,7 +136,7 @@ async fn spent(tx: &mut Tx, window: &Window, spender: Spender) -> Result<Money, 
 fn scope(window: &Window, spender: Spender) -> String {
     let key = window.scope.key();
     match window.scope {
-        Scope::Run => format!("{key}:{}", spender.run),
+        Scope::Run => format!("{key}:{}", spender.run.unwrap_or(RunId(0))),
         Scope::PersonMonth => format!("{key}:{}", spender.user),
         Scope::Hour | Scope::Day | Scope::Month => key.to_owned(),
     }

@@ -1,0 +1,1 @@
+//! Extraction against a true database and a model on loopback.
