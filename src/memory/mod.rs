@@ -6,7 +6,9 @@
 pub mod bench;
 pub mod embedding;
 pub mod facts;
+pub mod forget;
 pub mod importance;
+pub mod item;
 pub mod nearby;
 pub mod rank;
 pub mod recall;
