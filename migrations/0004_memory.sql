@@ -176,6 +176,12 @@ CREATE INDEX facts_by_message ON facts (message_id) WHERE message_id IS NOT NULL
 CREATE INDEX facts_rivals ON facts (rival_of) WHERE rival_of IS NOT NULL;
 CREATE INDEX facts_superseded ON facts (superseded_by) WHERE superseded_by IS NOT NULL;
 
+-- Where the current fact is deleted, the oldest of its rivals stands in its place, with the others as its rivals.
+CREATE TRIGGER facts_heir BEFORE DELETE ON facts WHEN old.superseded_at IS NULL AND old.rival_of IS NULL BEGIN
+    UPDATE facts SET rival_of = (SELECT min(id) FROM facts WHERE rival_of = old.id AND superseded_at IS NULL)
+    WHERE rival_of = old.id AND id <> (SELECT min(id) FROM facts WHERE rival_of = old.id AND superseded_at IS NULL);
+END;
+
 CREATE VIRTUAL TABLE facts_fts USING fts5 (
     scope, category, key, value, content = 'facts', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );

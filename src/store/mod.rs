@@ -27,6 +27,7 @@ pub mod summaries;
 pub mod switches;
 pub mod tool_calls;
 pub mod users;
+pub mod why;
 pub mod writer;
 
 #[cfg(test)]

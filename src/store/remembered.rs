@@ -227,19 +227,11 @@ pub async fn with_history(tx: &mut Tx, fact: FactId) -> Result<Vec<FactId>, Stor
     Ok(facts)
 }
 
-/// Takes a fact away. What contradicted it takes its place.
+/// Takes a fact away. What contradicted it takes its place (`facts_heir`).
 ///
 /// # Errors
 /// When the database fails.
 pub async fn delete_fact(tx: &mut Tx, fact: FactId) -> Result<(), StoreError> {
-    // Of several, the newest stands, and the others contradict that one.
-    sqlx::query!(
-        "UPDATE facts SET rival_of = (SELECT max(n.id) FROM facts n WHERE n.rival_of = $1)
-         WHERE rival_of = $1 AND id < (SELECT max(n.id) FROM facts n WHERE n.rival_of = $1)",
-        fact
-    )
-    .execute(&mut *tx)
-    .await?;
     sqlx::query!("DELETE FROM facts WHERE id = $1", fact).execute(&mut *tx).await?;
     Ok(())
 }

@@ -205,7 +205,7 @@ async fn n8_what_contradicted_a_forgotten_fact_takes_its_place() {
         .await;
     house.forget(Forget::Fact(FactId(1))).await;
     let left = house.texts("SELECT value || coalesce(' against ' || rival_of, '') FROM facts ORDER BY id").await;
-    assert_eq!(left, ["Oslo against 3", "Rome"]);
+    assert_eq!(left, ["Oslo", "Rome against 2"]);
 }
 
 #[tokio::test]
