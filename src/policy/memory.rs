@@ -1,6 +1,6 @@
 //! Who sees which memories, and whose a new one is.
 
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::domain::memory::Scope;
 use crate::domain::principal::{Principal, Role, Trust};
@@ -46,10 +46,30 @@ pub fn may_tell_facts(speaker: Role, trust: Trust, scope: Scope) -> bool {
     trust == Trust::Trusted && (speaker >= Role::User || matches!(scope, Scope::Person(_)))
 }
 
+/// What `reader` is shown of memory by commands at `place`: in a group what belongs to the group, and nothing else.
+#[must_use]
+pub fn shown(reader: &Principal, place: Place) -> Vec<Scope> {
+    if place.private { visible(reader, place) } else { vec![Scope::Conversation(place.session)] }
+}
+
+/// Whether `caller` may have forgotten, or pinned, what somebody told within `scope`.
+///
+/// Of their own anything; in a conversation and in the house what they told themselves; admins and owners whatever is
+/// shown to them.
+#[must_use]
+pub fn may_change(caller: &Principal, place: Place, scope: Scope, told_by: Option<UserId>) -> bool {
+    if caller.trust == Trust::Untrusted || !shown(caller, place).contains(&scope) {
+        return false;
+    }
+    match scope {
+        Scope::Person(_) => true,
+        Scope::Conversation(_) | Scope::House => told_by == Some(caller.user) || caller.role >= Role::Admin,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::UserId;
 
     fn person(role: Role, trust: Trust) -> Principal {
         Principal { user: UserId(7), name: "Somebody".to_owned(), role, trust }
@@ -80,5 +100,38 @@ mod tests {
         assert!(may_tell_facts(Role::Guest, Trust::Trusted, Scope::Person(UserId(7))));
         assert!(may_tell_facts(Role::User, Trust::Trusted, group));
         assert!(!may_tell_facts(Role::Owner, Trust::Untrusted, group));
+    }
+
+    #[test]
+    fn n8_who_may_have_what_forgotten() {
+        use Role::{Admin, Guest, Owner, User};
+        let (own, others) = (Scope::Person(UserId(7)), Scope::Person(UserId(8)));
+        let (here, elsewhere) = (Scope::Conversation(SessionId(3)), Scope::Conversation(SessionId(4)));
+        let (me, other) = (Some(UserId(7)), Some(UserId(8)));
+        // Role, in private, whose, told by whom: whether they may.
+        let table = [
+            (Guest, true, own, me, true),
+            (Guest, true, own, None, true),
+            (Owner, true, others, me, false),
+            (Owner, false, own, me, false),
+            (Guest, false, here, me, true),
+            (User, false, here, other, false),
+            (User, false, here, None, false),
+            (Admin, false, here, other, true),
+            (Owner, false, here, None, true),
+            (Owner, false, elsewhere, me, false),
+            (Owner, true, here, me, false),
+            (User, true, Scope::House, me, true),
+            (User, true, Scope::House, other, false),
+            (Guest, true, Scope::House, me, false),
+            (Admin, true, Scope::House, other, true),
+            (Owner, false, Scope::House, me, false),
+        ];
+        for (role, private, scope, told_by, expected) in table {
+            let place = Place { session: SessionId(3), private };
+            let may = may_change(&person(role, Trust::Trusted), place, scope, told_by);
+            assert_eq!(may, expected, "{role:?}, private: {private}, {scope}, {told_by:?}");
+            assert!(!may_change(&person(role, Trust::Untrusted), place, scope, told_by));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Chat commands: what a line that begins with a slash asks for. Pure.
 
+use crate::memory::item::Item;
+
 /// A command of the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -39,8 +41,38 @@ pub enum Command {
     Grants,
     /// Take the Nth of that back.
     Revoke(usize),
+    /// Show what was recalled for the last answer.
+    Why,
+    /// Show what is remembered, or look for something in it.
+    Memory(Option<String>),
+    /// Show what is known for a fact, or look for something in it.
+    Facts(Option<String>),
+    /// Show what was ever known under a key.
+    FactHistory(String),
+    /// Forget something.
+    Forget(Forgetting),
+    /// Keep something at hand; none: it was not said what.
+    Pin(Option<Item>),
+    /// Do so no longer.
+    Unpin(Option<Item>),
     /// It looks like a command and is none.
     Unknown(String),
+}
+
+/// What is to be forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forgetting {
+    /// It was not said what.
+    Nothing,
+    /// This.
+    One(Item),
+    /// Something that fits these words: which, is asked.
+    Words(String),
+    /// All of it.
+    Everything {
+        /// It was said twice.
+        sure: bool,
+    },
 }
 
 impl Command {
@@ -129,13 +161,71 @@ pub fn parse(text: &str) -> Option<Command> {
         ("queue", ["mode", mode]) => {
             Mode::parse(mode).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mode)
         }
-        _ => Command::Unknown(text.trim().chars().take(60).collect()),
+        (name, rest) => {
+            of_memory(name, rest).unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect()))
+        }
+    })
+}
+
+/// What asks for memory takes words, as many as there are.
+fn of_memory(name: &str, rest: &[&str]) -> Option<Command> {
+    let words = (!rest.is_empty()).then(|| rest.join(" "));
+    let item = match rest {
+        [name] => Item::parse(name),
+        _ => None,
+    };
+    Some(match (name, rest) {
+        ("why", []) => Command::Why,
+        ("memory", _) => Command::Memory(words),
+        ("facts", ["history", key @ ..]) if !key.is_empty() => Command::FactHistory(key.join(" ")),
+        ("facts", _) => Command::Facts(words),
+        ("forget", ["everything"]) => Command::Forget(Forgetting::Everything { sure: false }),
+        ("forget", ["everything", "yes"]) => Command::Forget(Forgetting::Everything { sure: true }),
+        ("forget", _) => Command::Forget(match (item, words) {
+            (Some(item), _) => Forgetting::One(item),
+            (None, Some(words)) => Forgetting::Words(words),
+            (None, None) => Forgetting::Nothing,
+        }),
+        ("pin", _) => Command::Pin(item),
+        ("unpin", _) => Command::Unpin(item),
+        _ => return None,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ids::{FactId, MemoryId};
+
+    #[test]
+    fn n8_reads_what_asks_for_memory() {
+        let (said, known) = (Item::Memory(MemoryId(12)), Item::Fact(FactId(7)));
+        let table = [
+            ("/why", Command::Why),
+            ("/why not", Command::Unknown("/why not".into())),
+            ("/memory", Command::Memory(None)),
+            ("/memory  Anna's   birthday", Command::Memory(Some("Anna's birthday".into()))),
+            ("/facts", Command::Facts(None)),
+            ("/facts history", Command::Facts(Some("history".into()))),
+            ("/facts history home town", Command::FactHistory("home town".into())),
+            ("/facts sister", Command::Facts(Some("sister".into()))),
+            ("/forget", Command::Forget(Forgetting::Nothing)),
+            ("/forget m12", Command::Forget(Forgetting::One(said))),
+            ("/forget F7", Command::Forget(Forgetting::One(known))),
+            ("/forget m12 f7", Command::Forget(Forgetting::Words("m12 f7".into()))),
+            ("/forget 12", Command::Forget(Forgetting::Words("12".into()))),
+            ("/forget my PIN", Command::Forget(Forgetting::Words("my PIN".into()))),
+            ("/forget everything", Command::Forget(Forgetting::Everything { sure: false })),
+            ("/forget everything yes", Command::Forget(Forgetting::Everything { sure: true })),
+            ("/forget everything about Oslo", Command::Forget(Forgetting::Words("everything about Oslo".into()))),
+            ("/pin m12", Command::Pin(Some(said))),
+            ("/pin 12", Command::Pin(None)),
+            ("/unpin f7", Command::Unpin(Some(known))),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse(text), Some(expected), "{text}");
+        }
+    }
 
     #[test]
     fn reads_commands_and_leaves_the_rest() {

@@ -16,11 +16,12 @@ use crate::agent::signal::Signal;
 use crate::agent::write_off::{change_queued, load_or_write_off};
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
-use crate::domain::ids::{InboundId, RunId, SessionId};
+use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
 use crate::domain::inbound::{ChannelKind, Happening, Inbound};
+use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
-use crate::memory::importance;
+use crate::memory::{forget, importance};
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
 use crate::router::answering::{OpenQuestion, answer_in, is_for_requester};
@@ -28,7 +29,7 @@ use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
-use crate::router::{pause, pause_texts, texts};
+use crate::router::{memory, pause, pause_texts, texts};
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::sessions::Session;
@@ -85,7 +86,8 @@ impl Router {
         let now = self.clock.now();
         let others = self.access.others_of(&inbound.conversation, &inbound.sender.external_id);
         let others = others.iter().map(|alias| (alias.channel(), alias.external_id().map(str::to_owned))).collect();
-        let desk = self.house.desk(now, self.delivery.health());
+        let looked = memory::look(&self.house.memory, &inbound, role, now).await?;
+        let desk = self.house.desk(now, self.delivery.health(), looked);
         let take = Take { inbound, role, others, limits: self.limits, desk, now };
         let taken = self.store.write(take).await?;
         if let Some(session) = taken.lane {
@@ -97,7 +99,27 @@ impl Router {
         if let Some(session) = taken.said {
             self.delivery.wake(session);
         }
+        self.take_out(&taken.forgotten);
+        if let Some(scope) = taken.emptied
+            && let Err(error) = self.empty(scope).await
+        {
+            tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
+        }
         Ok(taken.accepted)
+    }
+
+    /// What is gone from the database need not be found by meaning either.
+    fn take_out(&self, forgotten: &[(Scope, MemoryId)]) {
+        for (scope, memory) in forgotten {
+            self.house.memory.nearby.forget(*scope, *memory);
+        }
+    }
+
+    async fn empty(&self, scope: Scope) -> Result<(), StoreError> {
+        while let Some(forgotten) = self.store.write(forget::Slice { scope }).await? {
+            self.take_out(&forgotten.memories);
+        }
+        Ok(())
     }
 }
 
@@ -108,11 +130,16 @@ struct Taken {
     said: Option<SessionId>,
     /// What was said concerns these too.
     everywhere: Vec<open_runs::OpenRun>,
+    /// Memories that are gone.
+    forgotten: Vec<(Scope, MemoryId)>,
+    /// Of this scope everything is to go.
+    emptied: Option<Scope>,
 }
 
 impl Taken {
     fn quietly(accepted: Accepted) -> Self {
-        Self { accepted, lane: None, said: None, everywhere: Vec::new() }
+        let (everywhere, forgotten) = (Vec::new(), Vec::new());
+        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None }
     }
 }
 
@@ -441,13 +468,14 @@ impl Take {
         let reach = command.reach();
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
-        respond::say(tx, &reply, &told, self.now).await?;
+        respond::say(tx, &reply, &told.text, self.now).await?;
         let everywhere = match reach {
             Some(Reach::Everywhere) => open_runs::list_open(tx).await?,
             Some(Reach::Here) | None => Vec::new(),
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
-        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere })
+        let (forgotten, emptied) = (told.forgotten, told.emptied);
+        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied })
     }
 }
 

@@ -12,6 +12,7 @@ pub mod heartbeat;
 pub mod intake;
 mod journal;
 pub mod lanes;
+mod memory;
 mod pause;
 mod pause_texts;
 mod persona;

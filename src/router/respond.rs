@@ -11,8 +11,9 @@ use crate::agent::persona::Personas;
 use crate::agent::quota::Meter;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
-use crate::domain::ids::{InboundId, SessionId};
+use crate::domain::ids::{InboundId, MemoryId, SessionId};
 use crate::domain::inbound::Conversation;
+use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role};
 use crate::memory::recall::Memory;
@@ -21,7 +22,8 @@ use crate::model::purse::Purse;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
 use crate::router::command::{Command, Mode};
-use crate::router::{cost, journal, pause, pause_texts, persona, texts};
+use crate::router::memory::Looked;
+use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
@@ -51,8 +53,8 @@ impl House {
     }
 
     /// The house at this moment.
-    pub(super) fn desk(self: &Arc<Self>, now: Timestamp, channels: Vec<String>) -> Desk {
-        Desk { house: Arc::clone(self), channels, now }
+    pub(super) fn desk(self: &Arc<Self>, now: Timestamp, channels: Vec<String>, looked: Option<Looked>) -> Desk {
+        Desk { house: Arc::clone(self), channels, looked, now }
     }
 }
 
@@ -60,7 +62,9 @@ impl House {
 pub(super) struct Desk {
     pub(super) house: Arc<House>,
     channels: Vec<String>,
-    now: Timestamp,
+    /// What was found for the command's words.
+    pub(super) looked: Option<Looked>,
+    pub(super) now: Timestamp,
 }
 
 impl Desk {
@@ -87,13 +91,38 @@ impl Caller<'_> {
     }
 }
 
+/// What a command has done besides storing something.
+pub(super) struct Told {
+    /// The words that answer it.
+    pub(super) text: String,
+    /// Memories that are gone.
+    pub(super) forgotten: Vec<(Scope, MemoryId)>,
+    /// Of this scope everything is to go, slice by slice.
+    pub(super) emptied: Option<Scope>,
+}
+
+impl From<String> for Told {
+    fn from(text: String) -> Self {
+        Self { text, forgotten: Vec::new(), emptied: None }
+    }
+}
+
 /// Carries a command out and gives the words that answer it.
 pub(super) async fn carry_out(
     tx: &mut Tx,
     desk: &Desk,
     caller: &Caller<'_>,
     command: Command,
-) -> Result<String, StoreError> {
+) -> Result<Told, StoreError> {
+    if let Command::Forget(what) = &command {
+        return memory::forget(tx, &memory::View::of(desk, caller), what).await;
+    }
+    answer(tx, desk, caller, command).await.map(Told::from)
+}
+
+/// What a command that says no more than words says.
+async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command) -> Result<String, StoreError> {
+    let view = memory::View::of(desk, caller);
     match command {
         Command::Help => Ok(texts::HELP.to_owned()),
         Command::Status => status(tx, desk, caller).await,
@@ -123,6 +152,14 @@ pub(super) async fn carry_out(
         Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
         Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.purse.zone)),
         Command::Revoke(number) => revoke(tx, desk, caller, number).await,
+        Command::Why => memory::why(tx, &view).await,
+        Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
+        Command::Facts(words) => memory::facts(tx, &view, words.as_deref()).await,
+        Command::FactHistory(key) => memory::history(tx, &view, &key).await,
+        Command::Pin(item) => memory::pin(tx, &view, item, true).await,
+        Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
+        // Carried out above, as it does more than to speak.
+        Command::Forget(_) => Ok(String::new()),
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }
 }

@@ -24,6 +24,9 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
     /grants – what I may do here without asking; /grants revoke N takes one back\n\
+    /why – what I recalled for my last answer, and why that\n\
+    /memory [WORDS] – what I remember; /facts [WORDS] – what I know for a fact; /facts history KEY – what that was before\n\
+    /forget m12, /forget f7 – forget that for good; /forget WORDS shows what it could be; /pin m12, /unpin m12\n\
     /help – this";
 /// `/stop`, and something runs.
 pub const STOPPING: &str = "Stopped.";

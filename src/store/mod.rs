@@ -7,6 +7,7 @@ pub mod blobs;
 pub mod episodes;
 pub mod error;
 pub mod facts;
+pub mod forgetting;
 pub mod grants;
 pub mod inbound;
 pub mod journal;
@@ -20,6 +21,7 @@ pub mod outbox;
 pub mod reader;
 pub mod recalled;
 pub mod recorded;
+pub mod remembered;
 pub mod retention;
 pub mod runs;
 pub mod sessions;
@@ -30,6 +32,7 @@ pub mod switches;
 pub mod tool_calls;
 pub mod users;
 pub mod vectors;
+pub mod why;
 pub mod writer;
 
 #[cfg(test)]

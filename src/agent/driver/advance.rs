@@ -21,6 +21,7 @@ use crate::agent::write_off::change_queued;
 use crate::domain::ids::CallId;
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
+use crate::memory::forget;
 use crate::model::purse::{Purse, Refusal, Spender};
 use crate::store::error::StoreError;
 use crate::store::runs::{Reached, Waits};
@@ -113,6 +114,9 @@ impl Statement for Advance {
         write(tx, &target, &rows).await?;
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
+        }
+        if status.is_final() {
+            forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
         Ok(Advanced { state, seq, effects, refused, remembered, more })

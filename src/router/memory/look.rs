@@ -1,0 +1,76 @@
+//! Looking for memories before a command is taken in: recall reads by itself, and may ask an embedder.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::domain::ids::{MemoryId, SessionId, UserId};
+use crate::domain::inbound::{Happening, Inbound};
+use crate::domain::memory::Scope;
+use crate::domain::principal::{Principal, Role, Trust};
+use crate::memory::recall::{Means, Memory, Question, RecallLimits};
+use crate::policy::memory::{Place, shown};
+use crate::render::clean::clean;
+use crate::router::command::{self, Command, Forgetting};
+use crate::store::error::StoreError;
+use crate::store::{Statement, Tx, sessions, users};
+
+/// The most memories that a command lists.
+const LIMITS: RecallLimits = RecallLimits { fragments: super::ENTRIES_MAX, tokens: 10_000, facts: 0 };
+
+/// What was found for a command's words; whether it may be seen is asked again in the command's transaction.
+pub(in crate::router) struct Looked {
+    /// The best first.
+    pub(in crate::router) memories: Vec<MemoryId>,
+    /// How they were looked for.
+    pub(in crate::router) means: Means,
+}
+
+/// The words that a message wants looked for.
+fn words(inbound: &Inbound) -> Option<String> {
+    let Happening::Posted { text } = &inbound.happening else {
+        return None;
+    };
+    match command::parse(clean(text).trim())? {
+        Command::Memory(words) => words,
+        Command::Forget(Forgetting::Words(words)) => Some(words),
+        _ => None,
+    }
+}
+
+/// Looks for what a command asks for; none: it asks for nothing, or of its sender nothing is known yet.
+pub(in crate::router) async fn look(
+    memory: &Memory,
+    inbound: &Inbound,
+    role: Role,
+    now: Timestamp,
+) -> Result<Option<Looked>, StoreError> {
+    let Some(text) = words(inbound) else {
+        return Ok(None);
+    };
+    let known = memory.store.read(WhoAndWhere { inbound: inbound.clone() }).await?;
+    let Some((user, session)) = known else {
+        return Ok(None);
+    };
+    let reader = Principal { user, name: inbound.sender.name.clone(), role, trust: Trust::Trusted };
+    let scopes: Vec<Scope> = shown(&reader, Place::of(session, &inbound.conversation));
+    let recollection = memory.recall(&Question { text, scopes, window: None, limits: LIMITS, now }).await?;
+    let memories = recollection.fragments.iter().map(|fragment| fragment.memory).collect();
+    Ok(Some(Looked { memories, means: recollection.means }))
+}
+
+/// Who wrote, and in which conversation, if Hob knows both.
+struct WhoAndWhere {
+    inbound: Inbound,
+}
+
+#[async_trait]
+impl Statement for WhoAndWhere {
+    type Output = Option<(UserId, SessionId)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let place = &self.inbound.conversation;
+        let user = users::find(tx, place, &self.inbound.sender.external_id).await?;
+        let session = sessions::find_by_key(tx, &place.session_key().0).await?;
+        Ok(user.zip(session.map(|session| session.id)))
+    }
+}

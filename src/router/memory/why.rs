@@ -1,0 +1,71 @@
+//! `/why`: what was recalled for the last answer, what brought it up, and where it comes from.
+
+use std::collections::BTreeMap;
+
+use crate::domain::memory::Leg;
+use crate::memory::item::Item;
+use crate::router::memory::texts::{self, Reason};
+use crate::router::memory::{ENTRIES_MAX, View};
+use crate::store::Tx;
+use crate::store::error::StoreError;
+use crate::store::why::{Recalled, last_answer, recalled};
+
+/// Signals that are named for a memory.
+const SIGNALS_MAX: usize = 3;
+/// In the name of each signal that an embedding brings.
+const OF_MEANING: &str = "meaning";
+
+/// The words that answer.
+pub(in crate::router) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreError> {
+    let Some(run) = last_answer(tx, view.caller.session.id).await? else {
+        return Ok(texts::NO_ANSWER_YET.to_owned());
+    };
+    let recalled = recalled(tx, run).await?;
+    if recalled.is_empty() {
+        return Ok(texts::nothing_recalled(&view.standing()));
+    }
+    let (mut said, mut known) = (Vec::new(), Vec::new());
+    let (mut unseen, mut forgotten) = (0, 0);
+    for row in &recalled {
+        let item = row.memory.map(Item::Memory).or(row.fact.map(Item::Fact));
+        let Some(item) = item else {
+            forgotten += 1;
+            continue;
+        };
+        match view.item(tx, item).await? {
+            None => unseen += 1,
+            Some((entry, _)) if row.leg == Leg::Fact => known.push(entry),
+            Some((entry, _)) => said.push((entry, reason(row))),
+        }
+    }
+    let more_facts = known.len().saturating_sub(ENTRIES_MAX);
+    known.truncate(ENTRIES_MAX);
+    let means = means(&recalled);
+    Ok(texts::why(&texts::Why { said, known, more_facts, unseen, forgotten, means }))
+}
+
+/// Why it was recalled, and how much each of the strongest signals brought.
+fn reason(row: &Recalled) -> Reason {
+    let parts: BTreeMap<String, i64> = serde_json::from_str(&row.parts).unwrap_or_else(|error| {
+        tracing::warn!(%error, "what brought a memory up cannot be read");
+        BTreeMap::new()
+    });
+    let mut strongest: Vec<(String, i64)> = parts.into_iter().filter(|(_, part)| *part > 0).collect();
+    strongest.sort_by_key(|(_, part)| std::cmp::Reverse(*part));
+    strongest.truncate(SIGNALS_MAX);
+    Reason { leg: row.leg, score: row.score, strongest }
+}
+
+/// How it was looked for, as far as what was found tells.
+fn means(recalled: &[Recalled]) -> Option<&'static str> {
+    let sought: Vec<&Recalled> = recalled.iter().filter(|row| row.leg == Leg::Relevance).collect();
+    let by_meaning = |row: &&Recalled| {
+        let parts: BTreeMap<String, i64> = serde_json::from_str(&row.parts).unwrap_or_default();
+        parts.iter().any(|(name, part)| name.contains(OF_MEANING) && *part != 0)
+    };
+    match (sought.is_empty(), sought.iter().any(by_meaning)) {
+        (true, _) => None,
+        (false, true) => Some(texts::BY_WORDS_AND_MEANING),
+        (false, false) => Some(texts::BY_WORDS),
+    }
+}
