@@ -8,6 +8,7 @@ pub mod embedding;
 pub mod facts;
 pub mod importance;
 pub mod nearby;
+pub mod people;
 pub mod rank;
 pub mod recall;
 pub mod vectors;
