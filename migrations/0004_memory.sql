@@ -14,7 +14,9 @@ CREATE TABLE episodes (
     ended_at INTEGER NOT NULL,
     turns INTEGER NOT NULL DEFAULT 0,
     -- Facts were drawn from the first so many of its turns.
-    extracted INTEGER NOT NULL DEFAULT 0
+    extracted INTEGER NOT NULL DEFAULT 0,
+    -- How often it was tried since to draw facts from the next.
+    tries INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX episodes_latest ON episodes (session_id, scope, id);
@@ -169,11 +171,28 @@ FROM facts_before f JOIN users u ON u.id = f.user_id;
 DROP TABLE facts_before;
 
 CREATE UNIQUE INDEX facts_current ON facts (scope, category, key) WHERE superseded_at IS NULL AND rival_of IS NULL;
+CREATE INDEX facts_by_key ON facts (scope, category, key);
+CREATE INDEX facts_pinned ON facts (scope) WHERE pinned = 1 AND superseded_at IS NULL;
+CREATE INDEX facts_used ON facts (scope, used_at) WHERE used_at IS NOT NULL AND superseded_at IS NULL;
 CREATE INDEX facts_by_scope ON facts (scope, created_at) WHERE superseded_at IS NULL;
 CREATE INDEX facts_by_person ON facts (person_id) WHERE person_id IS NOT NULL;
 CREATE INDEX facts_by_message ON facts (message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX facts_rivals ON facts (rival_of) WHERE rival_of IS NOT NULL;
 CREATE INDEX facts_superseded ON facts (superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- Where the current fact is deleted, the oldest of its rivals stands in its place, with the others as its rivals.
+CREATE TRIGGER facts_heir BEFORE DELETE ON facts WHEN old.superseded_at IS NULL AND old.rival_of IS NULL BEGIN
+    UPDATE facts SET rival_of = (SELECT min(id) FROM facts WHERE rival_of = old.id AND superseded_at IS NULL)
+    WHERE rival_of = old.id AND id <> (SELECT min(id) FROM facts WHERE rival_of = old.id AND superseded_at IS NULL);
+END;
+
+-- Scopes whose facts have changed and were not consolidated since.
+CREATE TABLE facts_changed (
+    scope TEXT PRIMARY KEY NOT NULL,
+    since INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX facts_changed_since ON facts_changed (since);
 
 CREATE VIRTUAL TABLE facts_fts USING fts5 (
     scope, category, key, value, content = 'facts', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'

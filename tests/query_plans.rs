@@ -20,6 +20,7 @@ const GROWING: &[&str] = &[
     "model_calls",
     "blobs",
     "facts",
+    "facts_changed",
     "episodes",
     "memories",
     "vectors",

@@ -69,12 +69,16 @@ impl Tool for RememberFact {
             category,
             key: key.clone(),
             value: value.clone(),
+            person: None,
+            valid_until: None,
             run: invocation.run,
             at: invocation.now,
         };
         match self.store.write(remember).await {
-            Ok(Some(before)) => Outcome::Text(format!("Remembered: {key}: {value} (before: {before}).")),
-            Ok(None) => Outcome::Text(format!("Remembered: {key}: {value}.")),
+            Ok(remembered) => Outcome::Text(match remembered.before() {
+                Some(before) => format!("Remembered: {key}: {value} (before: {before})."),
+                None => format!("Remembered: {key}: {value}."),
+            }),
             Err(error) => Outcome::of_store(&error, format!("Could not be remembered: {error}.")),
         }
     }

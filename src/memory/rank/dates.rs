@@ -7,6 +7,7 @@ use crate::memory::rank::words::words;
 
 #[cfg(test)]
 mod tests;
+pub mod until;
 
 /// A day or more, both ends within.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,1 @@
+//! Facts in a true database.
