@@ -7,6 +7,7 @@ pub mod bench;
 pub mod embedding;
 pub mod facts;
 pub mod importance;
+pub mod looked_up;
 pub mod nearby;
 pub mod people;
 pub mod rank;

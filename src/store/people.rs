@@ -284,6 +284,17 @@ pub async fn facts(tx: &mut Tx, person: PersonId, at: i64, limit: i64) -> Result
     Ok(facts)
 }
 
+/// A fact that is about nobody yet is about this person.
+///
+/// # Errors
+/// When the database fails.
+pub async fn link_fact(tx: &mut Tx, fact: FactId, person: PersonId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE facts SET person_id = $2 WHERE id = $1 AND person_id IS NULL", fact, person)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
+
 /// Deletes what is and was known of somebody under a key.
 ///
 /// # Errors

@@ -70,7 +70,10 @@ impl Birthday {
     /// When they are none, could be two, or have yet to come.
     pub fn parse(text: &str, today: Date) -> Result<Self, NoBirthday> {
         let text = text.trim();
-        let parts = numbers(text).map_or_else(|| words(text), |numeric| numeric)?;
+        let parts = match numbers(text) {
+            Some(parts) => parts?,
+            None => words(text)?,
+        };
         let year = parts.year.map(|year| year_of(year, today)).transpose()?;
         let day = i8::try_from(parts.day).ok().zip(i8::try_from(parts.month).ok());
         let date = day.and_then(|(day, month)| Date::new(year.unwrap_or(LEAP_YEAR), month, day).ok());

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use crate::domain::ids::{PersonId, UserId};
 use crate::domain::memory::Scope;
 use crate::memory::facts::Remember;
+use crate::memory::facts::keep::Remembered;
 use crate::memory::people::birthday::Birthday;
 use crate::memory::people::names::{fold, relation_of};
 use crate::memory::people::{
@@ -255,13 +256,13 @@ impl Statement for Save {
     }
 }
 
-/// Remembers a fact about somebody; its key is the one within the person.
+/// Remembers a fact that may be about somebody; its key is then the one within the person.
 #[derive(Debug, Clone)]
 pub struct Tell {
     /// Where; the fact's own scope.
     pub whose: Whose,
-    /// About whom.
-    pub about: String,
+    /// About whom; none: whom the key names, if anybody.
+    pub about: Option<String>,
     /// Whether somebody who is not known is added.
     pub adds: bool,
     /// What.
@@ -270,37 +271,60 @@ pub struct Tell {
     pub today: Date,
 }
 
-/// A fact about somebody was remembered.
+/// A fact was remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     /// About whom.
-    pub person: Person,
+    pub person: Option<Person>,
     /// They were not known before, but these have names like theirs.
     pub added: Option<Vec<String>>,
     /// What came of the fact.
-    pub fact: <Remember as Statement>::Output,
+    pub fact: Remembered,
 }
 
 impl Tell {
     async fn tell(&self, tx: &mut Tx) -> Result<Told, PeopleError> {
-        let scope = self.whose.scope;
-        let (name, near) = match self.whose.person(tx, &self.about).await {
+        let about = match &self.about {
+            Some(about) => Some(about.clone()),
+            None => {
+                let here = load(tx, &[self.whose.scope]).await?;
+                keys::owner(&here, &self.fact.key).map(|person| person.name.clone())
+            }
+        };
+        let Some(about) = about else {
+            let remember = Remember { scope: self.whose.scope, ..self.fact.clone() };
+            return Ok(Told { person: None, added: None, fact: remember.run(tx).await? });
+        };
+        let (name, added) = match self.whose.person(tx, &about).await {
             Ok(person) => (person.name, None),
-            Err(PeopleError::Unknown { near, .. }) if self.adds => (self.about.clone(), Some(near)),
+            Err(PeopleError::Unknown { near, .. }) if self.adds => (about, Some(near)),
             // What is told in private about somebody whom all know stays private.
             Err(PeopleError::Elsewhere { name, .. }) => (name, Some(Vec::new())),
             Err(error) => return Err(error),
         };
-        let birthday =
-            if keys::is_birthday(&self.fact.key) { Birthday::parse(&self.fact.value, self.today).ok() } else { None };
-        let birthday = birthday.map_or(Field::Keep, Field::Set);
-        let details = Details { birthday, ..Details::default() };
-        let save = Save { whose: self.whose.clone(), name, details, adds: near.is_some(), at: self.fact.at };
-        let Saved { person, .. } = save.save(tx).await?;
+        let person = self.person(tx, name, added.is_some()).await?;
         let key = keys::in_scope(&person, &self.fact.key);
-        let remember = Remember { scope, person: Some(person.id), key, ..self.fact.clone() };
+        let remember = Remember { scope: self.whose.scope, person: Some(person.id), key, ..self.fact.clone() };
         let fact = remember.run(tx).await?;
-        Ok(Told { person, added: near, fact })
+        people::link_fact(tx, fact.fact(), person.id).await?;
+        Ok(Told { person: Some(person), added, fact })
+    }
+
+    /// The person, who has a birthday from now on if that is what is told.
+    async fn person(&self, tx: &mut Tx, name: String, adds: bool) -> Result<Person, PeopleError> {
+        let told =
+            |key: &str| keys::is_birthday(key).then(|| Birthday::parse(&self.fact.value, self.today).ok()).flatten();
+        let save = |birthday: Option<Birthday>| {
+            let birthday = birthday.map_or(Field::Keep, Field::Set);
+            let details = Details { birthday, ..Details::default() };
+            Save { whose: self.whose.clone(), name: name.clone(), details, adds, at: self.fact.at }
+        };
+        let person = save(told(&self.fact.key)).save(tx).await?.person;
+        // "Anna's birthday", where the key names her.
+        match told(keys::within(&person, &self.fact.key)) {
+            Some(birthday) if person.birthday != Some(birthday) => Ok(save(Some(birthday)).save(tx).await?.person),
+            _ => Ok(person),
+        }
     }
 }
 

@@ -121,3 +121,95 @@ pub fn relation_of(name: &str) -> Option<&str> {
 pub fn fold(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::{PersonId, UserId};
+    use crate::domain::memory::Scope;
+
+    fn person(id: i64, name: &str, relation: Option<&str>, identities: &[&str]) -> Person {
+        Person {
+            id: PersonId(id),
+            scope: Scope::Person(UserId(7)),
+            name: name.to_owned(),
+            relation: relation.map(str::to_owned),
+            birthday: None,
+            user: None,
+            identities: identities.iter().map(|text| Identity::parse(text).unwrap()).collect(),
+        }
+    }
+
+    fn household() -> Vec<Person> {
+        vec![
+            person(1, "Ännchen Weber", Some("sister"), &["Anni", "anna@example.org", "phone: +49 170 1234"]),
+            person(2, "Annika Roth", Some("plumber"), &["telegram: @roth"]),
+            person(3, "Joe", Some("brother"), &[]),
+            person(4, "Jim", Some("brother"), &["Anni"]),
+            person(5, "An", None, &[]),
+        ]
+    }
+
+    #[test]
+    fn k4_somebody_is_found_by_all_they_are_known_by() {
+        let people = household();
+        let table: [(&str, &[i64]); 12] = [
+            ("ännchen  weber", &[1]),
+            ("ÄNNCHEN WEBER", &[1]),
+            ("ANNA@example.org", &[1]),
+            ("email: anna@example.org", &[1]),
+            ("+49 170 1234", &[1]),
+            ("@Roth", &[2]),
+            ("my sister", &[1]),
+            ("meine Sister", &[1]),
+            ("plumber", &[2]),
+            ("Anni", &[1, 4]),
+            ("my brother", &[3, 4]),
+            ("Weber", &[]),
+        ];
+        for (text, expected) in table {
+            let found: Vec<i64> = match find(&people, text) {
+                Meant::One(person) => vec![person.id.0],
+                Meant::Several(who) => who.iter().map(|person| person.id.0).collect(),
+                Meant::Nobody(_) => Vec::new(),
+            };
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn k4_who_is_not_found_has_names_like_theirs() {
+        let people = household();
+        let table: [(&str, &[&str]); 6] = [
+            ("Weber", &["Ännchen Weber"]),
+            ("Anika", &["Annika Roth"]),
+            ("Ännchen", &["Ännchen Weber"]),
+            ("Jo", &["Joe"]),
+            ("Bartholomew", &[]),
+            ("", &[]),
+        ];
+        for (text, near) in table {
+            assert_eq!(find(&people, text), Meant::Nobody(near.to_vec()), "{text}");
+        }
+    }
+
+    #[test]
+    fn k4_a_question_speaks_of_those_whom_it_names() {
+        let people = household();
+        let table: [(&str, &[i64]); 9] = [
+            ("When is Ännchen's birthday?", &[1]),
+            ("Wann hat Ännchens Mutter Zeit?", &[1]),
+            ("is my sister coming, and Joe?", &[1, 3]),
+            ("write to anna@example.org.", &[1]),
+            ("call the plumber", &[2]),
+            ("Was liegt an?", &[]),
+            ("Was macht An?", &[5]),
+            ("joey and the brotherhood", &[]),
+            ("", &[]),
+        ];
+        for (text, expected) in table {
+            let found: Vec<i64> = mentioned(&people, text).iter().map(|person| person.id.0).collect();
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
