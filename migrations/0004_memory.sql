@@ -240,6 +240,29 @@ CREATE TABLE recalled (
 CREATE INDEX recalled_memory ON recalled (memory_id) WHERE memory_id IS NOT NULL;
 CREATE INDEX recalled_fact ON recalled (fact_id) WHERE fact_id IS NOT NULL;
 
+-- What is still to be taken out of the record of a run that was not over when something was forgotten: the words of a
+-- message and all that rests on them, the run's journal, or only what was recalled for it.
+CREATE TABLE forgettings (
+    id INTEGER PRIMARY KEY NOT NULL,
+    run_id INTEGER NOT NULL REFERENCES runs (id),
+    part TEXT NOT NULL CHECK (part IN ('words', 'journal', 'tail')),
+    -- Of the words: the first message that was forgotten.
+    message_id INTEGER REFERENCES messages (id),
+    UNIQUE (run_id, part)
+) STRICT;
+
+-- Scopes of which everything is to be forgotten that was known then; it goes in slices.
+CREATE TABLE forgotten_scopes (
+    scope TEXT PRIMARY KEY NOT NULL,
+    memories_through INTEGER NOT NULL,
+    facts_through INTEGER NOT NULL,
+    people_through INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Commands that showed what is remembered: their answers are not kept once something was forgotten.
+CREATE INDEX signals_by_run ON signals (run_id);
+CREATE INDEX inbound_commands ON inbound (id) WHERE disposition = 'command';
+
 -- Calls of a model on memory's behalf, outside any run, and what they cost.
 CREATE TABLE memory_calls (
     id INTEGER PRIMARY KEY NOT NULL,

@@ -35,6 +35,7 @@ use crate::router::heartbeat::Heartbeat;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
 use crate::tool::current_time::CurrentTime;
+use crate::tool::forget::ForgetTool;
 use crate::tool::hook::{Hook, Hooks, Moment};
 use crate::tool::leftovers::Leftovers;
 use crate::tool::manage_people::ManagePeople;
@@ -271,6 +272,7 @@ pub(super) fn tools(config: &Config, memory: &Memory, data_dir: &Path) -> Regist
     let built_in = Registry::default()
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
+        .with(Arc::new(ForgetTool::new(memory.clone())))
         .with(Arc::new(RecallTool::new(memory.clone())))
         .with(Arc::new(ReadResult::new(store.clone(), results, chars_max)))
         .with(Arc::new(CurrentTime::new(zone.clone())))

@@ -6,7 +6,9 @@
 pub mod bench;
 pub mod embedding;
 pub mod facts;
+pub mod forget;
 pub mod importance;
+pub mod item;
 pub mod looked_up;
 pub mod nearby;
 pub mod people;

@@ -117,6 +117,14 @@ pub enum PeopleError {
         /// The users.
         known: Vec<String>,
     },
+    /// What others told is theirs.
+    #[error(
+        "Some of what is known of {name} was told by others: only they, an admin or an owner may have it taken away, where it was told."
+    )]
+    Others {
+        /// Of whom.
+        name: String,
+    },
     /// Two people who cannot be one.
     #[error("{into} and {from} cannot be one person as they stand: {why}. Correct one of them first.")]
     Apart {

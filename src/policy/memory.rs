@@ -1,6 +1,6 @@
 //! Who sees which memories, and whose a new one is.
 
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{SessionId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::domain::memory::Scope;
 use crate::domain::principal::{Principal, Role, Trust};
@@ -51,87 +51,30 @@ pub fn may_tell_facts(speaker: Role, trust: Trust, scope: Scope) -> bool {
     trust == Trust::Trusted && (speaker >= Role::User || matches!(scope, Scope::Person(_)))
 }
 
-/// What is nobody else's business, and the words by which it is known.
-const RESTRICTED: [(&str, &[&str]); 4] = [
-    (
-        "health",
-        &[
-            "health",
-            "medical",
-            "medicine",
-            "medication",
-            "illness",
-            "disease",
-            "diagnosis",
-            "gesundheit",
-            "krankheit",
-            "diagnose",
-            "medikament",
-            "medikamente",
-            "medizin",
-        ],
-    ),
-    (
-        "money",
-        &[
-            "money",
-            "finance",
-            "finances",
-            "financial",
-            "salary",
-            "income",
-            "debt",
-            "debts",
-            "geld",
-            "finanzen",
-            "gehalt",
-            "einkommen",
-            "schulden",
-        ],
-    ),
-    ("politics", &["politics", "political", "politik", "partei"]),
-    ("religion", &["religion", "religious", "faith", "glaube", "konfession"]),
-];
-
-/// Which restricted category words are about, if any.
+/// What `reader` is shown of memory by commands at `place`: in a group what belongs to the group, and nothing else.
 #[must_use]
-pub fn restricted(words: &str) -> Option<&'static str> {
-    let lower = words.to_lowercase();
-    let said: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();
-    let about = |(_, names): &&(&str, &[&str])| names.iter().any(|name| said.contains(name));
-    RESTRICTED.iter().find(about).map(|(category, _)| *category)
+pub fn shown(reader: &Principal, place: Place) -> Vec<Scope> {
+    if place.private { visible(reader, place) } else { vec![Scope::Conversation(place.session)] }
 }
 
-/// Why something is not kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Restriction {
-    /// Nobody asked for it.
-    #[error("About {0} nothing is kept unless somebody asks for just that: then set `sensitive`.")]
-    Unasked(&'static str),
-    /// Others would see it.
-    #[error(
-        "About {0} nothing is kept where others see it: only in a private conversation, and for that person alone."
-    )]
-    Shared(&'static str),
-}
-
-/// Whether what these words are about may be kept in `scope`; `asked`: the person asked for just that.
+/// Whether `caller` may have forgotten, or pinned, what somebody told within `scope`.
 ///
-/// # Errors
-/// When it is restricted.
-pub fn may_keep(words: &str, scope: Scope, asked: bool) -> Result<(), Restriction> {
-    match (restricted(words), scope) {
-        (None, _) => Ok(()),
-        (Some(category), Scope::House | Scope::Conversation(_)) => Err(Restriction::Shared(category)),
-        (Some(category), Scope::Person(_)) if !asked => Err(Restriction::Unasked(category)),
-        (Some(_), Scope::Person(_)) => Ok(()),
+/// Of their own anything; in a conversation and in the house what they told themselves; admins and owners whatever is
+/// shown to them.
+#[must_use]
+pub fn may_change(caller: &Principal, place: Place, scope: Scope, told_by: Option<UserId>) -> bool {
+    if caller.trust == Trust::Untrusted || !shown(caller, place).contains(&scope) {
+        return false;
+    }
+    match scope {
+        Scope::Person(_) => true,
+        Scope::Conversation(_) | Scope::House => told_by == Some(caller.user) || caller.role >= Role::Admin,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::UserId;
 
     fn person(role: Role, trust: Trust) -> Principal {
         Principal { user: UserId(7), name: "Somebody".to_owned(), role, trust }
@@ -165,21 +108,35 @@ mod tests {
     }
 
     #[test]
-    fn n8_what_is_restricted_is_kept_for_one_person_and_only_if_asked() {
-        let (own, group) = (Scope::Person(UserId(7)), Scope::Conversation(SessionId(3)));
+    fn n8_who_may_have_what_forgotten() {
+        use Role::{Admin, Guest, Owner, User};
+        let (own, others) = (Scope::Person(UserId(7)), Scope::Person(UserId(8)));
+        let (here, elsewhere) = (Scope::Conversation(SessionId(3)), Scope::Conversation(SessionId(4)));
+        let (me, other) = (Some(UserId(7)), Some(UserId(8)));
+        // Role, in private, whose, told by whom: whether they may.
         let table = [
-            ("home bins", own, false, Ok(())),
-            ("home bins", Scope::House, false, Ok(())),
-            ("Health blood pressure", own, false, Err(Restriction::Unasked("health"))),
-            ("Health blood pressure", own, true, Ok(())),
-            ("work salary", own, false, Err(Restriction::Unasked("money"))),
-            ("Gesundheit", Scope::House, true, Err(Restriction::Shared("health"))),
-            ("politics", group, true, Err(Restriction::Shared("politics"))),
-            ("religion", group, false, Err(Restriction::Shared("religion"))),
-            ("healthy breakfast", group, false, Ok(())),
+            (Guest, true, own, me, true),
+            (Guest, true, own, None, true),
+            (Owner, true, others, me, false),
+            (Owner, false, own, me, false),
+            (Guest, false, here, me, true),
+            (User, false, here, other, false),
+            (User, false, here, None, false),
+            (Admin, false, here, other, true),
+            (Owner, false, here, None, true),
+            (Owner, false, elsewhere, me, false),
+            (Owner, true, here, me, false),
+            (User, true, Scope::House, me, true),
+            (User, true, Scope::House, other, false),
+            (Guest, true, Scope::House, me, false),
+            (Admin, true, Scope::House, other, true),
+            (Owner, false, Scope::House, me, false),
         ];
-        for (words, scope, asked, expected) in table {
-            assert_eq!(may_keep(words, scope, asked), expected, "{words} in {scope}");
+        for (role, private, scope, told_by, expected) in table {
+            let place = Place { session: SessionId(3), private };
+            let may = may_change(&person(role, Trust::Trusted), place, scope, told_by);
+            assert_eq!(may, expected, "{role:?}, private: {private}, {scope}, {told_by:?}");
+            assert!(!may_change(&person(role, Trust::Untrusted), place, scope, told_by));
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::agent::ports::Ports;
 use crate::agent::write_off::WriteOff;
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
+use crate::memory::forget;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::{Statement, Store, Tx, runs};
@@ -129,8 +130,22 @@ impl Lanes {
                 woken += 1;
             }
         }
+        self.go_on_forgetting().await?;
         tracing::debug!(woken, "agent_run.reconcile");
         Ok(woken)
+    }
+
+    /// What was to be forgotten and could not be all at once, or as long as a run worked with it.
+    async fn go_on_forgetting(&self) -> Result<(), StoreError> {
+        let store = &self.inner.ports.store;
+        let (scopes, waits) = store.read(forget::Unfinished).await?;
+        for scope in scopes {
+            while store.write(forget::Slice { scope }).await?.is_some() {}
+        }
+        if waits {
+            store.write(forget::Sweep).await?;
+        }
+        Ok(())
     }
 
     /// Prolongs the leases of the runs that this process drives.

@@ -6,6 +6,7 @@
 pub mod blobs;
 pub mod error;
 pub mod facts;
+pub mod forgetting;
 pub mod grants;
 pub mod inbound;
 pub mod journal;
@@ -18,6 +19,7 @@ pub mod outbox;
 pub mod people;
 pub mod reader;
 pub mod recorded;
+pub mod remembered;
 pub mod runs;
 pub mod sessions;
 pub mod signals;

@@ -140,17 +140,6 @@ pub async fn update(tx: &mut Tx, person: PersonId, fields: &PersonFields<'_>, at
     Ok(())
 }
 
-/// Removes somebody, with all that is known of them.
-///
-/// # Errors
-/// When the database fails.
-pub async fn remove(tx: &mut Tx, person: PersonId) -> Result<(), StoreError> {
-    // A fact whose rival goes first would take its place for a moment.
-    sqlx::query!("DELETE FROM facts WHERE person_id = $1 AND rival_of IS NOT NULL", person).execute(&mut *tx).await?;
-    sqlx::query!("DELETE FROM people WHERE id = $1", person).execute(&mut *tx).await?;
-    Ok(())
-}
-
 /// From now on they are known by this, too.
 ///
 /// # Errors
@@ -202,6 +191,8 @@ pub struct KeyedFact {
     pub id: FactId,
     /// What it is about.
     pub key: String,
+    /// Who told it.
+    pub user: Option<UserId>,
     /// It holds, and contradicts nothing.
     pub current: bool,
 }
@@ -213,7 +204,8 @@ pub struct KeyedFact {
 pub async fn all_facts(tx: &mut Tx, person: PersonId) -> Result<Vec<KeyedFact>, StoreError> {
     let facts = sqlx::query_as!(
         KeyedFact,
-        r#"SELECT id AS "id!: FactId", key, (superseded_at IS NULL AND rival_of IS NULL) AS "current!: bool"
+        r#"SELECT id AS "id!: FactId", key, user_id AS "user: UserId",
+                  (superseded_at IS NULL AND rival_of IS NULL) AS "current!: bool"
            FROM facts WHERE person_id = $1 ORDER BY id"#,
         person
     )
@@ -292,18 +284,6 @@ pub async fn link_fact(tx: &mut Tx, fact: FactId, person: PersonId) -> Result<()
     sqlx::query!("UPDATE facts SET person_id = $2 WHERE id = $1 AND person_id IS NULL", fact, person)
         .execute(&mut *tx)
         .await?;
-    Ok(())
-}
-
-/// Deletes what is and was known of somebody under a key.
-///
-/// # Errors
-/// When the database fails.
-pub async fn forget_facts(tx: &mut Tx, person: PersonId, key: &str) -> Result<(), StoreError> {
-    sqlx::query!("DELETE FROM facts WHERE person_id = $1 AND key = $2 AND rival_of IS NOT NULL", person, key)
-        .execute(&mut *tx)
-        .await?;
-    sqlx::query!("DELETE FROM facts WHERE person_id = $1 AND key = $2", person, key).execute(&mut *tx).await?;
     Ok(())
 }
 

@@ -13,7 +13,8 @@ use crate::memory::people::birthday::Birthday;
 use crate::memory::people::change::{Details, Field, ForgetAbout, HobUser, Remove, Save, Tell, Whose};
 use crate::memory::people::merge::Merge;
 use crate::memory::people::{Card, Identity, LookUp, PeopleError, Person, Who, tidy};
-use crate::policy::memory::{may_keep, visible};
+use crate::policy::memory::visible;
+use crate::policy::restricted::may_keep;
 use crate::store::error::StoreError;
 use crate::store::{Statement, Store};
 use crate::tool::keeping::{Audience, end_of, scope};
@@ -115,7 +116,8 @@ impl ManagePeople {
     async fn act(&self, invocation: &Invocation, fields: Fields) -> Result<String, Outcome> {
         let whose = Whose {
             scope: scope(invocation, fields.audience)?,
-            visible: visible(&invocation.principal, invocation.place),
+            caller: invocation.principal.clone(),
+            place: invocation.place,
         };
         let call = Call { fields, whose, today: invocation.now.to_zoned(self.zone.clone()).date() };
         match call.fields.action {
@@ -151,7 +153,7 @@ impl ManagePeople {
 
     async fn look_up(&self, invocation: &Invocation, call: &Call, who: Who) -> Result<Vec<Card>, Outcome> {
         let scopes = match call.fields.audience {
-            Audience::Me => call.whose.visible.clone(),
+            Audience::Me => visible(&invocation.principal, invocation.place),
             Audience::Everyone => vec![call.whose.scope],
         };
         let found = self.store.read(LookUp { scopes, who, now: invocation.now }).await;

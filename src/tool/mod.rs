@@ -6,6 +6,7 @@
 pub mod ask_human;
 pub mod command;
 pub mod current_time;
+pub mod forget;
 pub mod hook;
 mod keeping;
 pub mod leftovers;

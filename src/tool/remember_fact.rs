@@ -10,7 +10,7 @@ use crate::domain::tools::ToolFacts;
 use crate::memory::facts::keep::Remembered;
 use crate::memory::facts::{Remember, holds_until};
 use crate::memory::people::change::{Tell, Told, Whose};
-use crate::policy::memory::{may_keep, visible};
+use crate::policy::restricted::may_keep;
 use crate::store::Store;
 use crate::tool::keeping::{Audience, end_of, scope};
 use crate::tool::registry::{parse, spec_of};
@@ -75,7 +75,7 @@ impl RememberFact {
         };
         let (user, run, at) = (invocation.principal.user, invocation.run, invocation.now);
         Ok(Tell {
-            whose: Whose { scope, visible: visible(&invocation.principal, invocation.place) },
+            whose: Whose { scope, caller: invocation.principal.clone(), place: invocation.place },
             about: arguments.about.map(|about| clean(&about)).filter(|about| !about.is_empty()),
             adds: true,
             fact: Remember { scope, user, category, key, value, person: None, valid_until, run, at },

@@ -22,6 +22,7 @@ use crate::agent::write_off::change_queued;
 use crate::domain::ids::CallId;
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
+use crate::memory::forget;
 use crate::store::error::StoreError;
 use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, blobs, millis, runs, signals};
@@ -111,6 +112,9 @@ impl Statement for Advance {
         write(tx, &target, &rows).await?;
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
+        }
+        if status.is_final() {
+            forget::after(tx, self.key.run).await?;
         }
         Ok(Advanced { state, seq, effects, refused, more })
     }

@@ -6,27 +6,43 @@ use jiff::civil::Date;
 
 use crate::domain::ids::{PersonId, UserId};
 use crate::domain::memory::Scope;
+use crate::domain::principal::Principal;
 use crate::memory::facts::Remember;
 use crate::memory::facts::keep::Remembered;
+use crate::memory::forget::Forget;
 use crate::memory::people::birthday::Birthday;
 use crate::memory::people::names::{fold, relation_of};
 use crate::memory::people::{
     IDENTITIES_MAX, Identity, PEOPLE_MAX, PeopleError, Person, keys, load, one, settled, tidy,
 };
+use crate::policy::memory::{Place, may_change, visible};
 use crate::store::error::StoreError;
-use crate::store::people::PersonFields;
+use crate::store::people::{KeyedFact, PersonFields};
 use crate::store::{Statement, Tx, millis, people};
 
-/// Where a change is made, and where else its maker may look.
+/// Where a change is made, and by whom.
 #[derive(Debug, Clone)]
 pub struct Whose {
-    /// Where.
+    /// Whose people.
     pub scope: Scope,
-    /// What may be seen.
-    pub visible: Vec<Scope>,
+    /// Who makes it.
+    pub caller: Principal,
+    /// The conversation in which they do.
+    pub place: Place,
 }
 
 impl Whose {
+    /// Whether its maker may have taken away what was told of somebody.
+    async fn may_take_away(&self, tx: &mut Tx, person: &Person, key: Option<&str>) -> Result<(), PeopleError> {
+        let wanted = key.map(|key| fold(keys::within(person, key)));
+        let facts = people::all_facts(tx, person.id).await?;
+        let meant =
+            |fact: &&KeyedFact| wanted.as_ref().is_none_or(|wanted| fold(keys::within(person, &fact.key)) == *wanted);
+        let told_by = facts.iter().filter(meant).map(|fact| fact.user).chain([Some(self.caller.user)]);
+        let mut all = told_by.map(|user| may_change(&self.caller, self.place, self.scope, user));
+        if all.all(|may| may) { Ok(()) } else { Err(PeopleError::Others { name: person.name.clone() }) }
+    }
+
     /// The person of the scope whom these words name.
     pub(super) async fn person(&self, tx: &mut Tx, name: &str) -> Result<Person, PeopleError> {
         let here = load(tx, &[self.scope]).await?;
@@ -35,7 +51,7 @@ impl Whose {
             Err(error) => error,
         };
         if let PeopleError::Unknown { .. } = error {
-            let elsewhere = load(tx, &self.visible).await?;
+            let elsewhere = load(tx, &visible(&self.caller, self.place)).await?;
             if let Ok(Person { name, scope, .. }) = one(&elsewhere, name) {
                 return Err(PeopleError::Elsewhere { name: name.clone(), scope: *scope });
             }
@@ -352,13 +368,12 @@ impl ForgetAbout {
     async fn forget(&self, tx: &mut Tx) -> Result<Option<Person>, PeopleError> {
         let person = self.whose.person(tx, &self.name).await?;
         let wanted = fold(keys::within(&person, &self.key));
+        self.whose.may_take_away(tx, &person, Some(&self.key)).await?;
         let facts = people::all_facts(tx, person.id).await?;
-        let is_meant = |key: &String| fold(keys::within(&person, key)) == wanted;
-        let mut meant: Vec<String> = facts.into_iter().map(|fact| fact.key).filter(is_meant).collect();
-        meant.sort();
-        meant.dedup();
-        for key in &meant {
-            people::forget_facts(tx, person.id, key).await?;
+        let is_meant = |fact: &KeyedFact| fold(keys::within(&person, &fact.key)) == wanted;
+        let meant: Vec<KeyedFact> = facts.into_iter().filter(is_meant).collect();
+        for fact in &meant {
+            Forget::Fact(fact.id).run(tx).await?;
         }
         Ok((!meant.is_empty()).then_some(person))
     }
@@ -386,7 +401,8 @@ pub struct Remove {
 impl Remove {
     async fn remove(&self, tx: &mut Tx) -> Result<Person, PeopleError> {
         let person = self.whose.person(tx, &self.name).await?;
-        people::remove(tx, person.id).await?;
+        self.whose.may_take_away(tx, &person, None).await?;
+        Forget::Person(person.id).run(tx).await?;
         Ok(person)
     }
 }

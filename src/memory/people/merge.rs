@@ -9,7 +9,7 @@ use crate::memory::people::change::{Whose, rekey, store};
 use crate::memory::people::names::fold;
 use crate::memory::people::{IDENTITIES_MAX, Identity, PeopleError, Person, settled};
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, millis, people};
+use crate::store::{Statement, Tx, millis, people, remembered};
 
 /// Makes two people one: what one is known by and what is known of them is the other's now. Once more changes nothing.
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ impl Merge {
         let both = join(&from, &into)?;
         people::move_identities(tx, from.id, into.id).await?;
         rekey(tx, &from, &into, millis(self.at)).await?;
-        people::remove(tx, from.id).await?;
+        remembered::delete_person(tx, from.id).await?;
         store(tx, &into, &both, self.at).await?;
         Ok(both)
     }

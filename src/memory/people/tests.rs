@@ -8,8 +8,10 @@ use super::birthday::Birthday;
 use super::change::{Details, Field, ForgetAbout, HobUser, Remove, Save, Saved, Tell, Told, Whose};
 use super::merge::Merge;
 use super::*;
-use crate::domain::ids::RunId;
+use crate::domain::ids::{RunId, SessionId};
+use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::facts::{Remember, SearchFacts};
+use crate::policy::memory::Place;
 use crate::store::{Pace, Store};
 
 const ADA: Scope = Scope::Person(UserId(1));
@@ -41,7 +43,9 @@ impl Statement for Users {
 }
 
 fn whose(scope: Scope) -> Whose {
-    Whose { scope, visible: vec![scope, Scope::House] }
+    let user = if scope == Scope::Person(UserId(2)) { UserId(2) } else { UserId(1) };
+    let caller = Principal { user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted };
+    Whose { scope, caller, place: Place { session: SessionId(1), private: true } }
 }
 
 fn at(second: i64) -> Timestamp {

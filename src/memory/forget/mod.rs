@@ -1,0 +1,158 @@
+//! Forgetting for good: a memory, a fact or a person goes with everything that rests on it, and its words with it.
+//!
+//! Never: a look at who may. `policy::memory::may_change` has said so before.
+//! Start at [`Forget`].
+
+mod cascade;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+
+use crate::domain::ids::{FactId, MemoryId, PersonId, RunId};
+use crate::domain::memory::Scope;
+use crate::memory::forget::cascade::Cascade;
+use crate::memory::item::Item;
+use crate::store::error::StoreError;
+use crate::store::remembered::{self, Counts};
+use crate::store::{Statement, Tx, forgetting};
+
+/// How much of a scope goes in one transaction.
+const SLICE: i64 = 50;
+
+/// What is gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Memories, for [`crate::memory::nearby::Nearby::forget`].
+    pub memories: Vec<(Scope, MemoryId)>,
+    /// Facts, old values too.
+    pub facts: BTreeSet<FactId>,
+    /// People.
+    pub people: Vec<PersonId>,
+    /// A run still works with some of the words: from its record they go when it is over.
+    pub put_off: bool,
+}
+
+/// Forgets one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forget {
+    /// Something said, with the facts that rest on it.
+    Memory(MemoryId),
+    /// Something known, with the values that it had before.
+    Fact(FactId),
+    /// Somebody, with all facts about them.
+    Person(PersonId),
+}
+
+impl From<Item> for Forget {
+    fn from(item: Item) -> Self {
+        match item {
+            Item::Memory(memory) => Self::Memory(memory),
+            Item::Fact(fact) => Self::Fact(fact),
+        }
+    }
+}
+
+#[async_trait]
+impl Statement for Forget {
+    type Output = Forgotten;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Forgotten, StoreError> {
+        let mut cascade = Cascade::default();
+        match *self {
+            Self::Memory(memory) => cascade.memory(tx, memory).await?,
+            Self::Fact(fact) => cascade.fact(tx, fact).await?,
+            Self::Person(person) => cascade.person(tx, person).await?,
+        }
+        cascade.finish(tx).await
+    }
+}
+
+/// Begins to forget everything that a scope holds at this moment; [`Slice`] does it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Everything {
+    /// Whose.
+    pub scope: Scope,
+}
+
+#[async_trait]
+impl Statement for Everything {
+    /// How much that is.
+    type Output = Counts;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Counts, StoreError> {
+        let counts = remembered::counts(tx, self.scope).await?;
+        remembered::condemn(tx, self.scope).await?;
+        Ok(counts)
+    }
+}
+
+/// Forgets the next of a scope of which everything is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    /// Whose.
+    pub scope: Scope,
+}
+
+#[async_trait]
+impl Statement for Slice {
+    /// None: all of it is gone.
+    type Output = Option<Forgotten>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Forgotten>, StoreError> {
+        let slice = remembered::slice(tx, self.scope, SLICE).await?;
+        if slice == remembered::Slice::default() {
+            remembered::absolve(tx, self.scope).await?;
+            return Ok(None);
+        }
+        let mut cascade = Cascade::default();
+        for memory in slice.memories {
+            cascade.memory(tx, memory).await?;
+        }
+        for fact in slice.facts {
+            cascade.fact(tx, fact).await?;
+        }
+        for person in slice.people {
+            cascade.person(tx, person).await?;
+        }
+        cascade.finish(tx).await.map(Some)
+    }
+}
+
+/// What was begun and is not done: scopes of which everything is to go, and whether something waits for the end of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unfinished;
+
+#[async_trait]
+impl Statement for Unfinished {
+    type Output = (Vec<Scope>, bool);
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let waiting = forgetting::list_put_off(tx, None).await?;
+        Ok((remembered::condemned(tx).await?, !waiting.is_empty()))
+    }
+}
+
+/// Takes out what was put off until a run is over, as far as that is so now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sweep;
+
+#[async_trait]
+impl Statement for Sweep {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        cascade::catch_up(tx, None).await?;
+        forgetting::blank_listings(tx).await
+    }
+}
+
+/// A run is over, in this transaction: what was put off until now is done.
+///
+/// # Errors
+/// When the database fails.
+pub async fn after(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    cascade::catch_up(tx, Some(run)).await
+}

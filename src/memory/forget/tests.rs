@@ -1,0 +1,330 @@
+//! What is forgotten is gone from the file, and nothing else is.
+
+use async_trait::async_trait;
+use sqlx::Row;
+use tempfile::TempDir;
+
+use super::cascade::without_words;
+use super::{Everything, Forget, Forgotten, Slice, Sweep};
+use crate::domain::ids::{FactId, MemoryId, PersonId, UserId};
+use crate::domain::memory::Scope;
+use crate::memory::item::Item;
+use crate::model::message::{Message, ReplyPart, Sealed, ToolCall};
+use crate::store::error::StoreError;
+use crate::store::{Pace, Statement, Store, Tx};
+
+/// The word that is to go.
+const WORD: &str = "zanzibar";
+
+/// Statements as they stand.
+struct Sql(Vec<String>);
+
+#[async_trait]
+impl Statement for Sql {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        for statement in &self.0 {
+            sqlx::raw_sql(sqlx::AssertSqlSafe(statement.clone())).execute(&mut *tx).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The first column of a query's rows, as text.
+struct Texts(&'static str);
+
+#[async_trait]
+impl Statement for Texts {
+    type Output = Vec<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
+        let rows = sqlx::query(self.0).fetch_all(&mut *tx).await?;
+        Ok(rows.iter().map(|row| row.get::<Option<String>, _>(0).unwrap_or_default()).collect())
+    }
+}
+
+struct House {
+    home: TempDir,
+    store: Store,
+}
+
+impl House {
+    async fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let house = Self { home, store };
+        house
+            .sql(&["INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0), (2, 'Bob', 'user', 0);
+             INSERT INTO sessions (id, key, channel, created_at) VALUES (1, '7', 'telegram', 0), (2, '8', 'telegram', 0);
+             INSERT INTO episodes (id, scope, session_id, began_at, ended_at, turns) VALUES (1, 'p1', 1, 0, 0, 9), (2, 'p2', 2, 0, 0, 9);
+             INSERT INTO embedding_models (id, name, dimensions, digest, created_at) VALUES (1, 'm', 3, 'd', 0);"
+                .to_owned()])
+            .await;
+        house
+    }
+
+    async fn sql(&self, statements: &[String]) {
+        self.store.write(Sql(statements.to_vec())).await.unwrap();
+    }
+
+    /// A run of a message, in its user's own conversation, with all that comes of it; Hob's answer repeats the words.
+    async fn says(&self, run: i64, user: i64, words: &str, state: &str) {
+        let ended = if state == "completed" { "1" } else { "NULL" };
+        let delivered = if state == "completed" { ("delivered", "1") } else { ("pending", "NULL") };
+        let (said, answer) = (run * 10, run * 10 + 1);
+        self.sql(&[format!(
+            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at)
+               VALUES ({run}, {user}, {user}, 'telegram', 'default', '7', '{run}', '{words}', 0, 'run', 0, 0);
+             INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at, ended_at, state_hash)
+               VALUES ({run}, {user}, {run}, {user}, '{state}', 0, {ended}, 'hash');
+             INSERT INTO run_events (run_id, seq, kind, version, body, at) VALUES
+               ({run}, 1, 'input.accepted', 1, '{{\"kind\":\"input.accepted\",\"body\":{{\"text\":\"{words}\"}}}}', 0),
+               ({run}, 2, 'run.begun', 1, '{{\"kind\":\"run.begun\",\"body\":{{\"context\":{{\"tail\":\"blob:{run}\"}}}}}}', 0);
+             INSERT INTO signals (run_id, body, created_at, taken) VALUES ({run}, '{words}', 0, 1);
+             INSERT INTO blobs (hash, text) VALUES ('blob:{run}', 'the tail of run {run}');
+             INSERT INTO messages (id, session_id, ordinal, run_id, role, user_id, body, text, at) VALUES
+               ({said}, {user}, {said}, {run}, 'user', {user}, '{{\"role\":\"user\",\"text\":\"{words}\"}}', '{words}', 0),
+               ({answer}, {user}, {answer}, {run}, 'assistant', NULL, '{{\"role\":\"assistant\",\"text\":\"So: {words}\"}}', 'So: {words}', 0);
+             INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at, finished_at, is_error, result)
+               VALUES ({run}, '1.0', 'remember_fact', '{words}', 1, 0, 0, 0, '{words}');
+             INSERT INTO outbox (key, session_id, run_id, channel, account, chat, text, choices, state, next_attempt_at, created_at, ended_at)
+               VALUES ('run:{run}:5:0', {user}, {run}, 'telegram', 'default', '7', 'So: {words}', '[]', '{}', 0, 0, {});
+             INSERT INTO memories (id, episode_id, place, scope, speaker, user_id, message_id, text, origin, importance, at)
+               VALUES ({run}, {user}, {run}, 'p{user}', 'Ada', {user}, {said}, '{words}', 'user', 0.5, {run});
+             INSERT INTO vectors (model_id, memory_id, vector) VALUES (1, {run}, x'01');
+             INSERT INTO token_signs (model_id, memory_id, signs) VALUES (1, {run}, x'01');",
+            delivered.0, delivered.1
+        )])
+        .await;
+    }
+
+    async fn fact(&self, id: i64, message: Option<i64>, value: &str, superseded: bool) {
+        let message = message.map_or_else(|| "NULL".to_owned(), |message| message.to_string());
+        let superseded = if superseded { "9" } else { "NULL" };
+        self.sql(&[format!(
+            "INSERT INTO facts (id, scope, category, key, value, user_id, speaker, message_id, source, confidence, importance, created_at, superseded_at)
+             VALUES ({id}, 'p1', 'travel', 'next trip', '{value}', 1, 'Ada', {message}, 'told', 1, 0.5, {id}, {superseded})"
+        )])
+        .await;
+    }
+
+    async fn texts(&self, query: &'static str) -> Vec<String> {
+        self.store.read(Texts(query)).await.unwrap()
+    }
+
+    async fn forget(&self, what: Forget) -> Forgotten {
+        self.store.write(what).await.unwrap()
+    }
+
+    /// Whether the word is still in the file, once the log is folded into it.
+    async fn keeps_the_word(self) -> bool {
+        self.store.close().await;
+        assert!(!self.home.path().join("hob.db-wal").exists(), "the log was folded into the file");
+        let bytes = std::fs::read(self.home.path().join("hob.db")).unwrap();
+        bytes.windows(WORD.len()).any(|window| window.eq_ignore_ascii_case(WORD.as_bytes()))
+    }
+}
+
+#[tokio::test]
+async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
+    let house = House::new().await;
+    house.says(1, 1, "I fly to Zanzibar in May", "completed").await;
+    house.says(2, 1, "What shall I pack?", "completed").await;
+    house.says(3, 2, "Water the plants", "completed").await;
+    house.fact(1, None, "maybe Zanzibar", true).await;
+    house.fact(2, Some(10), "Zanzibar", false).await;
+    house
+        .sql(&["INSERT INTO recalled (run_id, place, memory_id, leg, score, parts) VALUES (2, 1, 1, 'relevance', 900, '{}');
+                UPDATE blobs SET text = 'zanzibar was recalled' WHERE hash = 'blob:2';
+                UPDATE memories SET asked = 'To Zanzibar?' WHERE id = 2;
+                UPDATE sessions SET run_journal = '{\"run\":1,\"notebook\":\"zanzibar\"}' WHERE id = 1;
+                INSERT INTO summaries (session_id, user_id, through, text, run_id, made_at) VALUES (1, 1, 21, 'Ada flies to Zanzibar', 2, 0);
+                INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at)
+                  VALUES (9, 1, 1, 'telegram', 'default', '7', '9', '/memory zanzibar', 0, 'command', 0, 0);
+                INSERT INTO outbox (key, session_id, channel, account, chat, text, choices, state, next_attempt_at, created_at, ended_at)
+                  VALUES ('inbound:9:0', 1, 'telegram', 'default', '7', 'm1 I fly to Zanzibar', '[]', 'delivered', 0, 0, 1);"
+            .to_owned()])
+        .await;
+    let forgotten = house.forget(Item::parse("m1").unwrap().into()).await;
+    assert_eq!(forgotten.memories, [(Scope::Person(UserId(1)), MemoryId(1))]);
+    assert_eq!(forgotten.facts.into_iter().collect::<Vec<_>>(), [FactId(1), FactId(2)]);
+    assert!(!forgotten.put_off);
+    let history = house.texts("SELECT ordinal || ' ' || role || ' ' || text FROM messages ORDER BY id").await;
+    insta::assert_snapshot!(history.join("\n"), @"
+    10 user [forgotten]
+    11 assistant [forgotten]
+    20 user What shall I pack?
+    21 assistant So: What shall I pack?
+    30 user Water the plants
+    31 assistant So: Water the plants
+    ");
+    // The record of the run in which it was said is gone; of the run for which it was recalled, what was recalled.
+    assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2", "3"]);
+    assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:3"]);
+    assert_eq!(house.texts("SELECT memory_id || '' FROM recalled").await, [""], "the row stays, and is empty");
+    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["2", "3"]);
+    assert_eq!(house.texts("SELECT memory_id || '' FROM token_signs").await, ["2", "3"]);
+    assert_eq!(house.texts("SELECT text FROM memories_fts WHERE memories_fts MATCH 'fly OR pack'").await.len(), 1);
+    assert_eq!(house.texts("SELECT text FROM inbound WHERE id = 9").await, ["/memory [forgotten]"]);
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_a_file_that_remembers_has_the_word() {
+    let house = House::new().await;
+    house.says(1, 1, "I fly to Zanzibar in May", "completed").await;
+    assert!(house.keeps_the_word().await, "so the test above can fail");
+}
+
+#[tokio::test]
+async fn n8_a_fact_goes_with_the_values_before_it_and_nothing_else() {
+    let house = House::new().await;
+    house.says(1, 1, "I fly to Oslo", "completed").await;
+    house.fact(1, None, "Zanzibar", true).await;
+    house.fact(2, Some(10), "Oslo", true).await;
+    house.fact(3, None, "Rome", false).await;
+    // The newest alone is current: what superseded a forgotten value stays.
+    let forgotten = house.forget(Forget::Fact(FactId(2))).await;
+    assert_eq!(forgotten.facts.into_iter().collect::<Vec<_>>(), [FactId(1), FactId(2)]);
+    assert_eq!(house.texts("SELECT value FROM facts").await, ["Rome"]);
+    assert_eq!(house.texts("SELECT text FROM memories").await, ["I fly to Oslo"], "what was said is still known");
+    assert_eq!(house.texts("SELECT value FROM facts_fts WHERE facts_fts MATCH 'rome'").await, ["Rome"]);
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_what_contradicted_a_forgotten_fact_takes_its_place() {
+    let house = House::new().await;
+    house.fact(1, None, "Zanzibar", false).await;
+    house
+        .sql(&["INSERT INTO facts (id, scope, category, key, value, speaker, source, confidence, importance, created_at, rival_of)
+                VALUES (2, 'p1', 'travel', 'next trip', 'Oslo', 'Ada', 'told', 1, 0.5, 2, 1),
+                       (3, 'p1', 'travel', 'next trip', 'Rome', 'Ada', 'told', 1, 0.5, 3, 1)"
+            .to_owned()])
+        .await;
+    house.forget(Forget::Fact(FactId(1))).await;
+    let left = house.texts("SELECT value || coalesce(' against ' || rival_of, '') FROM facts ORDER BY id").await;
+    assert_eq!(left, ["Oslo against 3", "Rome"]);
+}
+
+#[tokio::test]
+async fn n8_a_person_goes_with_what_is_known_of_them() {
+    let house = House::new().await;
+    house.fact(1, None, "Zanzibar", false).await;
+    house
+        .sql(&["INSERT INTO people (id, scope, name, created_at, updated_at) VALUES (1, 'p1', 'Zanzibar Joe', 0, 0);
+                INSERT INTO person_identities (person_id, kind, value) VALUES (1, 'name', 'Zanzibar');
+                UPDATE facts SET person_id = 1;"
+            .to_owned()])
+        .await;
+    let forgotten = house.forget(Forget::Person(PersonId(1))).await;
+    assert_eq!((forgotten.people, forgotten.facts.len()), (vec![PersonId(1)], 1));
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_the_record_of_a_run_that_goes_on_is_kept_until_its_end() {
+    let house = House::new().await;
+    house.says(1, 1, "I fly to Zanzibar in May", "waiting").await;
+    house.says(2, 2, "Where does Ada fly?", "waiting").await;
+    house
+        .sql(&["INSERT INTO recalled (run_id, place, memory_id, leg, score, parts) VALUES (2, 1, 1, 'relevance', 900, '{}');
+                UPDATE blobs SET text = 'zanzibar was recalled' WHERE hash = 'blob:2';"
+            .to_owned()])
+        .await;
+    let forgotten = house.forget(Forget::Memory(MemoryId(1))).await;
+    assert!(forgotten.put_off);
+    assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["1", "2"], "no run is hurt");
+    assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:1", "blob:2"]);
+    assert_eq!(
+        house.texts("SELECT text FROM messages WHERE id = 10").await,
+        ["[forgotten]"],
+        "nobody reads it from now on"
+    );
+    house.sql(&["UPDATE runs SET state = 'completed', ended_at = 1".to_owned()]).await;
+    house.store.write(Sweep).await.unwrap();
+    assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2"]);
+    assert_eq!(
+        house.texts("SELECT run_id || part FROM forgettings").await,
+        ["1words"],
+        "its answer is not delivered yet"
+    );
+    house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 1".to_owned()]).await;
+    house.store.write(Sweep).await.unwrap();
+    assert_eq!(house.texts("SELECT run_id || part FROM forgettings").await, Vec::<String>::new());
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_what_joined_a_run_goes_with_its_record() {
+    let house = House::new().await;
+    house.says(1, 1, "I travel in May", "completed").await;
+    house.says(2, 1, "To Zanzibar", "completed").await;
+    house
+        .sql(&["UPDATE runs SET state = 'joined' WHERE id = 2;
+                UPDATE messages SET run_id = 1;
+                UPDATE outbox SET text = '';
+                INSERT INTO run_events (run_id, seq, kind, version, body, at)
+                  VALUES (1, 3, 'input.steered', 1, '{\"kind\":\"input.steered\",\"body\":{\"run\":2,\"text\":\"To Zanzibar\"}}', 0);"
+            .to_owned()])
+        .await;
+    house.sql(&["DELETE FROM tool_calls WHERE run_id = 2".to_owned()]).await;
+    house.forget(Forget::Memory(MemoryId(2))).await;
+    let history = house.texts("SELECT text FROM messages ORDER BY id").await;
+    assert_eq!(history, ["I travel in May", "So: I travel in May", "[forgotten]", "[forgotten]"]);
+    assert_eq!(house.texts("SELECT run_id || '' FROM run_events").await, Vec::<String>::new());
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_everything_of_one_person_goes_in_slices_and_nothing_of_another() {
+    let house = House::new().await;
+    for run in 1..=60 {
+        house.says(run, 1, "I fly to Zanzibar", "completed").await;
+    }
+    house.says(61, 2, "Water the plants", "completed").await;
+    house.fact(1, None, "Zanzibar", false).await;
+    let scope = Scope::Person(UserId(1));
+    let counts = house.store.write(Everything { scope }).await.unwrap();
+    assert_eq!((counts.memories, counts.facts), (60, 1));
+    // What is said after it was asked for is not meant.
+    house.says(62, 1, "I am back", "completed").await;
+    let mut slices = 0;
+    while let Some(forgotten) = house.store.write(Slice { scope }).await.unwrap() {
+        assert!(forgotten.memories.len() <= 50);
+        slices += 1;
+    }
+    assert_eq!(slices, 2);
+    assert_eq!(house.texts("SELECT text FROM memories ORDER BY id").await, ["Water the plants", "I am back"]);
+    assert_eq!(house.texts("SELECT text FROM messages WHERE user_id = 2").await, ["Water the plants"]);
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_what_is_not_there_cannot_be_forgotten() {
+    let house = House::new().await;
+    assert_eq!(house.forget(Forget::Memory(MemoryId(9))).await, Forgotten::default());
+    assert_eq!(house.forget(Forget::Fact(FactId(9))).await, Forgotten::default());
+}
+
+#[test]
+fn n8_messages_keep_their_shape() {
+    let call =
+        ToolCall { id: crate::domain::ids::CallId::new(1, 0), name: "pay".into(), arguments: "{\"to\":1}".into() };
+    let thought = ReplyPart::Sealed(Sealed { model: "m".into(), kind: "thinking".into(), data: "secret".into() });
+    let table = [
+        (Message::user("a"), Message::user("[forgotten]")),
+        (
+            Message::assistant("", vec![call.clone()]),
+            Message::assistant("", vec![ToolCall { arguments: "{}".into(), ..call.clone() }]),
+        ),
+        (
+            Message::Assistant { parts: vec![thought, ReplyPart::text("a"), ReplyPart::Call(call.clone())] },
+            Message::assistant("[forgotten]", vec![ToolCall { arguments: "{}".into(), ..call }]),
+        ),
+    ];
+    for (message, expected) in table {
+        assert_eq!(without_words(message), expected);
+    }
+}

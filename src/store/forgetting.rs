@@ -1,0 +1,410 @@
+//! Taking words out of what is kept beside memory: the history, journals, envelopes, what was delivered.
+//!
+//! Of an event only its kind and the names of what it refers to are looked at here; `agent::journal` knows the rest.
+
+use crate::domain::ids::{FactId, InboundId, MemoryId, MessageId, RunId, SessionId};
+use crate::store::Tx;
+use crate::store::error::StoreError;
+
+/// What stands where words were.
+pub const FORGOTTEN: &str = "[forgotten]";
+
+/// Which part of a run's record is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, sqlx::Type)]
+#[sqlx(rename_all = "snake_case")]
+pub enum Part {
+    /// The words of its message, and all that rests on them.
+    Words,
+    /// Its journal.
+    Journal,
+    /// What was recalled for it.
+    Tail,
+}
+
+/// Where a message stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said {
+    /// The message.
+    pub message: MessageId,
+    /// The conversation.
+    pub session: SessionId,
+    /// Its place there.
+    pub ordinal: i64,
+    /// The run in which it was said.
+    pub run: RunId,
+}
+
+/// Where a memory was said; none: it was brought in from elsewhere.
+///
+/// # Errors
+/// When the database fails.
+pub async fn said(tx: &mut Tx, memory: MemoryId) -> Result<Option<Said>, StoreError> {
+    let said = sqlx::query_as!(
+        Said,
+        r#"SELECT g.id AS "message!: MessageId", g.session_id AS "session!: SessionId", g.ordinal,
+                  g.run_id AS "run!: RunId"
+           FROM memories m JOIN messages g ON g.id = m.message_id WHERE m.id = $1"#,
+        memory
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(said)
+}
+
+/// Where a message stands.
+///
+/// # Errors
+/// When the database fails.
+pub async fn place(tx: &mut Tx, message: MessageId) -> Result<Option<Said>, StoreError> {
+    let said = sqlx::query_as!(
+        Said,
+        r#"SELECT id AS "message!: MessageId", session_id AS "session!: SessionId", ordinal, run_id AS "run!: RunId"
+           FROM messages WHERE id = $1"#,
+        message
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(said)
+}
+
+/// The runs for which a memory was recalled, or what was said right after it: that may have brought it along.
+///
+/// # Errors
+/// When the database fails.
+pub async fn recalled_memory(tx: &mut Tx, memory: MemoryId) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT DISTINCT r.run_id AS "run!: RunId"
+           FROM memories m JOIN memories n ON n.episode_id = m.episode_id AND n.place BETWEEN m.place AND m.place + 3
+             JOIN recalled r ON r.memory_id = n.id
+           WHERE m.id = $1"#,
+        memory
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// The runs for which a fact was recalled.
+///
+/// # Errors
+/// When the database fails.
+pub async fn recalled_fact(tx: &mut Tx, fact: FactId) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(r#"SELECT run_id AS "run!: RunId" FROM recalled WHERE fact_id = $1"#, fact)
+        .fetch_all(&mut *tx)
+        .await?;
+    Ok(runs)
+}
+
+/// The runs whose messages joined this one on its way.
+///
+/// # Errors
+/// When the database fails.
+pub async fn joined(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT body ->> '$.body.run' AS "run!: RunId" FROM run_events WHERE run_id = $1 AND kind = 'input.steered'"#,
+        run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// The runs after this place of a conversation that began with words about what was before it (a summary, results of
+/// tools, notes), or summed it up.
+///
+/// # Errors
+/// When the database fails.
+pub async fn told_of(tx: &mut Tx, session: SessionId, ordinal: i64) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT DISTINCT m.run_id AS "run!: RunId" FROM messages m
+           WHERE m.session_id = $1 AND m.ordinal > $2 AND EXISTS (
+             SELECT 1 FROM run_events e WHERE e.run_id = m.run_id AND (e.kind = 'summary.made'
+               OR (e.kind = 'run.begun' AND coalesce(
+                 e.body -> '$.body.room.carried', e.body -> '$.body.room.pins', e.body -> '$.body.notebook'
+               ) IS NOT NULL)))"#,
+        session,
+        ordinal
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// Whether a run is over.
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_over(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let over = sqlx::query_scalar!(r#"SELECT ended_at IS NOT NULL AS "over!: bool" FROM runs WHERE id = $1"#, run)
+        .fetch_optional(&mut *tx)
+        .await?;
+    Ok(over.unwrap_or(true))
+}
+
+/// Whether nothing of what a run said is still to be delivered.
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_delivered(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let (from, to) = chunks(&format!("run:{run}"));
+    let open = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM outbox WHERE key >= $1 AND key < $2 AND ended_at IS NULL"#,
+        from,
+        to
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(open == 0)
+}
+
+/// The keys of all chunks of what is said under `prefix`.
+fn chunks(prefix: &str) -> (String, String) {
+    // In ASCII the semicolon comes right after the colon.
+    (format!("{prefix}:"), format!("{prefix};"))
+}
+
+/// Takes a run's journal away: its events, the words to it from outside, and the hash of what they fold to.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drop_journal(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    sqlx::query!("DELETE FROM run_events WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sqlx::query!("DELETE FROM signals WHERE run_id = $1", run).execute(&mut *tx).await?;
+    sqlx::query!("UPDATE runs SET state_hash = NULL WHERE id = $1", run).execute(&mut *tx).await?;
+    Ok(())
+}
+
+/// Takes away what was recalled for a run, unless a run that is not over began with the very same words: gives whether
+/// it is gone.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drop_tail(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let tail = sqlx::query_scalar!(
+        r#"SELECT body ->> '$.body.context.tail' AS "tail: String" FROM run_events
+           WHERE run_id = $1 AND kind = 'run.begun'"#,
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some(tail) = tail.flatten() else { return Ok(true) };
+    let needed = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM runs r JOIN run_events e ON e.run_id = r.id
+           WHERE r.state IN ('running', 'waiting') AND r.id <> $1 AND e.kind = 'run.begun'
+             AND e.body ->> '$.body.context.tail' = $2"#,
+        run,
+        tail
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    if needed > 0 {
+        return Ok(false);
+    }
+    sqlx::query!("DELETE FROM blobs WHERE hash = $1", tail).execute(&mut *tx).await?;
+    Ok(true)
+}
+
+/// A message of a run that is to be rewritten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its row.
+    pub id: MessageId,
+    /// The message, encoded.
+    pub body: String,
+}
+
+/// One message.
+///
+/// # Errors
+/// When the database fails.
+pub async fn message(tx: &mut Tx, id: MessageId) -> Result<Option<Kept>, StoreError> {
+    let message = sqlx::query_as!(Kept, r#"SELECT id AS "id!: MessageId", body FROM messages WHERE id = $1"#, id)
+        .fetch_optional(&mut *tx)
+        .await?;
+    Ok(message)
+}
+
+/// What Hob and its tools said in a run, from this place of the conversation on.
+///
+/// # Errors
+/// When the database fails.
+pub async fn replies(tx: &mut Tx, said: &Said) -> Result<Vec<Kept>, StoreError> {
+    let replies = sqlx::query_as!(
+        Kept,
+        r#"SELECT id AS "id!: MessageId", body FROM messages
+           WHERE session_id = $1 AND ordinal > $2 AND run_id = $3 AND role <> 'user'
+             AND ordinal < coalesce(
+               (SELECT n.ordinal FROM messages n WHERE n.session_id = $1 AND n.ordinal > $2 AND n.run_id <> $3
+                ORDER BY n.ordinal LIMIT 1),
+               9223372036854775807)"#,
+        said.session,
+        said.ordinal,
+        said.run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(replies)
+}
+
+/// Puts other words into a message; its place and its role stay.
+///
+/// # Errors
+/// When the database fails.
+pub async fn rewrite(tx: &mut Tx, message: &Kept, text: &str, tokens: i64) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE messages SET body = $1, text = $2, tokens = $3 WHERE id = $4",
+        message.body,
+        text,
+        tokens,
+        message.id
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// What was answered next may keep Hob's question, and that may repeat the words.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drop_question(tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE memories SET asked = NULL WHERE asked IS NOT NULL AND message_id = (
+           SELECT id FROM messages WHERE session_id = $1 AND ordinal > $2 AND role = 'user' ORDER BY ordinal LIMIT 1)",
+        said.session,
+        said.ordinal
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Takes the words out of what came in for a run, of its calls, and of what was said in it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn blank(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE inbound SET text = $1 WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)", FORGOTTEN, run)
+        .execute(&mut *tx)
+        .await?;
+    sqlx::query!(
+        "UPDATE tool_calls SET arguments = '{}', result = CASE WHEN result IS NULL THEN NULL ELSE $1 END WHERE run_id = $2",
+        FORGOTTEN,
+        run
+    )
+    .execute(&mut *tx)
+    .await?;
+    blank_delivered(tx, &format!("run:{run}")).await
+}
+
+/// Takes the words out of chunks that need not be delivered any more.
+async fn blank_delivered(tx: &mut Tx, prefix: &str) -> Result<(), StoreError> {
+    let (from, to) = chunks(prefix);
+    sqlx::query!(
+        "UPDATE outbox SET text = $1, choices = '[]' WHERE key >= $2 AND key < $3 AND ended_at IS NOT NULL",
+        FORGOTTEN,
+        from,
+        to
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Takes the words out of commands that asked what is remembered, and out of their answers, once these are delivered.
+///
+/// # Errors
+/// When the database fails.
+pub async fn blank_listings(tx: &mut Tx) -> Result<(), StoreError> {
+    let listings = sqlx::query!(
+        r#"SELECT i.id AS "id!: InboundId", i.text FROM inbound i
+           WHERE i.disposition = 'command' AND instr(i.text, $1) = 0
+             AND (i.text LIKE '/why%' OR i.text LIKE '/memory%' OR i.text LIKE '/facts%' OR i.text LIKE '/forget%')
+             AND NOT EXISTS (SELECT 1 FROM outbox o
+               WHERE o.key >= 'inbound:' || i.id || ':' AND o.key < 'inbound:' || i.id || ';' AND o.ended_at IS NULL)"#,
+        FORGOTTEN
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    for listing in listings {
+        blank_delivered(tx, &format!("inbound:{}", listing.id)).await?;
+        let name = listing.text.split_whitespace().next().unwrap_or_default();
+        let text = format!("{name} {FORGOTTEN}");
+        sqlx::query!("UPDATE inbound SET text = $1 WHERE id = $2", text, listing.id).execute(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+/// Drops the summaries of a conversation that stand for this place of it, and what was noted since that run.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drop_summaries(tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
+    sqlx::query!("DELETE FROM summaries WHERE session_id = $1 AND through >= $2", said.session, said.ordinal)
+        .execute(&mut *tx)
+        .await?;
+    sqlx::query!(
+        "UPDATE sessions SET run_journal = NULL WHERE id = $1 AND run_journal ->> '$.run' >= $2",
+        said.session,
+        said.run
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Notes what is to go from a run's record when it is over.
+///
+/// # Errors
+/// When the database fails.
+pub async fn put_off(tx: &mut Tx, run: RunId, part: Part, message: Option<MessageId>) -> Result<(), StoreError> {
+    sqlx::query!(
+        "INSERT INTO forgettings (run_id, part, message_id) VALUES ($1, $2, $3)
+         ON CONFLICT (run_id, part) DO UPDATE SET message_id = min(message_id, excluded.message_id)",
+        run,
+        part,
+        message
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// What is to go from a run's record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PutOff {
+    /// Its row.
+    pub id: i64,
+    /// The run.
+    pub run: RunId,
+    /// What of it.
+    pub part: Part,
+    /// Of the words: the first message that was forgotten.
+    pub message: Option<MessageId>,
+}
+
+/// What was put off: of one run, or of all.
+///
+/// # Errors
+/// When the database fails.
+pub async fn list_put_off(tx: &mut Tx, run: Option<RunId>) -> Result<Vec<PutOff>, StoreError> {
+    let rows = sqlx::query_as!(
+        PutOff,
+        r#"SELECT id, run_id AS "run!: RunId", part AS "part!: Part", message_id AS "message: MessageId"
+           FROM forgettings
+           WHERE $1 IS NULL OR run_id = $1 ORDER BY id"#,
+        run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(rows)
+}
+
+/// It is done.
+///
+/// # Errors
+/// When the database fails.
+pub async fn done(tx: &mut Tx, id: i64) -> Result<(), StoreError> {
+    sqlx::query!("DELETE FROM forgettings WHERE id = $1", id).execute(&mut *tx).await?;
+    Ok(())
+}
