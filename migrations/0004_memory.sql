@@ -210,6 +210,12 @@ WHEN old.superseded_at IS NULL AND new.superseded_at IS NOT NULL BEGIN
     VALUES ('delete', old.id, old.scope, old.category, old.key, old.value);
 END;
 
+CREATE TRIGGER facts_reindex AFTER UPDATE OF key ON facts WHEN new.superseded_at IS NULL BEGIN
+    INSERT INTO facts_fts (facts_fts, rowid, scope, category, key, value)
+    VALUES ('delete', old.id, old.scope, old.category, old.key, old.value);
+    INSERT INTO facts_fts (rowid, scope, category, key, value) VALUES (new.id, new.scope, new.category, new.key, new.value);
+END;
+
 CREATE TRIGGER facts_drop AFTER DELETE ON facts WHEN old.superseded_at IS NULL BEGIN
     INSERT INTO facts_fts (facts_fts, rowid, scope, category, key, value)
     VALUES ('delete', old.id, old.scope, old.category, old.key, old.value);

@@ -35,8 +35,10 @@ use crate::router::heartbeat::Heartbeat;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
 use crate::tool::current_time::CurrentTime;
+use crate::tool::forget::ForgetTool;
 use crate::tool::hook::{Hook, Hooks, Moment};
 use crate::tool::leftovers::Leftovers;
+use crate::tool::manage_people::ManagePeople;
 use crate::tool::read_result::ReadResult;
 use crate::tool::recall::RecallTool;
 use crate::tool::registry::Registry;
@@ -268,7 +270,9 @@ pub(super) fn tools(config: &Config, memory: &Memory, data_dir: &Path) -> Regist
     let (store, zone) = (&memory.store, &memory.zone);
     let (results, chars_max) = (Results::of(data_dir), config.agent.tool_output_chars_max);
     let built_in = Registry::default()
-        .with(Arc::new(RememberFact::new(store.clone())))
+        .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
+        .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
+        .with(Arc::new(ForgetTool::new(memory.clone())))
         .with(Arc::new(RecallTool::new(memory.clone())))
         .with(Arc::new(ReadResult::new(store.clone(), results, chars_max)))
         .with(Arc::new(CurrentTime::new(zone.clone())))

@@ -9,11 +9,13 @@ pub const CONTROL: &str = "control";
 pub const MODULES: [&str; 4] = ["memory", "time", "journal", "commands"];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 9] = [
+pub const BUILT_IN: [&str; 11] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
+    "forget",
     "get_run_journal",
+    "manage_people",
     "read_result",
     "recall",
     "remember_fact",

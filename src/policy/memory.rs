@@ -27,8 +27,13 @@ impl Place {
 #[must_use]
 pub fn visible(reader: &Principal, place: Place) -> Vec<Scope> {
     let own = if place.private { Scope::Person(reader.user) } else { Scope::Conversation(place.session) };
-    let house = (reader.role >= Role::User && reader.trust == Trust::Trusted).then_some(Scope::House);
-    [own].into_iter().chain(house).collect()
+    [own].into_iter().chain(shared_by(reader)).collect()
+}
+
+/// What this person sees of what the house shares, and may add to.
+#[must_use]
+pub fn shared_by(person: &Principal) -> Option<Scope> {
+    (person.role >= Role::User && person.trust == Trust::Trusted).then_some(Scope::House)
 }
 
 /// Whose memory it becomes what `speaker` says at `place`; none: nobody's, as untrusted words are not remembered.

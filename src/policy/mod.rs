@@ -2,7 +2,8 @@
 //!
 //! Never: I/O, or a default that lets somebody in.
 //! Start at [`access`] (who may what), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
-//! much), [`heartbeat`] (when), [`memory`] (who sees which memories).
+//! much), [`heartbeat`] (when), [`memory`] (who sees which memories), [`restricted`] (what of
+//! them).
 
 pub mod access;
 pub mod budget;
@@ -11,4 +12,5 @@ pub mod memory;
 pub mod persona;
 pub mod quota;
 pub mod redact;
+pub mod restricted;
 pub mod routing;

@@ -18,6 +18,7 @@ pub mod messages;
 pub mod model_calls;
 pub mod open_runs;
 pub mod outbox;
+pub mod people;
 pub mod reader;
 pub mod recalled;
 pub mod recorded;

@@ -6,8 +6,11 @@
 pub mod ask_human;
 pub mod command;
 pub mod current_time;
+pub mod forget;
 pub mod hook;
+mod keeping;
 pub mod leftovers;
+pub mod manage_people;
 mod process;
 pub mod read_result;
 pub mod recall;

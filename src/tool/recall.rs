@@ -1,4 +1,4 @@
-//! `recall`: finds facts, and what the person said, again.
+//! `recall`: finds facts, people, and what was said, again.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -6,27 +6,35 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::principal::Role;
-use crate::memory::facts::SearchFacts;
-use crate::memory::recall::{Fragment, Memory, Question, RecallLimits};
+use crate::memory::looked_up::{MarkUsed, MatchingFacts};
+use crate::memory::nearby::Standing;
+use crate::memory::people::{Card, LookUp, PeopleError, Who};
+use crate::memory::recall::{Fragment, Means, Memory, Question, RecallLimits, Recollection};
 use crate::policy::memory::visible;
 use crate::store::error::StoreError;
-use crate::store::facts::FactRow;
+use crate::store::facts::Fact;
+use crate::tool::keeping::{day, line};
+use crate::tool::manage_people::shown::card;
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
 
-/// The most facts, and the most messages, in one answer.
+/// The most facts, people, and messages, in one answer.
 const LIMIT: usize = 10;
+/// The most people.
+const PEOPLE_MAX: usize = 3;
 /// The most tokens of what people said, in one answer.
 const TOKENS: u64 = 2_000;
-/// The most characters shown of one message.
+/// The most characters shown of one message or value.
 const SHOWN_MAX: usize = 400;
+/// The most characters of what was said before it.
+const BEFORE_MAX: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
     /// What to look for, in a few words.
     query: String,
-    /// Where to look: remembered facts, what the user said, or both.
+    /// Where to look: remembered facts and people, what was said, or all of it.
     #[serde(default)]
     what: What,
 }
@@ -35,9 +43,9 @@ struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "snake_case")]
 enum What {
-    /// Remembered facts.
+    /// Remembered facts and people.
     Facts,
-    /// What the person said.
+    /// What was said.
     Messages,
     /// Both.
     #[default]
@@ -50,50 +58,102 @@ pub struct RecallTool {
     memory: Memory,
 }
 
+/// What was found.
+struct Found {
+    facts: Vec<Fact>,
+    people: Vec<Card>,
+    said: Recollection,
+}
+
 impl RecallTool {
     /// Recalls from `memory`.
     #[must_use]
     pub fn new(memory: Memory) -> Self {
-        let about = "Looks up remembered facts and what the user said in earlier conversations.";
+        let about = "Looks up remembered facts, people, and what was said in earlier conversations.";
         Self { spec: spec_of::<Arguments>("recall", about, true).of("memory", Role::User), memory }
     }
 
-    async fn look_up(&self, invocation: &Invocation, arguments: Arguments) -> Result<String, StoreError> {
-        let scopes = visible(&invocation.principal, invocation.place);
-        let facts = match arguments.what {
-            What::Facts | What::All => {
-                let search = SearchFacts { scopes: scopes.clone(), query: arguments.query.clone(), limit: LIMIT };
-                self.memory.store.read(search).await?
-            }
-            What::Messages => Vec::new(),
+    async fn look_up(&self, invocation: &Invocation, arguments: Arguments) -> Result<Found, StoreError> {
+        let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
+        let Arguments { query, what } = arguments;
+        let mut found = Found {
+            facts: Vec::new(),
+            people: Vec::new(),
+            said: Recollection { fragments: Vec::new(), means: Means::WordsAndMeaning },
         };
-        let messages = match arguments.what {
-            What::Messages | What::All => {
-                let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
-                let question = Question { text: arguments.query, scopes, window: None, limits, now: invocation.now };
-                self.memory.recall(&question).await?.fragments
-            }
-            What::Facts => Vec::new(),
-        };
-        Ok(self.show(&facts, &messages))
+        if what != What::Messages {
+            let who = Who::SpokenOf(query.clone());
+            let people = self.memory.store.read(LookUp { scopes: scopes.clone(), who, now }).await?;
+            found.people = match people {
+                Ok(people) => people.into_iter().take(PEOPLE_MAX).collect(),
+                Err(PeopleError::Store(error)) => return Err(error),
+                // Whom the words do not name clearly is found by the facts about them.
+                Err(_unclear) => Vec::new(),
+            };
+            let matching = MatchingFacts { scopes: scopes.clone(), query: query.clone(), limit: LIMIT, now };
+            found.facts = self.memory.store.read(matching).await?;
+            let on_card =
+                |fact: &Fact| found.people.iter().any(|card| card.facts.iter().any(|known| known.id == fact.id));
+            found.facts.retain(|fact| !on_card(fact));
+        }
+        if what != What::Facts {
+            let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
+            let question = Question { text: query, scopes, window: None, limits, now };
+            found.said = self.memory.recall(&question).await?;
+        }
+        Ok(found)
     }
 
-    fn show(&self, facts: &[FactRow], messages: &[Fragment]) -> String {
-        let day = |at: Timestamp| at.to_zoned(self.memory.zone.clone()).strftime("%Y-%m-%d").to_string();
-        let facts = facts.iter().map(|fact| {
-            let at = Timestamp::from_millisecond(fact.created_at).unwrap_or(Timestamp::UNIX_EPOCH);
-            // A key that only begins the value says nothing more.
-            let named = fact.value.to_lowercase().starts_with(&fact.key.to_lowercase());
-            let about = if named { String::new() } else { format!("{}: ", fact.key) };
-            format!("- {about}{} ({})", fact.value, day(at))
-        });
-        let messages = messages.iter().map(|message| {
-            let shown: String = message.text.chars().take(SHOWN_MAX).collect();
-            let dots = if shown.len() < message.text.len() { "…" } else { "" };
-            format!("- {}: \"{}{dots}\"", day(message.at), shown.replace('\n', " "))
-        });
-        let lines: Vec<String> = facts.chain(messages).collect();
-        if lines.is_empty() { "Nothing found.".to_owned() } else { lines.join("\n") }
+    /// What is found and used matters more from now on; where that cannot be noted, it was found all the same.
+    async fn mark(&self, found: &Found, at: Timestamp) {
+        let on_cards = found.people.iter().flat_map(|card| &card.facts).map(|fact| fact.id);
+        let facts: Vec<_> = found.facts.iter().map(|fact| fact.id).chain(on_cards).collect();
+        if facts.is_empty() {
+            return;
+        }
+        if let Err(error) = self.memory.store.write(MarkUsed { facts, at }).await {
+            tracing::warn!(%error, "recall.unmarked: what was looked up could not be marked as used");
+        }
+    }
+
+    fn show(&self, found: &Found, invocation: &Invocation) -> String {
+        let today = invocation.now.to_zoned(self.memory.zone.clone()).date();
+        let people = found.people.iter().map(|found| card(found, today, &self.memory.zone));
+        let facts = found.facts.iter().map(|fact| self.fact(fact));
+        let said = found.said.fragments.iter().map(|fragment| self.fragment(fragment, &invocation.principal.name));
+        let mut lines: Vec<String> = people.chain(facts).chain(said).collect();
+        if lines.is_empty() {
+            lines.push("Nothing found.".to_owned());
+        }
+        if let Some(why) = self.degraded(found.said.means) {
+            lines.push(why);
+        }
+        lines.join("\n")
+    }
+
+    fn fact(&self, fact: &Fact) -> String {
+        let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
+        // A key that only begins the value says nothing more.
+        let named = fact.value.to_lowercase().starts_with(&fact.key.to_lowercase());
+        let about = if named { String::new() } else { format!("{}: ", line(&fact.key, SHOWN_MAX)) };
+        let disputed = if fact.rival_of.is_some() { "; disputed" } else { "" };
+        format!("- {about}{} ({}{disputed})", line(&fact.value, SHOWN_MAX), day(at, &self.memory.zone))
+    }
+
+    fn fragment(&self, fragment: &Fragment, asker: &str) -> String {
+        let speaker =
+            if fragment.speaker == asker { String::new() } else { format!(", {}", line(&fragment.speaker, 80)) };
+        let before = fragment.before.as_deref().map(|before| format!(" (after: \"{}\")", line(before, BEFORE_MAX)));
+        let (day, text) = (day(fragment.at, &self.memory.zone), line(&fragment.text, SHOWN_MAX));
+        format!("- {day}{speaker}: \"{text}\"{}", before.unwrap_or_default())
+    }
+
+    /// Says so where memory goes by words alone and should not.
+    fn degraded(&self, means: Means) -> Option<String> {
+        let standing = self.memory.nearby.standing();
+        let wanted = matches!(standing, Standing::Starting { .. } | Standing::Degraded { .. });
+        (means == Means::Words && wanted)
+            .then(|| "(Looked for by words alone for now: say it in other words if something is missing.)".to_owned())
     }
 }
 
@@ -109,7 +169,10 @@ impl Tool for RecallTool {
             Err(outcome) => return outcome,
         };
         match self.look_up(&invocation, arguments).await {
-            Ok(found) => Outcome::Text(found),
+            Ok(found) => {
+                self.mark(&found, invocation.now).await;
+                Outcome::Text(self.show(&found, &invocation))
+            }
             Err(error) => Outcome::of_store(&error, format!("The memory could not be searched: {error}.")),
         }
     }
