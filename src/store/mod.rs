@@ -16,6 +16,7 @@ pub mod model_calls;
 pub mod open_runs;
 pub mod outbox;
 pub mod reader;
+pub mod recall;
 pub mod recorded;
 pub mod runs;
 pub mod sessions;
@@ -25,6 +26,7 @@ pub mod summaries;
 pub mod switches;
 pub mod tool_calls;
 pub mod users;
+pub mod vectors;
 pub mod writer;
 
 #[cfg(test)]
