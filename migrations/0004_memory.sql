@@ -23,7 +23,8 @@ CREATE INDEX episodes_to_extract ON episodes (ended_at) WHERE extracted < turns;
 
 -- One thing that a person said.
 CREATE TABLE memories (
-    id INTEGER PRIMARY KEY NOT NULL,
+    -- No number is given twice: vectors are made in their order, each once.
+    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
     episode_id INTEGER NOT NULL REFERENCES episodes (id),
     -- Its place in the episode, from 1; what is forgotten leaves a hole.
     place INTEGER NOT NULL,

@@ -34,7 +34,7 @@ async fn typed(base: Base) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let (terminal, page) = Terminal::open(&base.data_dir)?;
     let console = Arc::new(Console::terminal(page));
-    let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>).await?;
+    let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Person).await?;
     println!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model());
     let ports = ports(&daemon);
     let ended = tokio::select! {
@@ -47,7 +47,7 @@ async fn typed(base: Base) -> anyhow::Result<()> {
 
 async fn piped(base: Base) -> anyhow::Result<()> {
     let console = Arc::new(Console::pipe(std::io::stdout()));
-    let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>).await?;
+    let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Script).await?;
     eprintln!("{}", daemon.model());
     let input = Input { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) };
     let quiet = AtRest(daemon.rest());
@@ -61,12 +61,21 @@ async fn piped(base: Base) -> anyhow::Result<()> {
     Ok(ended?)
 }
 
-async fn start(base: Base, console: Arc<dyn Channel>) -> anyhow::Result<Daemon> {
+/// Who talks.
+enum Visit {
+    /// Somebody at the terminal.
+    Person,
+    /// What comes through a pipe.
+    Script,
+}
+
+async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::Result<Daemon> {
     let daemon = Daemon::start(Blueprint {
         config: base.loaded.config,
         data_dir: base.data_dir,
         environment: base.environment,
         own_channel: Some(console),
+        stays: matches!(visit, Visit::Person),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     })

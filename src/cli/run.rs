@@ -47,6 +47,7 @@ async fn serve(base: Base) -> anyhow::Result<()> {
         data_dir: base.data_dir,
         environment: base.environment,
         own_channel: None,
+        stays: true,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     })

@@ -24,6 +24,7 @@ pub mod guards;
 pub mod heartbeat;
 pub mod hooks;
 pub mod load;
+pub mod memory;
 pub mod models;
 pub mod people;
 pub mod persona;
@@ -53,6 +54,7 @@ use crate::config::delivery::DeliveryConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
+use crate::config::memory::MemoryConfig;
 use crate::config::models::ModelConfig;
 use crate::config::people::PersonConfig;
 use crate::config::persona::PersonaConfig;
@@ -99,6 +101,8 @@ pub struct Config {
     pub agent: AgentConfig,
     /// How a conversation is kept within the model's window.
     pub context: ContextConfig,
+    /// What is remembered, for how long, and how it is found again.
+    pub memory: MemoryConfig,
     /// What stops a model that goes in circles, or claims what it has not done.
     pub guards: GuardsConfig,
     /// Hob looks by itself, from time to time, whether there is something to do, and speaks only if there is. Without this
@@ -144,6 +148,7 @@ impl Config {
         take("people", people::validate(&self.people));
         take("agent", self.agent.validate());
         take("context", self.context.validate());
+        take("memory", self.memory.validate());
         take("guards", self.guards.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));

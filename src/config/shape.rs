@@ -231,6 +231,7 @@ mod tests {
                 "personas",
                 "agent",
                 "context",
+                "memory",
                 "guards",
                 "heartbeat",
                 "tools",

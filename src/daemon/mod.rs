@@ -6,6 +6,7 @@
 mod chores;
 pub mod declared;
 pub mod learned;
+pub mod memory;
 pub mod models;
 mod parts;
 pub mod rest;
@@ -105,6 +106,8 @@ pub struct Blueprint {
     pub environment: Environment,
     /// Channels that the caller brings; with one, those of the config stay off.
     pub own_channel: Option<Arc<dyn Channel>>,
+    /// Whether it stays: who is there for a moment only fetches nothing.
+    pub stays: bool,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -195,7 +198,7 @@ impl Daemon {
             budget: parts::budget(&blueprint.config.budget),
             zone: parts::zone(blueprint.config.agent.time_zone.as_deref())?,
         });
-        let memory = Memory::by_words(store.clone(), purse.zone.clone());
+        let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let people = people(&blueprint, &memory, &catalog)?;
         let access = Arc::clone(&people.access);
         let house = Arc::new(House {
@@ -233,6 +236,7 @@ impl Daemon {
         lanes.reconcile().await?;
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
+        memory::keep_up(&switches, &router.house.memory, &blueprint);
         chores::listen(&switches, telegram, &router, &blueprint);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })

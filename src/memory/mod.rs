@@ -12,4 +12,5 @@ pub mod nearby;
 pub mod passage;
 pub mod rank;
 pub mod recall;
+pub mod upkeep;
 pub mod vectors;

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::money::Money;
+use crate::memory::nearby::Standing;
 use crate::policy::routing::{Tier, Tiers};
 use crate::router::command::Mode;
 use crate::store::outbox;
@@ -173,6 +174,7 @@ pub(super) struct Status<'a> {
     pub(super) resting: &'a [String],
     pub(super) persona: Option<&'a str>,
     pub(super) standing: &'a [String],
+    pub(super) memory: &'a Standing,
     pub(super) here: Option<&'a str>,
     pub(super) waiting_here: i64,
     pub(super) paused: Option<String>,
@@ -196,6 +198,7 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.extend(status.resting.iter().map(|resting| format!("resting: {resting}")));
     lines.extend(status.persona.map(|persona| format!("persona: {persona}")));
     lines.extend(status.standing.iter().cloned());
+    lines.push(format!("memory: {}", status.memory));
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
     lines.extend(status.paused.clone());
     let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
@@ -252,6 +255,7 @@ mod tests {
             resting: &["a/b for 42 s (overloaded)".to_owned()],
             persona: Some("cook, chosen here"),
             standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
+            memory: &Standing::Ready { model: "all-MiniLM-L6-v2".to_owned(), backlog: 120 },
             here: None,
             waiting_here: 0,
             paused: Some("paused: everything, by Ada".to_owned()),
@@ -268,6 +272,7 @@ mod tests {
         resting: a/b for 42 s (overloaded)
         persona: cook, chosen here
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
+        memory: by words and meaning (all-MiniLM-L6-v2; 120 memories wait for their vectors)
         here: idle, 0 queued
         paused: everything, by Ada
         runs: 2 running

@@ -62,7 +62,7 @@ fn unknown_keys() {
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
     config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs
-    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, budget, quotas, telegram, people, personas, agent, context, guards, heartbeat, tools, approvals, hooks, state, delivery, daemon
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, budget, quotas, telegram, people, personas, agent, context, memory, guards, heartbeat, tools, approvals, hooks, state, delivery, daemon
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?
@@ -320,4 +320,22 @@ fn e15_quotas_and_c5_roles() {
     config.toml:9: tools.lamp.role: is not a known word, expected one of: guest, user, admin, owner; did you mean `user`?
     "#);
     assert_eq!(told("[quotas]\nuser_month_tokens = 5000"), "no problems");
+}
+
+#[test]
+fn e5_an_embedding_that_cannot_be() {
+    insta::assert_snapshot!(told("[memory.embedding]\nkind = 'openai_compatible'\napi_key = 'a b'"), @r#"
+    config.toml:2: memory.embedding.base_url: is missing, expected the server's URL, because kind is openai_compatible; for example `base_url = "http://127.0.0.1:11434/v1"`
+    config.toml:2: memory.embedding.model: is missing, expected the server's model, because kind is openai_compatible; for example `model = "nomic-embed-text"`
+    config.toml:3: memory.embedding.api_key: has a space, a line break or another character that no key has, expected visible ASCII characters; copy it again; if it comes from a file, mind the line break at its end
+    "#);
+    insta::assert_snapshot!(told(
+        "[memory]\nmax_facts = 1001\nretention_floor = 2\n[memory.embedding]\npath = 'models'\nfetch_url = 'hub'\nkind = 'locl'"
+    ), @r"
+    config.toml:2: memory.max_facts: is 1001, expected a whole number from 0 to 1000; for example `max_facts = 100`
+    config.toml:3: memory.retention_floor: is 2, expected a number from 0 to 1; for example `retention_floor = 0.8`
+    config.toml:5: memory.embedding.path: is not an absolute path, expected one that begins with `/`; `${HOME}/…` works as well
+    config.toml:6: memory.embedding.fetch_url: is not a URL, expected one that begins with http:// or https://; for example `http://127.0.0.1:8080`
+    config.toml:7: memory.embedding.kind: is not a known word, expected one of: local, openai_compatible, none; did you mean `local`?
+    ");
 }

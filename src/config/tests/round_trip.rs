@@ -123,6 +123,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             "context" => {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
+            "memory" => section.get_mut("embedding").and_then(Toml::as_table_mut).into_iter().for_each(embedding),
             "heartbeat" => {}
             "guards" => {
                 section.insert("window_calls".to_owned(), 100.into());
@@ -177,6 +178,13 @@ fn price(model: &mut toml::Table) {
 fn endpoint(section: &mut toml::Table) {
     section.insert("base_url".to_owned(), "https://example.org/v1".into());
     replace(section, "api_key", "k${A}\"'\\");
+}
+
+fn embedding(embedding: &mut toml::Table) {
+    endpoint(embedding);
+    embedding.insert("model".to_owned(), "m".into());
+    replace(embedding, "path", "/m ä");
+    replace(embedding, "fetch_url", "https://example.org/m");
 }
 
 fn tool(tool: &mut toml::Table) {

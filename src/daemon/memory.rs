@@ -1,0 +1,133 @@
+//! Memory, from the config: how much is recalled, and where vectors come from.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+
+use crate::config::environment::Environment;
+use crate::config::memory::{EmbeddingConfig, EmbeddingKind, MemoryConfig};
+use crate::daemon::{Blueprint, Switches};
+use crate::memory::embedding::openai::Remote;
+use crate::memory::recall::{Memory, RecallLimits};
+use crate::memory::upkeep::source::{Leave, Source, Wanted};
+use crate::memory::upkeep::{Pace, Upkeep};
+use crate::store::Store;
+
+/// Keeps Hob from fetching anything by itself.
+const NO_FETCH: &str = "HOB_NO_FETCH";
+/// The folder of fetched models in the data directory.
+const MODELS: &str = "models";
+/// How long a process has been there before it fetches.
+const FETCH_AFTER: Duration = Duration::from_secs(60);
+
+/// The household's memory; it goes by words until the upkeep has the embedding ready.
+pub(super) fn build(blueprint: &Blueprint, store: Store, zone: TimeZone) -> Memory {
+    Memory { limits: limits(&blueprint.config.memory), ..Memory::by_words(store, zone) }
+}
+
+/// Has the vectors kept up, if anybody wants them.
+pub(super) fn keep_up(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+    let leave = leave(blueprint);
+    let Some(source) = source(&blueprint.config.memory.embedding, &blueprint.data_dir, leave) else { return };
+    let upkeep = Upkeep {
+        store: memory.store.clone(),
+        clock: Arc::clone(&blueprint.clock),
+        nearby: Arc::clone(&memory.nearby),
+        opener: Arc::new(source),
+        pace: Pace::PRODUCTION,
+    };
+    switches.channels.spawn(upkeep.run(switches.drain.clone()));
+}
+
+/// How much is recalled.
+fn limits(config: &MemoryConfig) -> RecallLimits {
+    RecallLimits { fragments: config.fragments_max, tokens: config.tokens_max, facts: config.max_facts }
+}
+
+/// Where vectors come from; none: nobody wants them.
+#[must_use]
+pub fn source(config: &EmbeddingConfig, data_dir: &Path, leave: Leave) -> Option<Source> {
+    let wanted = match (config.kind, &config.path) {
+        (EmbeddingKind::None, _) => return None,
+        (EmbeddingKind::Local, Some(folder)) => Wanted::Folder(folder.clone()),
+        (EmbeddingKind::Local, None) => Wanted::Fetched { from: config.fetch_url.clone(), leave },
+        (EmbeddingKind::OpenaiCompatible, _) => Wanted::Server(Remote {
+            base_url: config.base_url.clone()?,
+            api_key: config.api_key.clone(),
+            model: config.model.clone()?,
+            dimensions: config.dimensions,
+        }),
+    };
+    Some(Source { wanted, models: data_dir.join(MODELS) })
+}
+
+/// Whether the model may be fetched, as far as somebody wants it otherwise.
+#[must_use]
+pub fn objection(config: &EmbeddingConfig, environment: &Environment) -> Option<String> {
+    let by_hand = "put a model's files somewhere and name the folder as `path` under [memory.embedding]";
+    if environment.text(NO_FETCH).is_some_and(|set| set != "0") {
+        return Some(format!(
+            "the embedding model is not there, and ${NO_FETCH} keeps it from being fetched: unset it, or {by_hand}"
+        ));
+    }
+    (!config.fetch).then(|| {
+        format!("the embedding model is not there, and `fetch` under [memory.embedding] keeps it from being fetched: change it, or {by_hand}")
+    })
+}
+
+fn leave(blueprint: &Blueprint) -> Leave {
+    let Blueprint { config, environment, stays, .. } = blueprint;
+    match (objection(&config.memory.embedding, environment), stays) {
+        (Some(objection), _) => Leave::No(objection),
+        (None, true) => Leave::After(FETCH_AFTER),
+        (None, false) => {
+            Leave::No("the embedding model is not there yet: `hob run` fetches it, or `hob chat` at a terminal".to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn embedding(text: &str) -> EmbeddingConfig {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn e5_vectors_come_from_where_the_config_says() {
+        let leave = || Leave::After(FETCH_AFTER);
+        let of = |text: &str| source(&embedding(text), Path::new("/d"), leave()).map(|source| source.wanted);
+        assert_eq!(of(""), Some(Wanted::Fetched { from: None, leave: leave() }));
+        assert_eq!(of("path = '/m'"), Some(Wanted::Folder(PathBuf::from("/m"))));
+        assert_eq!(of("kind = 'none'\npath = '/m'"), None);
+        let from = Some("http://h/m".to_owned());
+        assert_eq!(of("fetch_url = 'http://h/m'"), Some(Wanted::Fetched { from, leave: leave() }));
+        let server = Remote { base_url: "http://h/v1".into(), api_key: None, model: "m".into(), dimensions: Some(64) };
+        let text = "kind = 'openai_compatible'\nbase_url = 'http://h/v1'\nmodel = 'm'\ndimensions = 64\npath = '/m'";
+        assert_eq!(of(text), Some(Wanted::Server(server)));
+    }
+
+    #[test]
+    fn e5_nothing_is_fetched_against_somebodys_will() {
+        let told = |text: &str, variables: &[(&str, &str)]| {
+            objection(&embedding(text), &Environment::of("/w", variables.iter().copied()))
+        };
+        assert_eq!(told("", &[]), None);
+        assert_eq!(told("", &[("HOB_NO_FETCH", "0")]), None);
+        assert_eq!(told("", &[("HOB_NO_FETCH", "")]), None);
+        insta::assert_snapshot!(told("", &[("HOB_NO_FETCH", "1")]).unwrap(), @"the embedding model is not there, and $HOB_NO_FETCH keeps it from being fetched: unset it, or put a model's files somewhere and name the folder as `path` under [memory.embedding]");
+        insta::assert_snapshot!(told("fetch = false", &[]).unwrap(), @"the embedding model is not there, and `fetch` under [memory.embedding] keeps it from being fetched: change it, or put a model's files somewhere and name the folder as `path` under [memory.embedding]");
+    }
+
+    #[test]
+    fn e5_the_limits_of_recall_are_the_configs() {
+        assert_eq!(limits(&MemoryConfig::default()), RecallLimits::default());
+        let config = toml::from_str("max_facts = 1\nfragments_max = 2\ntokens_max = 3").unwrap();
+        assert_eq!(limits(&config), RecallLimits { fragments: 2, tokens: 3, facts: 1 });
+    }
+}
