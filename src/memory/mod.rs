@@ -10,6 +10,7 @@ pub mod facts;
 pub mod forget;
 pub mod importance;
 pub mod item;
+pub mod keep;
 pub mod looked_up;
 pub mod nearby;
 pub mod passage;

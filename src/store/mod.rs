@@ -20,6 +20,7 @@ pub mod open_runs;
 pub mod outbox;
 pub mod people;
 pub mod reader;
+pub mod recall;
 pub mod recalled;
 pub mod recorded;
 pub mod remembered;
