@@ -38,6 +38,8 @@ const PAGE: i64 = 2_000;
 const SLICE: i64 = 500;
 /// The pause between two slices: what others write goes first.
 const BREATH: Duration = Duration::from_millis(20);
+/// How long the opening of a former model may take.
+const FORMER_MAX: Duration = Duration::from_secs(15);
 
 /// Opens embedding models.
 #[async_trait]
@@ -151,7 +153,7 @@ impl Upkeep {
         let embedder = self.opener.open().await?;
         let Plan { wanted, mut former, outdated } = self.plan(&*embedder).await?;
         let former_embedder = match &former {
-            Some(former) => self.opener.open_former(former).await,
+            Some(former) => self.open_former(former).await,
             None => None,
         };
         let serving = match (&former, former_embedder) {
@@ -176,6 +178,11 @@ impl Upkeep {
                 () = tokio::time::sleep(self.pace.look) => {}
             }
         }
+    }
+
+    /// The former model, unless it keeps all that serves waiting.
+    async fn open_former(&self, former: &VectorModel) -> Option<Arc<dyn Embedder>> {
+        tokio::time::timeout(FORMER_MAX, self.opener.open_former(former)).await.ok().flatten()
     }
 
     async fn plan(&self, embedder: &dyn Embedder) -> Result<Plan, Halt> {
