@@ -52,7 +52,9 @@ CREATE TABLE memories (
 ) STRICT;
 
 CREATE INDEX memories_by_time ON memories (scope, at);
-CREATE INDEX memories_salient ON memories (scope, importance) WHERE pinned = 1 OR importance >= 0.8;
+CREATE INDEX memories_pinned ON memories (scope, importance) WHERE pinned = 1;
+CREATE INDEX memories_salient ON memories (scope, importance) WHERE importance >= 0.8;
+CREATE INDEX memories_by_speaker ON memories (scope, speaker);
 
 -- `scope` is searched along with the words, so that nothing of another scope is even looked at.
 CREATE VIRTUAL TABLE memories_fts USING fts5 (

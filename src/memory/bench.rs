@@ -1,29 +1,46 @@
-//! Recall on conversations in LoCoMo's format: which turns come up for a question, and which should have.
+//! Recall on conversations in LoCoMo's format: which turns come up for a question, through the store and the ranking that
+//! every question goes through.
 //!
-//! Never: a rule that knows the data. Candidates come from scans in memory here, and not yet from the store.
+//! Never: a rule that knows the data.
 //! Start at [`recall`].
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::Instant;
 
+use crate::domain::ids::{MemoryId, UserId};
+use crate::domain::memory::Scope;
+use crate::memory::bench::write::{Passages, PutVectors, Register, WriteConversation};
+use crate::memory::embedding::Embedder;
 use crate::memory::embedding::error::EmbedError;
-use crate::memory::embedding::{Embedded, Embedder};
-use crate::memory::rank::features::{NEIGHBOURS, Question, Session, Turn, describe, embedded, looked_for, tells};
-use crate::memory::rank::late::TokenSigns;
-use crate::memory::rank::lexical::{Counts, Term};
-use crate::memory::rank::mix::ranked;
-use crate::memory::rank::{dates, words};
+use crate::memory::nearby::Serving;
+use crate::memory::passage::Passage;
+use crate::memory::rank::dates;
+use crate::memory::recall::meaning::telling;
+use crate::memory::recall::{Memory, Question, RecallLimits};
+use crate::memory::vectors::bytes::{Stored, encode};
+use crate::memory::vectors::index::Index;
+use crate::store::error::StoreError;
+use crate::store::vectors::NewVector;
+use crate::store::{Pace, Store};
 
 #[cfg(test)]
 mod tests;
+mod write;
 
-/// How many candidates the words bring, and as many the vectors.
-const POOL: usize = 100;
 /// How many turns are told for a question.
 const TOLD: usize = 25;
+/// How many passages are embedded at once.
+const BATCH: i64 = 64;
+/// Whose all of a conversation is.
+const SCOPE: Scope = Scope::Person(UserId(1));
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +54,9 @@ pub enum BenchError {
     /// The embedding failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// The turns found for a question, the best first: a line for `score.py`.
@@ -48,6 +68,17 @@ pub struct Ranking {
     pub question_index: usize,
     /// The turns.
     pub ranked: Vec<String>,
+}
+
+/// What came of a question, and how long it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The turns.
+    pub ranking: Ranking,
+    /// To embed the question.
+    pub embedding: Duration,
+    /// All else.
+    pub recall: Duration,
 }
 
 #[derive(Deserialize)]
@@ -64,7 +95,7 @@ struct Asked {
     evidence: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct Said {
     speaker: String,
     dia_id: String,
@@ -73,166 +104,112 @@ struct Said {
     blip_caption: Option<String>,
 }
 
-/// A conversation, ready to be asked.
-struct Memory {
-    speakers: Vec<String>,
-    sessions: Vec<Session>,
-    /// What the data calls each turn, by id.
-    names: Vec<String>,
-    /// Each turn's stems, by id.
-    stems: Vec<Vec<String>>,
-    /// In how many turns each stem is.
-    having: HashMap<String, u64>,
-    /// Each turn's vector, by id; none without an embedding.
-    vectors: Vec<Vec<f32>>,
-}
+/// A conversation's sessions: each with its day, and what was said.
+type Sessions = Vec<(Date, Vec<Said>)>;
 
-/// Answers all questions that have evidence, in the data's order; `done` is told of each conversation.
+/// Answers all questions that have evidence, in the data's order. Each conversation gets a database of its own in `folder`;
+/// `done` is told of each.
 ///
 /// # Errors
-/// When the data cannot be read, or the embedding fails.
+/// When the data cannot be read, or the embedding or the database fails.
 pub async fn recall(
     data: &str,
-    embedder: Option<&dyn Embedder>,
-    done: &(dyn Fn(&str) + Sync),
-) -> Result<Vec<Ranking>, BenchError> {
-    let mut rankings = Vec::new();
-    for sample in serde_json::from_str::<Vec<Sample>>(data)? {
-        let mut memory = Memory::read(&sample.conversation)?;
-        if let Some(embedder) = embedder {
-            memory.embed(embedder).await?;
+    folder: &Path,
+    embedder: Option<Arc<dyn Embedder>>,
+    done: &(dyn Fn(&str, Duration) + Sync),
+) -> Result<Vec<Answer>, BenchError> {
+    let mut answers = Vec::new();
+    let samples: Vec<Sample> = serde_json::from_str(data)?;
+    for (number, sample) in samples.into_iter().enumerate() {
+        let started = Instant::now();
+        let sessions = sessions(&sample.conversation)?;
+        let last = sessions.last().map_or(Date::ZERO, |(day, _)| *day);
+        let store = Store::open(&folder.join(format!("{number}.db")), Pace::Threaded).await?;
+        let names: HashMap<i64, String> = store.write(WriteConversation { sessions }).await?.into_iter().collect();
+        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        if let Some(embedder) = &embedder {
+            memory.nearby.serve(Some(Arc::new(embed(&store, embedder).await?)));
         }
-        for (question_index, asked) in sample.qa.iter().enumerate().filter(|(_, asked)| !asked.evidence.is_empty()) {
-            let embedded = match embedder {
-                Some(embedder) => embedder.embed_tokens(std::slice::from_ref(&asked.question)).await?,
-                None => None,
-            };
-            let ranked = memory.answer(&asked.question, embedded.and_then(|mut all| all.pop()).as_ref());
-            rankings.push(Ranking { sample_id: sample.sample_id.clone(), question_index, ranked });
-        }
-        done(&sample.sample_id);
-    }
-    Ok(rankings)
-}
-
-impl Memory {
-    fn read(conversation: &BTreeMap<String, Value>) -> Result<Self, BenchError> {
-        let mut memory = Self {
-            speakers: Vec::new(),
-            sessions: Vec::new(),
-            names: Vec::new(),
-            stems: Vec::new(),
-            having: HashMap::new(),
-            vectors: Vec::new(),
-        };
-        let number = |key: &str| key.strip_prefix("session_").and_then(|number| number.parse::<u32>().ok());
-        let mut keys: Vec<(u32, &String)> = conversation.keys().filter_map(|key| Some((number(key)?, key))).collect();
-        keys.sort_unstable();
-        for (_, key) in keys {
-            let said = Vec::<Said>::deserialize(&conversation[key])?;
-            let time = conversation.get(&format!("{key}_date_time")).and_then(Value::as_str).unwrap_or_default();
-            let day = dates::spoken(time, Date::MAX).first().map(|days| days.from);
-            let day = day.ok_or_else(|| BenchError::Day(time.to_owned()))?;
-            let turns = said.into_iter().map(|said| memory.turn(said)).collect();
-            memory.sessions.push(Session { day, turns });
-        }
-        Ok(memory)
-    }
-
-    fn turn(&mut self, said: Said) -> Turn {
-        let shown = said.blip_caption.map(|caption| format!(" [shows {caption}]")).unwrap_or_default();
-        let text = said.text + &shown;
-        let stems: Vec<String> = words::stems(&text).collect();
-        for stem in stems.iter().collect::<HashSet<_>>() {
-            *self.having.entry(stem.clone()).or_default() += 1;
-        }
-        if !self.speakers.contains(&said.speaker) {
-            self.speakers.push(said.speaker.clone());
-        }
-        let id = self.names.len() as i64;
-        self.names.push(said.dia_id);
-        self.stems.push(stems);
-        Turn { id, speaker: said.speaker, text, ..Turn::default() }
-    }
-
-    async fn embed(&mut self, embedder: &dyn Embedder) -> Result<(), BenchError> {
-        for session in &mut self.sessions {
-            let parts = |turn: &Turn| (turn.speaker.clone(), turn.text.clone());
-            let said: Vec<(String, String)> = session.turns.iter().map(parts).collect();
-            let texts = (0..said.len()).map(|at| {
-                let part = |at: usize| (said[at].0.as_str(), said[at].1.as_str());
-                embedded(at.checked_sub(1).map(part), part(at))
-            });
-            let (texts, own): (Vec<String>, Vec<usize>) = texts.unzip();
-            match embedder.embed_tokens(&texts).await? {
-                Some(embedded) => {
-                    for (at, one) in embedded.into_iter().enumerate() {
-                        session.turns[at].tokens = telling(&one, &texts[at], own[at]);
-                        self.vectors.push(one.vector);
-                    }
-                }
-                None => self.vectors.extend(embedder.embed(&texts).await?),
+        for (question_index, asked) in sample.qa.into_iter().enumerate() {
+            if !asked.evidence.is_empty() {
+                let (found, embedding, recall) = ask(&memory, asked.question, last).await?;
+                let ranked = found.iter().filter_map(|id| names.get(id).cloned()).collect();
+                let ranking = Ranking { sample_id: sample.sample_id.clone(), question_index, ranked };
+                answers.push(Answer { ranking, embedding, recall });
             }
         }
-        Ok(())
+        store.close().await;
+        done(&sample.sample_id, started.elapsed());
     }
+    Ok(answers)
+}
 
-    fn answer(&self, text: &str, embedded: Option<&Embedded>) -> Vec<String> {
-        let names: Vec<&str> = self.speakers.iter().map(String::as_str).collect();
-        let all = self.stems.len() as u64;
-        let worth = |stem: String| {
-            let having = self.having.get(&stem).copied().unwrap_or(0);
-            Term::new(stem, having, all)
-        };
-        let question = Question {
-            text: text.to_owned(),
-            terms: looked_for(text, &names).into_iter().map(worth).collect(),
-            days: dates::spoken(text, self.sessions.last().map_or(Date::MAX, |session| session.day)),
-            tokens: embedded.map(|embedded| telling(embedded, text, 0)).unwrap_or_default(),
-        };
-        let cosines: Vec<f64> = embedded
-            .map(|question| self.vectors.iter().map(|vector| dot(vector, &question.vector)).collect())
-            .unwrap_or_default();
-        let sessions = self.pool(&question, &cosines);
-        let ranked = ranked(&describe(&question, &sessions));
-        ranked.iter().take(TOLD).map(|one| self.names[one.id as usize].clone()).collect()
-    }
+/// The best turns for a question that is asked on the day `last`.
+async fn ask(memory: &Memory, text: String, last: Date) -> Result<(Vec<i64>, Duration, Duration), BenchError> {
+    let question = Question {
+        text,
+        scopes: vec![SCOPE],
+        window: None,
+        limits: RecallLimits { fragments: TOLD, tokens: u64::MAX, facts: 0 },
+        now: write::at(last, 0),
+    };
+    let started = Instant::now();
+    let meant = memory.meant(&question).await;
+    let embedding = started.elapsed();
+    let ranked = memory.ranked(&question, meant.as_ref()).await?;
+    let found = ranked.iter().take(TOLD).map(|one| one.memory).collect();
+    Ok((found, embedding, started.elapsed() - embedding))
+}
 
-    /// The sessions that have a candidate: what the words and the vectors bring, and what stands around it.
-    fn pool(&self, question: &Question, cosines: &[f64]) -> Vec<Session> {
-        let words: usize = self.stems.iter().map(Vec::len).sum();
-        let average = words as f64 / self.stems.len().max(1) as f64;
-        let count = |stems: &Vec<String>| Counts::count(&question.terms, stems.iter().cloned());
-        let fits: Vec<f64> = self.stems.iter().map(|stems| count(stems).bm25(&question.terms, average)).collect();
-        let brought: HashSet<i64> = best(&fits).into_iter().chain(best(cosines)).collect();
-        let mut sessions = self.sessions.clone();
-        for session in &mut sessions {
-            let is_brought: Vec<bool> = session.turns.iter().map(|turn| brought.contains(&turn.id)).collect();
-            for (at, turn) in session.turns.iter_mut().enumerate() {
-                let around = at.saturating_sub(NEIGHBOURS)..is_brought.len().min(at + NEIGHBOURS + 1);
-                turn.is_candidate = is_brought[around].contains(&true);
-                turn.cosine = cosines.get(turn.id as usize).copied();
+fn sessions(conversation: &BTreeMap<String, Value>) -> Result<Sessions, BenchError> {
+    let number = |key: &str| key.strip_prefix("session_").and_then(|number| number.parse::<u32>().ok());
+    let mut keys: Vec<(u32, &String)> = conversation.keys().filter_map(|key| Some((number(key)?, key))).collect();
+    keys.sort_unstable();
+    let session = |(_, key): (u32, &String)| {
+        let said = Vec::<Said>::deserialize(&conversation[key])?;
+        let time = conversation.get(&format!("{key}_date_time")).and_then(Value::as_str).unwrap_or_default();
+        let day = dates::spoken(time, Date::MAX).first().map(|days| days.from);
+        Ok((day.ok_or_else(|| BenchError::Day(time.to_owned()))?, said))
+    };
+    keys.into_iter().map(session).collect()
+}
+
+/// Embeds all that was written.
+async fn embed(store: &Store, embedder: &Arc<dyn Embedder>) -> Result<Serving, BenchError> {
+    let model = store.write(Register { model: embedder.model().clone() }).await?;
+    let dimensions = embedder.model().dimensions;
+    let mut index = Index::new(dimensions);
+    let mut after = MemoryId(0);
+    loop {
+        let passages = store.read(Passages { after, limit: BATCH }).await?;
+        let Some(last) = passages.last() else { break };
+        after = last.memory;
+        let vectors = vectors(embedder.as_ref(), &passages).await?;
+        for (passage, vector) in passages.iter().zip(&vectors) {
+            if let Some(stored) = Stored::read(&vector.vector, dimensions) {
+                index.insert(passage.scope, passage.memory.0, &stored.bits());
             }
         }
-        sessions.retain(|session| session.turns.iter().any(|turn| turn.is_candidate));
-        sessions
+        store.write(PutVectors { model, vectors }).await?;
     }
+    Ok(Serving { embedder: Arc::clone(embedder), model, index: RwLock::new(index) })
 }
 
-/// The places of the best scores above zero.
-fn best(scores: &[f64]) -> Vec<i64> {
-    let mut order: Vec<i64> = (0..scores.len() as i64).filter(|&at| scores[at as usize] > 0.0).collect();
-    order.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
-    order.truncate(POOL);
-    order
-}
-
-/// The signs of the tokens from `own` on that tell something.
-fn telling(embedded: &Embedded, text: &str, own: usize) -> TokenSigns {
-    let kept = embedded.tokens.iter().filter(|token| token.range.start >= own && tells(&text[token.range.clone()]));
-    TokenSigns::new(kept.map(|token| token.vector.as_slice()))
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f64 {
-    f64::from(a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>())
+async fn vectors(embedder: &dyn Embedder, passages: &[Passage]) -> Result<Vec<NewVector>, EmbedError> {
+    let texts: Vec<String> = passages.iter().map(|passage| passage.text.clone()).collect();
+    if let Some(embedded) = embedder.embed_tokens(&texts).await? {
+        let vector = |(passage, one): (&Passage, _)| NewVector {
+            memory: passage.memory,
+            signs: Some(telling(&one, &passage.text, passage.own_from).to_bytes()),
+            vector: encode(&one.vector),
+        };
+        return Ok(passages.iter().zip(embedded).map(vector).collect());
+    }
+    let plain = embedder.embed(&texts).await?;
+    let vector = |(passage, vector): (&Passage, Vec<f32>)| NewVector {
+        memory: passage.memory,
+        vector: encode(&vector),
+        signs: None,
+    };
+    Ok(passages.iter().zip(plain).map(vector).collect())
 }

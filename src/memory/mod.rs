@@ -7,6 +7,7 @@ pub mod bench;
 pub mod embedding;
 pub mod facts;
 pub mod importance;
+pub mod keep;
 pub mod nearby;
 pub mod passage;
 pub mod rank;

@@ -16,6 +16,7 @@ pub mod model_calls;
 pub mod open_runs;
 pub mod outbox;
 pub mod reader;
+pub mod recall;
 pub mod recalled;
 pub mod recorded;
 pub mod retention;

@@ -1,6 +1,9 @@
 //! Over a conversation of the tests' own.
 
-use super::{BenchError, recall};
+use std::sync::Arc;
+
+use super::{BenchError, Ranking, recall};
+use crate::memory::embedding::Embedder;
 use crate::memory::embedding::local::LocalEmbedder;
 
 const DATA: &str = r#"[{
@@ -27,11 +30,15 @@ const DATA: &str = r#"[{
     ]
 }]"#;
 
+async fn ask(data: &str, embedder: Option<Arc<dyn Embedder>>) -> Result<Vec<Ranking>, BenchError> {
+    let home = tempfile::tempdir().unwrap();
+    let answers = recall(data, home.path(), embedder, &|_, _| {}).await?;
+    Ok(answers.into_iter().map(|answer| answer.ranking).collect())
+}
+
 #[tokio::test]
 async fn n8_recall_goes_by_text_where_there_is_no_embedding() {
-    let told = std::sync::Mutex::new(Vec::new());
-    let found = recall(DATA, None, &|sample| told.lock().unwrap().push(sample.to_owned())).await.unwrap();
-    assert_eq!(*told.lock().unwrap(), ["house"]);
+    let found = ask(DATA, None).await.unwrap();
     let lines: Vec<String> = found.iter().map(|ranking| serde_json::to_string(ranking).unwrap()).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {"sample_id":"house","question_index":0,"ranked":["D10:1","D10:2"]}
@@ -44,7 +51,7 @@ async fn n8_recall_goes_by_text_where_there_is_no_embedding() {
 async fn n8_recall_goes_by_meaning_too() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/target/embedding-model");
     let embedder = LocalEmbedder::open(folder.into()).await.unwrap();
-    let found = recall(DATA, Some(&embedder), &|_| {}).await.unwrap();
+    let found = ask(DATA, Some(Arc::new(embedder))).await.unwrap();
     let first: Vec<(usize, &str)> =
         found.iter().map(|ranking| (ranking.question_index, ranking.ranked[0].as_str())).collect();
     assert_eq!(first, [(0, "D10:1"), (2, "D2:2"), (3, "D10:2")]);
@@ -52,8 +59,8 @@ async fn n8_recall_goes_by_meaning_too() {
 
 #[tokio::test]
 async fn n8_what_is_not_the_format_is_said() {
-    let error = recall("[{}]", None, &|_| {}).await.unwrap_err();
+    let error = ask("[{}]", None).await.unwrap_err();
     assert!(matches!(error, BenchError::Data(_)));
     let undated = DATA.replace("8 May, 2024", "some day");
-    insta::assert_snapshot!(recall(&undated, None, &|_| {}).await.unwrap_err(), @r#"the time of a session cannot be read: "1:56 pm on some day""#);
+    insta::assert_snapshot!(ask(&undated, None).await.unwrap_err(), @r#"the time of a session cannot be read: "1:56 pm on some day""#);
 }

@@ -3,10 +3,11 @@
 use jiff::civil::Date;
 
 use crate::memory::rank::dates::{self, Days};
+use crate::memory::rank::gist::Gist;
 use crate::memory::rank::late::{TokenSigns, max_sim};
 use crate::memory::rank::lexical::{Counts, Term};
 use crate::memory::rank::stem::stem;
-use crate::memory::rank::words::{is_stop_word, stems, words};
+use crate::memory::rank::words::{is_stop_word, words};
 
 #[cfg(test)]
 mod tests;
@@ -34,8 +35,10 @@ pub struct Turn {
     pub id: i64,
     /// Who said it, as they are called.
     pub speaker: String,
-    /// What.
-    pub text: String,
+    /// What, in short.
+    pub gist: Gist,
+    /// Whether it answers a question of Hob's, which is no turn.
+    pub is_asked_for: bool,
     /// The product of its vector and the question's. It is made of [`embedded`].
     pub cosine: Option<f64>,
     /// The signs of its own tokens, from the same pass.
@@ -86,22 +89,39 @@ pub struct Described {
     pub features: [f64; FEATURES],
 }
 
+/// A word that is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// As it stands in the question: a stem need not be its own stem.
+    pub word: String,
+    /// Its stem.
+    pub stem: String,
+}
+
 /// The words of a question that are looked for: no stop words and none of `names`, as those who are named speak in
 /// nearly all of it. The names alone, if there is nothing else.
 #[must_use]
-pub fn looked_for(question: &str, names: &[&str]) -> Vec<String> {
+pub fn wanted(question: &str, names: &[&str]) -> Vec<Wanted> {
     let names: Vec<String> = names.iter().flat_map(|name| words(name)).collect();
-    let mut wanted: Vec<String> = Vec::new();
-    let telling = words(question).filter(|word| !is_stop_word(word) && !names.contains(word));
-    for stem in telling.map(|word| stem(&word)) {
-        if !wanted.contains(&stem) {
-            wanted.push(stem);
+    let telling = distinct(words(question).filter(|word| !is_stop_word(word) && !names.contains(word)));
+    if telling.is_empty() { distinct(words(question).filter(|word| names.contains(word))) } else { telling }
+}
+
+/// The stems of what is [`wanted`].
+#[must_use]
+pub fn looked_for(question: &str, names: &[&str]) -> Vec<String> {
+    wanted(question, names).into_iter().map(|wanted| wanted.stem).collect()
+}
+
+fn distinct(words: impl Iterator<Item = String>) -> Vec<Wanted> {
+    let mut distinct: Vec<Wanted> = Vec::new();
+    for word in words {
+        let stem = stem(&word);
+        if distinct.iter().all(|known| known.stem != stem) {
+            distinct.push(Wanted { word, stem });
         }
     }
-    if wanted.is_empty() {
-        wanted.extend(stems(question).filter(|stem| names.contains(stem)));
-    }
-    wanted
+    distinct
 }
 
 /// The features of all candidates.
@@ -123,7 +143,7 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
             let before = at.checked_sub(1).map(|before| &session.turns[before]);
             let alike = |from: usize, through: usize| max_sim(&best[from..=through]);
             let last = session.turns.len() - 1;
-            let text = Manner::of(&turn.text);
+            let said = turn.gist.manner;
             let features = [
                 windows[at].bm25(&question.terms, window_words),
                 of_session,
@@ -133,10 +153,10 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
                 alike(at.saturating_sub(NEIGHBOURS), last.min(at + NEIGHBOURS)),
                 closeness,
                 f64::from(asked.names(&turn.speaker)),
-                f64::from(before.is_some_and(|before| Manner::of(&before.text).asks)),
-                f64::from(text.asks),
-                f64::from(asked.when && text.tells_time),
-                f64::from(asked.how_many && text.tells_number),
+                f64::from(turn.is_asked_for || before.is_some_and(|before| before.gist.manner.asks)),
+                f64::from(said.asks),
+                f64::from(asked.when && said.tells_time),
+                f64::from(asked.how_many && said.tells_number),
                 counted[at].bm25(&question.terms, turn_words),
             ];
             described.push(Described { id: turn.id, features });
@@ -146,7 +166,7 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
 }
 
 fn counts(question: &Question, session: &Session) -> Vec<Counts> {
-    session.turns.iter().map(|turn| Counts::count(&question.terms, stems(&turn.text))).collect()
+    session.turns.iter().map(|turn| Counts::count(&question.terms, &turn.gist.stems)).collect()
 }
 
 /// Each turn with its neighbours.
@@ -189,90 +209,3 @@ impl Asked {
         words(speaker).any(|name| self.words.contains(&name))
     }
 }
-
-/// How something is said.
-struct Manner {
-    asks: bool,
-    tells_time: bool,
-    tells_number: bool,
-}
-
-impl Manner {
-    fn of(text: &str) -> Self {
-        let words: Vec<String> = words(text).collect();
-        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-        let tells_number = words.iter().any(|word| word.bytes().all(|byte| byte.is_ascii_digit())) || has(NUMBERS);
-        Self { asks: text.contains('?'), tells_time: has(TIMES), tells_number }
-    }
-}
-
-/// Words of time, in English and German.
-const TIMES: &[&str] = &[
-    "ago",
-    "april",
-    "august",
-    "day",
-    "days",
-    "december",
-    "dezember",
-    "februar",
-    "february",
-    "freitag",
-    "friday",
-    "gestern",
-    "heute",
-    "jahr",
-    "jahre",
-    "januar",
-    "january",
-    "july",
-    "juli",
-    "june",
-    "juni",
-    "last",
-    "letzte",
-    "letzten",
-    "mai",
-    "march",
-    "marz",
-    "mittwoch",
-    "monat",
-    "monate",
-    "monday",
-    "montag",
-    "month",
-    "months",
-    "morgen",
-    "next",
-    "november",
-    "october",
-    "oktober",
-    "recently",
-    "samstag",
-    "saturday",
-    "september",
-    "since",
-    "sonntag",
-    "sunday",
-    "thursday",
-    "today",
-    "tomorrow",
-    "tonight",
-    "tuesday",
-    "wednesday",
-    "week",
-    "weekend",
-    "weeks",
-    "woche",
-    "wochen",
-    "year",
-    "years",
-    "yesterday",
-    "yet",
-];
-
-/// Small numbers in words, in English and German.
-const NUMBERS: &[&str] = &[
-    "acht", "couple", "drei", "eight", "five", "four", "funf", "many", "neun", "nine", "once", "one", "sechs", "seven",
-    "sieben", "six", "ten", "three", "twice", "two", "vier", "zehn", "zwei",
-];

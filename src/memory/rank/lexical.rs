@@ -8,8 +8,8 @@ const B: f64 = 0.75;
 /// A word of the question, and how rare it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Term {
-    /// Its stem.
-    pub stem: String,
+    /// Its stem, by `gist::hash`.
+    pub stem: u32,
     /// What finding it is worth.
     pub worth: f64,
 }
@@ -17,7 +17,7 @@ pub struct Term {
 impl Term {
     /// A stem that `having` of `all` texts have. A word that nearly all have is worth next to nothing, and never less.
     #[must_use]
-    pub fn new(stem: String, having: u64, all: u64) -> Self {
+    pub fn new(stem: u32, having: u64, all: u64) -> Self {
         let (having, all) = (having as f64, all.max(having) as f64);
         let worth = ((all - having + 0.5) / (having + 0.5) + 1.0).ln();
         Self { stem, worth }
@@ -36,9 +36,9 @@ pub struct Counts {
 impl Counts {
     /// Counts `terms` among the stems of a text.
     #[must_use]
-    pub fn count(terms: &[Term], stems: impl Iterator<Item = String>) -> Self {
+    pub fn count(terms: &[Term], stems: &[u32]) -> Self {
         let mut counts = Self { of: vec![0; terms.len()], words: 0 };
-        for stem in stems {
+        for &stem in stems {
             counts.words += 1;
             for (count, term) in counts.of.iter_mut().zip(terms) {
                 *count += u32::from(term.stem == stem);
@@ -74,19 +74,20 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::rank::gist::hash;
 
     fn term(stem: &str, worth: f64) -> Term {
-        Term { stem: stem.to_owned(), worth }
+        Term { stem: hash(stem), worth }
     }
 
     fn count(text: &str) -> Counts {
         let terms = [term("dog", 2.0), term("cat", 1.0)];
-        Counts::count(&terms, text.split_whitespace().map(str::to_owned))
+        Counts::count(&terms, &text.split_whitespace().map(hash).collect::<Vec<_>>())
     }
 
     #[test]
     fn e5_the_rarer_a_word_the_more_it_is_worth() {
-        let worth = |having, all| Term::new("dog".to_owned(), having, all).worth;
+        let worth = |having, all| Term::new(hash("dog"), having, all).worth;
         assert!(worth(0, 100) > worth(1, 100) && worth(1, 100) > worth(50, 100) && worth(50, 100) > worth(100, 100));
         assert!(worth(100, 100) > 0.0);
         // A count that is older than the other.

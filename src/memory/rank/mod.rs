@@ -5,6 +5,7 @@
 
 pub mod dates;
 pub mod features;
+pub mod gist;
 pub mod late;
 pub mod lexical;
 pub mod mix;

@@ -2,11 +2,13 @@ use jiff::civil::date;
 
 use super::{Question, Session, Turn, describe, embedded, looked_for, tells};
 use crate::memory::rank::dates;
+use crate::memory::rank::gist::{Gist, hash};
 use crate::memory::rank::late::TokenSigns;
 use crate::memory::rank::lexical::Term;
 
 fn question(text: &str) -> Question {
-    let terms = looked_for(text, &["Anna", "Ben"]).into_iter().map(|stem| Term { stem, worth: 1.0 }).collect();
+    let terms =
+        looked_for(text, &["Anna", "Ben"]).into_iter().map(|stem| Term { stem: hash(&stem), worth: 1.0 }).collect();
     Question {
         text: text.to_owned(),
         terms,
@@ -20,7 +22,7 @@ fn session(turns: &[(&str, &str)]) -> Session {
     let turn = |(id, (speaker, text)): (i64, &(&str, &str))| Turn {
         id,
         speaker: (*speaker).to_owned(),
-        text: (*text).to_owned(),
+        gist: Gist::of(text),
         is_candidate: true,
         ..Turn::default()
     };
@@ -82,6 +84,13 @@ fn e5_only_candidates_are_described() {
     assert_eq!((described[0].id, described[0].features[2]), (1, 0.25));
     assert!(described[0].features[0] > 0.0, "what stands before it counts");
     assert!(describe(&question("x"), &[]).is_empty());
+}
+
+#[test]
+fn e5_what_hob_asked_for_is_an_answer() {
+    let mut one = session(&[("Anna", "in the garden"), ("Anna", "yes")]);
+    one.turns[0].is_asked_for = true;
+    assert_eq!(feature(8, &question("x"), &[one]), [1.0, 0.0]);
 }
 
 #[test]

@@ -1,18 +1,33 @@
 //! Recall: what is known that bears on a question, from the scopes that may be seen.
+//!
+//! Two searches bring candidates ([`words`], [`meaning`]), beside what matters, what was said last and what was said on the
+//! days that are asked about. [`pool`] loads their episodes and ranks them, [`fuse`] chooses, [`tell`] words it.
+//! Never: a memory of another scope, not even as a neighbour.
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::domain::ids::{FactId, MemoryId, SessionId};
 use crate::domain::memory::{Leg, Scope};
 use crate::memory::nearby::Nearby;
-use crate::memory::rank::words::{is_stop_word, words};
+use crate::memory::rank::words::{is_stop_word, words as words_of};
+use crate::memory::recall::fuse::Candidate;
+use crate::memory::recall::meaning::Meant;
+use crate::memory::recall::pool::Load;
+use crate::memory::recall::tell::Tell;
+use crate::memory::recall::words::ByWords;
+use crate::store::Store;
 use crate::store::error::StoreError;
-use crate::store::memories::{self, Found};
-use crate::store::{Statement, Store, Tx};
+
+pub mod fuse;
+pub mod meaning;
+mod pool;
+mod tell;
+#[cfg(test)]
+mod tests;
+mod words;
 
 /// The most words of a question that are searched for.
 const WORDS_MAX: usize = 16;
@@ -139,64 +154,50 @@ impl Memory {
     /// # Errors
     /// When the database fails. An embedding that fails costs the meaning, not the recall.
     pub async fn recall(&self, question: &Question) -> Result<Recollection, StoreError> {
-        let found = self.store.read(ByWords { question: question.clone() }).await?;
-        let fragment = |found: Found| Fragment {
-            memory: found.id,
-            speaker: found.speaker,
-            text: found.text,
-            before: found.asked,
-            at: Timestamp::from_millisecond(found.at).unwrap_or(Timestamp::UNIX_EPOCH),
-            leg: Leg::Relevance,
-            score: 0.0,
-            parts: Vec::new(),
-        };
-        Ok(Recollection { fragments: found.into_iter().map(fragment).collect(), means: Means::Words })
+        let meant = self.meant(question).await;
+        let pool = self.ranked(question, meant.as_ref()).await?;
+        let chosen = fuse::fused(&pool, question.limits.fragments);
+        let tell = Tell { chosen, scopes: list(&question.scopes), tokens: question.limits.tokens };
+        let means = if meant.is_some() { Means::WordsAndMeaning } else { Means::Words };
+        Ok(Recollection { fragments: self.store.read(tell).await?, means })
     }
-}
 
-struct ByWords {
-    question: Question,
-}
-
-#[async_trait]
-impl Statement for ByWords {
-    type Output = Vec<Found>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Found>, StoreError> {
-        let Some(query) = match_expression(&self.question.text, &self.question.scopes, "text") else {
+    /// All that may bear on the question, the best first, before anything is left out: for the benchmark, and for those who
+    /// want to see why.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn ranked(&self, question: &Question, meant: Option<&Meant>) -> Result<Vec<Candidate>, StoreError> {
+        if question.scopes.is_empty() {
             return Ok(Vec::new());
-        };
-        memories::search(tx, &query, i64::try_from(self.question.limits.fragments).unwrap_or(i64::MAX)).await
+        }
+        let by_words = ByWords { question: question.clone(), zone: self.zone.clone() };
+        // The statement is on its way to the database's thread before this one looks at the signs.
+        let (found, near) = futures::join!(self.store.read(by_words), self.nearest(question, meant));
+        let (found, near) = (found?, near?);
+        let load = Load { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
+        self.store.read(load).await
     }
+}
+
+/// As the queries take it.
+fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+    let values: Vec<String> = values.into_iter().map(|value| format!("\"{}\"", value.to_string())).collect();
+    format!("[{}]", values.join(","))
+}
+
+/// Ids as the queries take them.
+fn ids(values: impl IntoIterator<Item = i64>) -> String {
+    let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    format!("[{}]", values.join(","))
 }
 
 /// FTS5's query for the words that matter in `text`, in these columns and within `scopes`; none if no word does, or nothing may be seen.
 #[must_use]
 pub fn match_expression(text: &str, scopes: &[Scope], columns: &str) -> Option<String> {
-    let telling = words(text).filter(|word| !is_stop_word(word)).take(WORDS_MAX);
+    let telling = words_of(text).filter(|word| !is_stop_word(word)).take(WORDS_MAX);
     let words: Vec<String> = telling.map(|word| format!("\"{word}\"")).collect();
     let scopes: Vec<String> = scopes.iter().map(|scope| format!("\"{scope}\"")).collect();
     let both = !words.is_empty() && !scopes.is_empty();
     both.then(|| format!("scope : ({}) AND {columns} : ({})", scopes.join(" OR "), words.join(" OR ")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::ids::UserId;
-
-    #[test]
-    fn e5_keeps_the_words_that_matter_within_the_scopes() {
-        let scopes = [Scope::Person(UserId(7)), Scope::House];
-        let table = [
-            ("What did Anna bake?", Some(r#"scope : ("p7" OR "house") AND text : ("anna" OR "bake")"#)),
-            ("who are you?", None),
-            ("", None),
-            ("\" OR text:* NEAR(", Some(r#"scope : ("p7" OR "house") AND text : ("text" OR "near")"#)),
-        ];
-        for (text, expected) in table {
-            assert_eq!(match_expression(text, &scopes, "text").as_deref(), expected, "{text}");
-        }
-        assert_eq!(match_expression("Anna", &[], "text"), None);
-    }
 }

@@ -1,0 +1,108 @@
+//! What is near a question in meaning.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use crate::memory::embedding::Embedded;
+use crate::memory::embedding::error::EmbedError;
+use crate::memory::nearby::Serving;
+use crate::memory::rank::features::tells;
+use crate::memory::rank::late::TokenSigns;
+use crate::memory::recall::{Memory, Question, ids};
+use crate::memory::vectors::bits;
+use crate::memory::vectors::bytes::rescore;
+use crate::store::error::StoreError;
+use crate::store::recall::{self as rows, MeaningRow};
+use crate::store::{Statement, Tx};
+
+/// How long the question's own vector may take: a server that hangs costs the meaning, not the recall.
+const DEADLINE: Duration = Duration::from_millis(1_500);
+/// How many of the index's candidates are looked at closely.
+const CANDIDATES: usize = 1_000;
+
+/// A question as the embedder sees it.
+#[derive(Clone)]
+pub struct Meant {
+    /// Who made it, and the index of what they made.
+    pub serving: Arc<Serving>,
+    /// Its vector.
+    pub vector: Vec<f32>,
+    /// The signs of its tokens.
+    pub tokens: TokenSigns,
+}
+
+impl Memory {
+    /// The meaning of the question, if there is an embedding that tells it in time.
+    pub async fn meant(&self, question: &Question) -> Option<Meant> {
+        let serving = self.nearby.serving()?;
+        match tokio::time::timeout(DEADLINE, embed(&serving, &question.text)).await {
+            Ok(Ok((vector, tokens))) => Some(Meant { serving, vector, tokens }),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "recall goes by words alone: the question could not be embedded");
+                None
+            }
+            Err(_) => {
+                let after_ms = DEADLINE.as_millis();
+                tracing::warn!(after_ms, "recall goes by words alone: the question was not embedded in time");
+                None
+            }
+        }
+    }
+
+    /// What the index finds near it, looked at closely, the nearest first: memories and cosines.
+    pub(super) async fn nearest(
+        &self,
+        question: &Question,
+        meant: Option<&Meant>,
+    ) -> Result<Vec<(i64, f32)>, StoreError> {
+        let Some(Meant { serving, vector, .. }) = meant else { return Ok(Vec::new()) };
+        let near = {
+            let index = serving.index.read().unwrap_or_else(PoisonError::into_inner);
+            index.nearest(&bits::of(vector), &question.scopes, CANDIDATES)
+        };
+        let vectors = Vectors { model: serving.model, ids: ids(near.iter().map(|near| near.id)) };
+        let rows = self.store.read(vectors).await?;
+        Ok(rescore(vector, rows.iter().map(|row| (row.id, row.vector.as_slice())), CANDIDATES))
+    }
+}
+
+async fn embed(serving: &Serving, text: &str) -> Result<(Vec<f32>, TokenSigns), EmbedError> {
+    let texts = [text.to_owned()];
+    if let Some(embedded) = serving.embedder.embed_tokens(&texts).await? {
+        let of_one = |one: Embedded| {
+            let tokens = telling(&one, text, 0);
+            (one.vector, tokens)
+        };
+        return embedded.into_iter().next().map(of_one).ok_or_else(nothing);
+    }
+    let vector = serving.embedder.embed(&texts).await?.into_iter().next().ok_or_else(nothing)?;
+    Ok((vector, TokenSigns::default()))
+}
+
+fn nothing() -> EmbedError {
+    EmbedError::Malformed("no vector came back".to_owned())
+}
+
+/// The signs of the tokens of `text` from `own` on that tell something.
+#[must_use]
+pub fn telling(embedded: &Embedded, text: &str, own: usize) -> TokenSigns {
+    let tells = |range: std::ops::Range<usize>| range.start >= own && text.get(range).is_some_and(tells);
+    let kept = embedded.tokens.iter().filter(|token| tells(token.range.clone()));
+    TokenSigns::new(kept.map(|token| token.vector.as_slice()))
+}
+
+struct Vectors {
+    model: i64,
+    ids: String,
+}
+
+#[async_trait]
+impl Statement for Vectors {
+    type Output = Vec<MeaningRow>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<MeaningRow>, StoreError> {
+        rows::vectors(tx, self.model, &self.ids).await
+    }
+}

@@ -1,0 +1,224 @@
+//! What was found, with all that stands around it, ranked.
+
+use std::collections::{HashMap, HashSet};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::memory::rank::features::{self, NEIGHBOURS, Session, Turn, describe};
+use crate::memory::rank::gist::{Gist, Manner, read_stems};
+use crate::memory::rank::late::TokenSigns;
+use crate::memory::rank::lexical::{Counts, Term};
+use crate::memory::rank::mix::ranked;
+use crate::memory::recall::fuse::{Candidate, Standing, fit};
+use crate::memory::recall::ids;
+use crate::memory::recall::meaning::Meant;
+use crate::memory::recall::words::Found;
+use crate::memory::vectors::bytes::Stored;
+use crate::store::error::StoreError;
+use crate::store::recall::{self as rows, Place, TurnRow, Words};
+use crate::store::{Statement, Tx};
+
+/// How many candidates the words bring, and as many the vectors.
+const OF_EACH: usize = 100;
+/// The most turns that are ranked: a lot that lies together fits, of what is scattered the best.
+const CANDIDATES_MAX: usize = 600;
+/// The most turns that are loaded, with those around them.
+const TURNS_MAX: i64 = 3_000;
+
+/// Loads and ranks.
+pub(super) struct Load {
+    pub(super) found: Found,
+    /// What is near in meaning, the nearest first.
+    pub(super) near: Vec<(i64, f32)>,
+    pub(super) meant: Option<Meant>,
+    /// As the queries take them.
+    pub(super) scopes: String,
+    pub(super) zone: TimeZone,
+}
+
+#[async_trait]
+impl Statement for Load {
+    type Output = Vec<Candidate>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Candidate>, StoreError> {
+        let anchors = self.anchors(tx).await?;
+        let episodes: HashMap<i64, i64> = anchors.iter().map(|place| (place.episode, place.began_at)).collect();
+        let turns = rows::turns(tx, &ids(episodes.keys().copied()), &self.scopes).await?;
+        let anchors: HashSet<i64> = anchors.iter().map(|place| place.id).collect();
+        let mut sessions: Vec<Session> = turns
+            .chunk_by(|one, next| one.episode == next.episode)
+            .map(|turns| self.session(turns, episodes.get(&turns[0].episode).copied(), &anchors))
+            .collect();
+        self.give_meaning(tx, &mut sessions).await?;
+        Ok(self.rank(&sessions))
+    }
+}
+
+impl Load {
+    /// What brings its neighbourhood into the pool, the best of each kind first, as much as there is room for.
+    async fn anchors(&self, tx: &mut Tx) -> Result<Vec<Place>, StoreError> {
+        let found = &self.found;
+        let near = self.near.iter().filter(|(id, cosine)| *cosine > 0.0 && !found.window.contains(id)).take(OF_EACH);
+        let near: Vec<i64> = near.map(|(id, _)| *id).collect();
+        let standing = found.pinned.iter().chain(&found.important).chain(&found.recent);
+        let sure: Vec<i64> = standing.copied().filter(|id| !found.window.contains(id)).collect();
+        let all: HashSet<i64> = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied().collect();
+        let placed = rows::places(tx, &ids(all), &self.scopes).await?;
+        let hits: HashSet<i64> = found.hits.iter().copied().collect();
+        let (texts, places): (Vec<_>, Vec<_>) =
+            placed.into_iter().map(|(place, words)| ((place.id, stems_of(&words)), (place.id, place))).unzip();
+        let hits = best_by_words(&found.terms, texts.into_iter().filter(|(id, _)| hits.contains(id)).collect());
+        let places: HashMap<i64, Place> = places.into_iter().collect();
+        let mut order = sure;
+        let days: Vec<i64> = found.of_days.iter().copied().filter(|id| !found.window.contains(id)).collect();
+        for at in 0..OF_EACH {
+            order.extend([&hits, &near, &days].into_iter().filter_map(|leg| leg.get(at)));
+        }
+        Ok(room_for(order.iter().filter_map(|id| places.get(id)).copied()))
+    }
+
+    fn session(&self, turns: &[TurnRow], began_at: Option<i64>, anchors: &HashSet<i64>) -> Session {
+        let is_anchor: Vec<bool> = turns.iter().map(|turn| anchors.contains(&turn.id)).collect();
+        let turn = |(at, row): (usize, &TurnRow)| {
+            let around = at.saturating_sub(NEIGHBOURS)..turns.len().min(at + NEIGHBOURS + 1);
+            Turn {
+                id: row.id,
+                speaker: row.speaker.clone(),
+                gist: gist_of(row),
+                is_asked_for: row.is_asked_for,
+                is_candidate: is_anchor[around].contains(&true) && !self.found.window.contains(&row.id),
+                ..Turn::default()
+            }
+        };
+        let began_at = began_at.and_then(|at| Timestamp::from_millisecond(at).ok()).unwrap_or(Timestamp::UNIX_EPOCH);
+        Session {
+            day: began_at.to_zoned(self.zone.clone()).date(),
+            turns: turns.iter().enumerate().map(turn).collect(),
+        }
+    }
+
+    /// Reads what the model made of the candidates and, for late interaction, of those around them.
+    async fn give_meaning(&self, tx: &mut Tx, sessions: &mut [Session]) -> Result<(), StoreError> {
+        let Some(Meant { serving, vector, tokens }) = &self.meant else { return Ok(()) };
+        let known: HashMap<i64, f32> = self.near.iter().copied().collect();
+        let (mut unknown, mut around) = (Vec::new(), Vec::new());
+        for session in &*sessions {
+            let is_candidate: Vec<bool> = session.turns.iter().map(|turn| turn.is_candidate).collect();
+            for (at, turn) in session.turns.iter().enumerate() {
+                let near = at.saturating_sub(NEIGHBOURS)..is_candidate.len().min(at + NEIGHBOURS + 1);
+                if is_candidate[near].contains(&true) {
+                    around.push(turn.id);
+                }
+                if turn.is_candidate && !known.contains_key(&turn.id) {
+                    unknown.push(turn.id);
+                }
+            }
+        }
+        let vectors = rows::vectors(tx, serving.model, &ids(unknown)).await?;
+        let cosine = |bytes: &[u8]| Some(Stored::read(bytes, vector.len())?.dot(vector));
+        let read: HashMap<i64, f32> =
+            vectors.iter().filter_map(|row| Some((row.id, cosine(&row.vector)?))).chain(known).collect();
+        let signs = if *tokens == TokenSigns::default() { "[]".to_owned() } else { ids(around) };
+        let signs = rows::token_signs(tx, serving.model, &signs).await?;
+        let mut signs: HashMap<i64, TokenSigns> =
+            signs.iter().filter_map(|row| Some((row.id, TokenSigns::read(&row.signs, vector.len())?))).collect();
+        for turn in sessions.iter_mut().flat_map(|session| &mut session.turns) {
+            turn.cosine = read.get(&turn.id).map(|&cosine| f64::from(cosine));
+            turn.tokens = signs.remove(&turn.id).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    fn rank(&self, sessions: &[Session]) -> Vec<Candidate> {
+        let found = &self.found;
+        let question = features::Question {
+            text: found.text.clone(),
+            terms: found.terms.clone(),
+            days: found.days.clone(),
+            tokens: self.meant.as_ref().map(|meant| meant.tokens.clone()).unwrap_or_default(),
+        };
+        let described = describe(&question, sessions);
+        let fits: HashMap<i64, _> = described.iter().map(|one| (one.id, fit(one, &question))).collect();
+        let turns = sessions.iter().flat_map(|session| &session.turns);
+        let said: HashMap<i64, &Gist> = turns.map(|turn| (turn.id, &turn.gist)).collect();
+        let candidate = |ranked: crate::memory::rank::mix::Ranked| Candidate {
+            memory: ranked.id,
+            score: ranked.score,
+            parts: ranked.parts,
+            fit: fits[&ranked.id],
+            standing: Standing {
+                is_pinned: found.pinned.contains(&ranked.id),
+                is_important: found.important.contains(&ranked.id),
+                is_recent: found.recent.contains(&ranked.id),
+            },
+            stems: said.get(&ranked.id).map(|gist| gist.stems.clone()).unwrap_or_default(),
+        };
+        ranked(&described).into_iter().map(candidate).collect()
+    }
+}
+
+fn stems_of(words: &Words) -> Vec<u32> {
+    match words {
+        Words::Stems(bytes) => read_stems(bytes),
+        Words::Text(text) => Gist::of(text).stems,
+    }
+}
+
+fn gist_of(row: &TurnRow) -> Gist {
+    match &row.words {
+        Words::Stems(bytes) => {
+            Gist { stems: read_stems(bytes), manner: row.manner.map(Manner::from_bits).unwrap_or_default() }
+        }
+        Words::Text(text) => Gist::of(text),
+    }
+}
+
+/// The best by BM25, of equal ones the newer.
+fn best_by_words(terms: &[Term], texts: Vec<(i64, Vec<u32>)>) -> Vec<i64> {
+    let words: usize = texts.iter().map(|(_, stems)| stems.len()).sum();
+    let average = words as f64 / texts.len().max(1) as f64;
+    let score = |stems: &[u32]| Counts::count(terms, stems).bm25(terms, average);
+    let mut scored: Vec<(i64, f64)> = texts.iter().map(|(id, stems)| (*id, score(stems))).collect();
+    scored.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    scored.into_iter().take(OF_EACH).map(|(id, _)| id).collect()
+}
+
+/// As many, with what stands around them, as may be ranked.
+fn room_for(order: impl Iterator<Item = Place>) -> Vec<Place> {
+    let mut around: HashSet<(i64, i64)> = HashSet::new();
+    let mut turns: HashMap<i64, i64> = HashMap::new();
+    let mut sum = 0;
+    let mut kept = Vec::new();
+    let reach = NEIGHBOURS as i64;
+    for place in order {
+        let more = if turns.contains_key(&place.episode) { 0 } else { place.turns };
+        if around.len() >= CANDIDATES_MAX || (sum + more > TURNS_MAX && !kept.is_empty()) {
+            break;
+        }
+        sum += more;
+        turns.insert(place.episode, place.turns);
+        let near = (place.place - reach).max(1)..=(place.place + reach).min(place.turns);
+        around.extend(near.map(|at| (place.episode, at)));
+        kept.push(place);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e5_what_lies_together_has_room_and_of_what_is_scattered_the_best() {
+        let place = |id: i64, episode: i64, place: i64, turns: i64| Place { id, episode, place, turns, began_at: 0 };
+        let together: Vec<Place> = (1..=200).map(|id| place(id, id % 4, 1 + id / 4, 51)).collect();
+        assert_eq!(room_for(together.iter().copied()).len(), 200);
+        let scattered = (1..=400).map(|id| place(id, id, 5, 9));
+        assert_eq!(room_for(scattered).len(), CANDIDATES_MAX / 5);
+        let long = (1..=400).map(|id| place(id, id, 50, 100));
+        assert_eq!(room_for(long).len(), 30);
+        assert_eq!(room_for([place(1, 1, 1, 9_999)].into_iter()).len(), 1);
+    }
+}

@@ -1,0 +1,404 @@
+//! What recall reads. A row through the driver costs more than finding it, so hundreds of rows come as one: a JSON list, and
+//! their bytes one after the other in the same order.
+//!
+//! `scopes` is a JSON list everywhere, as is `ids`. What is not in the scopes is not read.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::domain::ids::{MemoryId, SessionId};
+use crate::store::Tx;
+use crate::store::error::StoreError;
+
+/// The most speakers of a scope that are told.
+const SPEAKERS_MAX: usize = 100;
+
+/// Reads a list that SQLite made.
+fn list<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<Vec<T>, StoreError> {
+    serde_json::from_str(json).map_err(|error| StoreError::Inconsistent {
+        table: "memories",
+        id: String::new(),
+        what: format!("{what}: {error}"),
+    })
+}
+
+/// Cuts the next `length` bytes off.
+fn cut<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
+    let (first, rest) = bytes.split_at(length.min(bytes.len()));
+    *bytes = rest;
+    first
+}
+
+/// Who speaks in a scope.
+///
+/// # Errors
+/// When the database fails.
+pub async fn speakers(tx: &mut Tx, scope: &str) -> Result<Vec<String>, StoreError> {
+    let mut speakers: Vec<String> = Vec::new();
+    // From one name to the next by the index, as there may be a million rows for each.
+    while speakers.len() < SPEAKERS_MAX {
+        let last = speakers.last().map_or("", String::as_str);
+        let next = sqlx::query_scalar!(
+            r#"SELECT min(speaker) AS "speaker: String" FROM memories WHERE scope = $1 AND speaker > $2"#,
+            scope,
+            last
+        )
+        .fetch_one(&mut *tx)
+        .await?;
+        let Some(next) = next else { break };
+        speakers.push(next);
+    }
+    Ok(speakers)
+}
+
+/// About how many memories there are.
+///
+/// # Errors
+/// When the database fails.
+pub async fn about_all(tx: &mut Tx) -> Result<i64, StoreError> {
+    let last = sqlx::query_scalar!(r#"SELECT max(id) AS "last: i64" FROM memories"#).fetch_one(&mut *tx).await?;
+    Ok(last.unwrap_or(0))
+}
+
+/// How many memories have the stem.
+///
+/// # Errors
+/// When the database fails.
+pub async fn having(tx: &mut Tx, stem: &str) -> Result<i64, StoreError> {
+    // A sum of one, as sqlx's check of a plain column of this table ends the compiler.
+    let having = sqlx::query_scalar!(
+        r#"SELECT sum(doc) AS "doc: i64" FROM memories_words WHERE term = $1 AND col = 'text'"#,
+        stem
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(having.unwrap_or(0))
+}
+
+/// The newest rows that match FTS5's `query`, the newest first.
+///
+/// # Errors
+/// When `query` is not FTS5's syntax, or the database fails.
+pub async fn matching(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar!(
+        r#"SELECT '[' || coalesce(group_concat(id), '') || ']' AS "ids!: String" FROM (
+             SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH $1 ORDER BY rowid DESC LIMIT $2)"#,
+        query,
+        limit
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    list("ids", &ids)
+}
+
+/// Where a memory stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The memory.
+    pub id: i64,
+    /// Its episode.
+    pub episode: i64,
+    /// Its place in it.
+    pub place: i64,
+    /// How many turns the episode has.
+    pub turns: i64,
+    /// When it began.
+    pub began_at: i64,
+}
+
+#[derive(Deserialize)]
+struct PlaceRow(i64, i64, i64, i64, i64, Option<usize>, Option<String>);
+
+/// Where those of `ids` stand that are in the scopes, each with the bytes of its stems, or its text where it has none.
+///
+/// # Errors
+/// When the database fails.
+pub async fn places(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<(Place, Words)>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, e.turns, e.began_at, length(m.stems),
+                    CASE WHEN m.stems IS NULL THEN m.text END)) AS "rows!: String",
+                  CAST(group_concat(m.stems, '') AS BLOB) AS "stems: Vec<u8>"
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value CROSS JOIN episodes e ON e.id = m.episode_id
+           WHERE m.scope IN (SELECT value FROM json_each($2))"#,
+        ids,
+        scopes
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    let stems = row.stems.unwrap_or_default();
+    let mut stems = stems.as_slice();
+    let place = |PlaceRow(id, episode, place, turns, began_at, length, text): PlaceRow| {
+        let place = Place { id, episode, place, turns, began_at };
+        (place, Words::of(cut(&mut stems, length.unwrap_or(0)), text))
+    };
+    Ok(list("places", &row.rows)?.into_iter().map(place).collect())
+}
+
+/// The words of a memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Words {
+    /// The bytes of its stems.
+    Stems(Vec<u8>),
+    /// It has none yet: its text.
+    Text(String),
+}
+
+impl Words {
+    fn of(stems: &[u8], text: Option<String>) -> Self {
+        text.map_or_else(|| Self::Stems(stems.to_vec()), Self::Text)
+    }
+}
+
+/// A turn of an episode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnRow {
+    /// Its memory.
+    pub id: i64,
+    /// Its episode.
+    pub episode: i64,
+    /// Its place in it.
+    pub place: i64,
+    /// Who said it.
+    pub speaker: String,
+    /// The manner, as bits.
+    pub manner: Option<i64>,
+    /// Whether Hob's question before it asks.
+    pub is_asked_for: bool,
+    /// What was said.
+    pub words: Words,
+}
+
+#[derive(Deserialize)]
+struct TurnJson(i64, i64, i64, String, Option<i64>, i64, Option<usize>, Option<String>);
+
+/// All turns of these episodes, as far as they are in the scopes, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn turns(tx: &mut Tx, episodes: &str, scopes: &str) -> Result<Vec<TurnRow>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT json_group_array(json_array(m.id, m.episode_id, m.place, m.speaker, m.manner,
+                    coalesce(instr(m.asked, '?'), 0), length(m.stems),
+                    CASE WHEN m.stems IS NULL OR m.manner IS NULL THEN m.text END)) AS "rows!: String",
+                  CAST(group_concat(m.stems, '') AS BLOB) AS "stems: Vec<u8>"
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.episode_id = wanted.value
+           WHERE m.scope IN (SELECT value FROM json_each($2))"#,
+        episodes,
+        scopes
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    let stems = row.stems.unwrap_or_default();
+    let mut stems = stems.as_slice();
+    let turn = |TurnJson(id, episode, place, speaker, manner, asked, length, text): TurnJson| {
+        let words = Words::of(cut(&mut stems, length.unwrap_or(0)), text);
+        TurnRow { id, episode, place, speaker, manner, is_asked_for: asked > 0, words }
+    };
+    let mut turns: Vec<TurnRow> = list("turns", &row.rows)?.into_iter().map(turn).collect();
+    turns.sort_by_key(|turn| (turn.episode, turn.place));
+    Ok(turns)
+}
+
+/// What a model made of a memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MeaningRow {
+    /// The memory.
+    pub id: i64,
+    /// Its vector's bytes; none if it was not embedded.
+    pub vector: Vec<u8>,
+    /// The signs of its tokens.
+    pub signs: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct MeaningJson(i64, Option<usize>, Option<usize>);
+
+/// The vectors of these memories, of what has one.
+///
+/// # Errors
+/// When the database fails.
+pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT json_group_array(json_array(v.memory_id, length(v.vector), 0)) AS "rows!: String",
+                  CAST(group_concat(v.vector, '') AS BLOB) AS "vectors: Vec<u8>"
+           FROM json_each($1) wanted CROSS JOIN vectors v ON v.model_id = $2 AND v.memory_id = wanted.value"#,
+        ids,
+        model
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    meanings(&row.rows, row.vectors, None)
+}
+
+/// The signs of the tokens of these memories, of what has them.
+///
+/// # Errors
+/// When the database fails.
+pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT json_group_array(json_array(t.memory_id, 0, length(t.signs))) AS "rows!: String",
+                  CAST(group_concat(t.signs, '') AS BLOB) AS "signs: Vec<u8>"
+           FROM json_each($1) wanted CROSS JOIN token_signs t ON t.model_id = $2 AND t.memory_id = wanted.value"#,
+        ids,
+        model
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    meanings(&row.rows, None, row.signs)
+}
+
+fn meanings(rows: &str, vectors: Option<Vec<u8>>, signs: Option<Vec<u8>>) -> Result<Vec<MeaningRow>, StoreError> {
+    let (vectors, signs) = (vectors.unwrap_or_default(), signs.unwrap_or_default());
+    let (mut vectors, mut signs) = (vectors.as_slice(), signs.as_slice());
+    let meaning = |MeaningJson(id, vector, tokens): MeaningJson| MeaningRow {
+        id,
+        vector: cut(&mut vectors, vector.unwrap_or(0)).to_vec(),
+        signs: cut(&mut signs, tokens.unwrap_or(0)).to_vec(),
+    };
+    Ok(list("vectors", rows)?.into_iter().map(meaning).collect())
+}
+
+/// The pinned memories of the scopes, those that matter most first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn pinned(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar!(
+        r#"SELECT m.id AS "id!: i64" FROM json_each($1) s CROSS JOIN memories m ON m.scope = s.value
+           WHERE m.pinned = 1 ORDER BY m.importance DESC, m.id DESC LIMIT $2"#,
+        scopes,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(ids)
+}
+
+/// What matters most in one scope.
+///
+/// # Errors
+/// When the database fails.
+pub async fn important(tx: &mut Tx, scope: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: i64" FROM memories
+           WHERE scope = $1 AND importance >= 0.8 ORDER BY importance DESC, id DESC LIMIT $2"#,
+        scope,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(ids)
+}
+
+/// The last of a session in the scopes.
+///
+/// # Errors
+/// When the database fails.
+pub async fn last_of(tx: &mut Tx, session: SessionId, scopes: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar!(
+        r#"SELECT m.id AS "id!: i64" FROM (
+             SELECT e.id FROM json_each($1) s CROSS JOIN episodes e ON e.session_id = $2 AND e.scope = s.value
+             ORDER BY e.id DESC LIMIT $3) latest
+           CROSS JOIN memories m ON m.episode_id = latest.id ORDER BY latest.id DESC, m.place DESC LIMIT $3"#,
+        scopes,
+        session,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(ids)
+}
+
+/// The memories of a stretch of a conversation.
+///
+/// # Errors
+/// When the database fails.
+pub async fn within(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar!(
+        r#"SELECT '[' || coalesce(group_concat(m.id), '') || ']' AS "ids!: String"
+           FROM messages g CROSS JOIN memories m ON m.message_id = g.id
+           WHERE g.session_id = $1 AND g.ordinal BETWEEN $2 AND $3"#,
+        session,
+        from,
+        through
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    list("ids", &ids)
+}
+
+/// The newest that was said in a scope from `from` until before `until`.
+///
+/// # Errors
+/// When the database fails.
+pub async fn said_between(
+    tx: &mut Tx,
+    scope: &str,
+    (from, until): (i64, i64),
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar!(
+        r#"SELECT id AS "id!: i64" FROM memories
+           WHERE scope = $1 AND at >= $2 AND at < $3 ORDER BY at DESC, id DESC LIMIT $4"#,
+        scope,
+        from,
+        until,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(ids)
+}
+
+/// A memory as it is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// Its row.
+    pub id: MemoryId,
+    /// Who said it.
+    pub speaker: String,
+    /// The words.
+    pub text: String,
+    /// Hob's question that it answers.
+    pub asked: Option<String>,
+    /// What stands before it in its episode.
+    pub before_id: Option<MemoryId>,
+    /// Who said that.
+    pub before_speaker: Option<String>,
+    /// And what.
+    pub before: Option<String>,
+    /// When it was said.
+    pub at: i64,
+}
+
+/// These memories, as far as they are in the scopes.
+///
+/// # Errors
+/// When the database fails.
+pub async fn told(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<Told>, StoreError> {
+    let told = sqlx::query_as!(
+        Told,
+        r#"SELECT m.id AS "id!: MemoryId", m.speaker, m.text, m.asked, b.id AS "before_id?: MemoryId",
+               b.speaker AS "before_speaker?", b.text AS "before?", m.at
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value LEFT JOIN memories b ON b.id = (
+               SELECT id FROM memories
+               WHERE episode_id = m.episode_id AND place < m.place AND scope = m.scope ORDER BY place DESC LIMIT 1)
+           WHERE m.scope IN (SELECT value FROM json_each($2))"#,
+        ids,
+        scopes
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(told)
+}
+
+/// Keeps what is derived from a memory's words.
+///
+/// # Errors
+/// When the database fails.
+pub async fn keep_gist(tx: &mut Tx, memory: MemoryId, stems: &[u8], manner: i64) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE memories SET stems = $2, manner = $3 WHERE id = $1", memory, stems, manner)
+        .execute(&mut *tx)
+        .await?;
+    Ok(())
+}
