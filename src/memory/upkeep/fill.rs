@@ -81,25 +81,25 @@ impl Fill<'_> {
         Ok(())
     }
 
-    /// Embeds the next few. How many it looked at; none if nothing waits.
+    /// Embeds the next few. How many do not wait any more; none if nothing waits.
     async fn some(&self, backlog: &mut Option<u64>) -> Result<Option<u64>, Halt> {
         let (through, Made { made, refused }) = match self.store.read(Look { model: self.model }).await? {
             Next::Nothing => return Ok(None),
             Next::Through(through) => (through, Made::default()),
-            Next::Embed(passages) => {
+            Next::Embed(passages, through) => {
                 if backlog.is_none() {
                     *backlog = Some(self.store.read(Backlog { model: self.model }).await?);
                 }
-                let Some(last) = passages.last().map(|passage| passage.memory) else { return Ok(Some(0)) };
-                (last, self.embed(passages).await?)
+                (through, self.embed(passages).await?)
             }
         };
-        let count = (made.len() + refused.len()) as u64;
+        let refused_count = refused.len();
         let serves = self.serving.model == self.model;
         let vectors: Vec<NewVector> =
             if serves { made.iter().map(|(_, vector)| vector.clone()).collect() } else { Vec::new() };
         self.nearby.watch();
         let stored = self.store.write(Keep { model: self.model, through, made, refused }).await?;
+        let settled = (stored.len() + refused_count) as u64;
         let dimensions = self.embedder.model().dimensions;
         let mut index = self.serving.index.write().unwrap_or_else(PoisonError::into_inner);
         for (memory, scope) in stored {
@@ -110,7 +110,7 @@ impl Fill<'_> {
         }
         drop(index);
         self.nearby.settle();
-        Ok(Some(count))
+        Ok(Some(settled))
     }
 
     /// The vectors of these passages, and those that have none. An error is not theirs.

@@ -90,8 +90,8 @@ pub(super) enum Next {
     Nothing,
     /// Nothing waits through this memory: the cursor moves on.
     Through(MemoryId),
-    /// These wait.
-    Embed(Vec<Passage>),
+    /// These wait, and no others through this memory.
+    Embed(Vec<Passage>, MemoryId),
 }
 
 /// Looks for the next memories without a vector.
@@ -114,12 +114,14 @@ impl Statement for Look {
             return Ok(Next::Through(upto));
         };
         let mut waiting = Vec::new();
+        let mut seen = first;
         for passage in passages(tx, MemoryId(first.0 - 1), BATCH).await? {
+            seen = passage.memory;
             if !vectors::exists(tx, self.model, passage.memory).await? {
                 waiting.push(passage);
             }
         }
-        Ok(Next::Embed(waiting))
+        Ok(Next::Embed(waiting, seen))
     }
 }
 

@@ -75,3 +75,30 @@ impl<'a> Trouble<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e5_the_waits_grow_and_heed_the_server() {
+        let nearby = Nearby::default();
+        let pauses = |halt: Halt| {
+            [0, 1, 5, 40].map(|failures| {
+                let trouble = Trouble { nearby: &nearby, pace: Pace::PRODUCTION, failures };
+                trouble.pause(&halt).as_secs()
+            })
+        };
+        let transient = |seconds: Option<u64>| EmbedError::Transient {
+            what: "The server does not answer.".to_owned(),
+            retry_after: seconds.map(Duration::from_secs),
+        };
+        let fetch = |error| Halt::Unprepared(Unprepared::Failed(error));
+        assert_eq!(pauses(transient(None).into()), [1, 2, 32, 300]);
+        assert_eq!(pauses(transient(Some(20)).into()), [20, 20, 32, 300]);
+        assert_eq!(pauses(EmbedError::Malformed(String::new()).into()), [1, 2, 32, 300]);
+        assert_eq!(pauses(EmbedError::Setup(String::new()).into()), [3_600; 4]);
+        assert_eq!(pauses(fetch(transient(None))), [600, 1_200, 19_200, 86_400]);
+        assert_eq!(pauses(fetch(EmbedError::Setup(String::new()))), [86_400; 4]);
+    }
+}

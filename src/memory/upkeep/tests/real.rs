@@ -8,7 +8,6 @@ use axum::Router;
 use axum::extract::Path;
 use axum::routing::get;
 
-use crate::memory::embedding::Embedder;
 use crate::memory::nearby::Standing;
 use crate::memory::upkeep::Opener;
 use crate::memory::upkeep::source::{Leave, MINILM_NAME, Source, Wanted};

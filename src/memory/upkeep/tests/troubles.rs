@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
@@ -12,14 +11,12 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::memory::embedding::error::EmbedError;
 use crate::memory::embedding::openai::Remote;
-use crate::memory::nearby::{Nearby, Standing};
+use crate::memory::nearby::Standing;
 use crate::memory::upkeep::source::{Source, Wanted};
-use crate::memory::upkeep::tests::{Bench, FakeEmbedder, PACE};
-use crate::memory::upkeep::trouble::Trouble;
-use crate::memory::upkeep::{Halt, Pace, Unprepared};
+use crate::memory::upkeep::tests::{Bench, FakeEmbedder};
 
-fn transient(retry_after: Option<Duration>) -> EmbedError {
-    EmbedError::Transient { what: "The server does not answer.".to_owned(), retry_after }
+fn transient() -> EmbedError {
+    EmbedError::Transient { what: "The server does not answer.".to_owned(), retry_after: None }
 }
 
 /// A log that a test reads.
@@ -92,7 +89,7 @@ async fn n9_trouble_is_told_once_and_so_is_its_end() {
     let bench = Bench::new().await;
     bench.say(&["one", "two"]).await;
     let setup = EmbedError::Setup("The key is wrong.".to_owned());
-    let errors = vec![transient(None), transient(None), setup, transient(None), transient(None)];
+    let errors = vec![transient(), transient(), setup, transient(), transient()];
     let model = FakeEmbedder::named("m").failing(errors);
     let _upkeep = bench.start(&[&model]);
     bench.until_indexed(2).await;
@@ -100,26 +97,6 @@ async fn n9_trouble_is_told_once_and_so_is_its_end() {
     assert_eq!(log.count("memory.embedding.degraded"), 1 + 1, "once for what passes, once for what was opened anew");
     assert_eq!(log.count("WARN"), 2);
     assert_eq!(log.count("memory.embedding.ready"), 3);
-}
-
-#[test]
-fn e5_the_waits_grow_and_heed_the_server() {
-    let nearby = Nearby::default();
-    let pauses = |halt: Halt| {
-        let mut trouble = Trouble::new(&nearby, Pace::PRODUCTION);
-        [0, 1, 5, 40].map(|failures| {
-            trouble.failures = failures;
-            trouble.pause(&halt).as_secs()
-        })
-    };
-    assert_eq!(pauses(transient(None).into()), [1, 2, 32, 300]);
-    assert_eq!(pauses(transient(Some(Duration::from_secs(20))).into()), [20, 20, 32, 300]);
-    assert_eq!(pauses(EmbedError::Malformed(String::new()).into()), [1, 2, 32, 300]);
-    assert_eq!(pauses(EmbedError::Setup(String::new()).into()), [3600; 4]);
-    let fetch = |error| Halt::Unprepared(Unprepared::Failed(error));
-    assert_eq!(pauses(fetch(transient(None))), [600, 1200, 19_200, 86_400]);
-    assert_eq!(pauses(fetch(EmbedError::Setup(String::new()))), [86_400; 4]);
-    assert_eq!(PACE.passing.after(9), Duration::from_millis(4));
 }
 
 /// Answers as told, then with vectors.

@@ -1,0 +1,125 @@
+//! Vectors of what is remembered, made by the real process with the real weights.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use hob::domain::ids::MemoryId;
+use hob::domain::memory::Scope;
+use hob::store::error::StoreError;
+use hob::store::memories::{self, NewMemory};
+use hob::store::{Pace, Statement, Store, Tx};
+
+use crate::support::fake_model::Reply;
+use crate::support::house::{ADA, House};
+use crate::support::process::within;
+
+fn weights() -> PathBuf {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/target/embedding-model"));
+    assert!(folder.join("installed").exists(), "run scripts/embedding-model once");
+    folder
+}
+
+fn settings() -> String {
+    format!("[memory.embedding]\npath = '{}'", weights().display())
+}
+
+/// Asks for `/status` until its line on memory is this.
+async fn until_status(house: &House, line: &str) {
+    let ask = async {
+        loop {
+            let before = house.heard(ADA).len();
+            house.say(ADA, "/status");
+            let told = house.told(ADA, before + 1).await.pop().unwrap();
+            if told.lines().any(|told| told == line) {
+                return;
+            }
+        }
+    };
+    within(line, ask).await;
+}
+
+/// Remembers so many things, as an import does.
+struct Import(usize);
+
+#[async_trait]
+impl Statement for Import {
+    type Output = Vec<MemoryId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<MemoryId>, StoreError> {
+        let episode = memories::begin_episode(tx, Scope::House, None, 0).await?;
+        let mut ids = Vec::new();
+        for number in 0..self.0 {
+            let new = NewMemory {
+                scope: Scope::House,
+                session: None,
+                speaker: "Ada",
+                user: None,
+                message: None,
+                text: &format!("The meter read {} on day {number}.", number * 7),
+                asked: None,
+                origin: "import",
+                importance: 0.5,
+                at: 0,
+            };
+            ids.push(memories::add_to(tx, episode, &new).await?);
+        }
+        Ok(ids)
+    }
+}
+
+/// How many memories there are, how many of them have a vector, and how many vectors there are in all.
+async fn counts(database: &Path) -> (i64, i64, i64) {
+    let mut database = Store::raw(database).await.unwrap();
+    let counts = "SELECT (SELECT count(*) FROM memories),
+        (SELECT count(*) FROM memories m WHERE EXISTS (SELECT 1 FROM vectors WHERE memory_id = m.id)),
+        (SELECT count(*) FROM vectors)";
+    sqlx::query_as(counts).fetch_one(&mut database).await.unwrap()
+}
+
+#[tokio::test]
+async fn e5_the_backlog_is_worked_off_whatever_kills_hob() {
+    let mut house = House::with(&settings()).await;
+    house.start().await;
+    assert!(house.stop().await.success());
+    let database = house.path("data/hob.db");
+    let store = Store::open(&database, Pace::Threaded).await.unwrap();
+    store.write(Import(200)).await.unwrap();
+    store.close().await;
+
+    house.start().await;
+    house.hob().until_log("memory.embedding.ready").await;
+    house.restart().await;
+    house.ask(ADA, "My sister comes on Friday", Reply::text("Good.")).await;
+    until_status(&house, "memory: by words and meaning (embedding-model)").await;
+    assert!(house.stop().await.success());
+    let (memories, embedded, vectors) = counts(&database).await;
+    assert!(memories >= 200, "{memories}");
+    assert_eq!((embedded, vectors), (memories, memories));
+}
+
+#[tokio::test]
+async fn n9_status_says_how_memory_is_searched() {
+    let mut house = House::with("[memory.embedding]\nkind = 'none'").await;
+    house.start().await;
+    until_status(&house, "memory: by words alone (no embedding is configured)").await;
+    house.stop().await;
+    house.configure("[memory.embedding]\npath = '$HOME/nowhere'");
+    house.start().await;
+    house.hob().until_log("memory.embedding.degraded").await;
+    let folder = house.path("nowhere");
+    let why = format!(
+        "The embedding model's file {}/config.json cannot be used: No such file or directory (os error 2)",
+        folder.display()
+    );
+    until_status(&house, &format!("memory: degraded: by words alone ({why})")).await;
+}
+
+#[tokio::test]
+async fn e5_without_a_config_it_starts_at_once_and_fetches_nothing_against_ones_will() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.hob().until_log("memory.embedding.absent").await;
+    let answer = house.ask(ADA, "Are you there?", Reply::text("Yes.")).await;
+    assert_eq!(answer, "Yes.");
+    assert!(!house.path("data/models").exists());
+}
