@@ -107,7 +107,7 @@ impl Default for MemoryConfig {
             extract_model: None,
             half_life_days: 90,
             retention_days: None,
-            retention_floor: 0.8,
+            retention_floor: 0.1,
             embedding: EmbeddingConfig::default(),
         }
     }

@@ -25,9 +25,7 @@ pub struct Candidate {
 /// # Errors
 /// When the database fails.
 pub async fn last(tx: &mut Tx) -> Result<Option<MemoryId>, StoreError> {
-    let last = sqlx::query_scalar!(r#"SELECT id AS "id!: MemoryId" FROM memories ORDER BY id DESC LIMIT 1"#)
-        .fetch_optional(&mut *tx)
-        .await?;
+    let last = sqlx::query_scalar!(r#"SELECT max(id) AS "id: MemoryId" FROM memories"#).fetch_one(&mut *tx).await?;
     Ok(last)
 }
 

@@ -294,7 +294,6 @@ struct Said {
     by: Option<i64>,
     chat: Option<String>,
     session_id: Option<i64>,
-    memory: Option<i64>,
     scope: Option<String>,
     text: Option<String>,
     speaker: Option<i64>,
@@ -305,7 +304,7 @@ struct Said {
 /// remembered (row N8).
 async fn memories(tx: &mut Tx) -> Vec<String> {
     let rows: Vec<Said> = sqlx::query_as(
-        "SELECT g.id, g.text AS said, g.user_id AS by, i.chat, g.session_id, m.id AS memory, m.scope, m.text,
+        "SELECT g.id, g.text AS said, g.user_id AS by, i.chat, g.session_id, m.scope, m.text,
                 m.user_id AS speaker, m.asked
          FROM (SELECT * FROM messages WHERE user_id IS NOT NULL AND trim(text) <> '') g
               FULL JOIN memories m ON m.message_id = g.id

@@ -133,7 +133,8 @@ pub(super) fn tried(text: &str, attempts: u32) -> String {
 }
 
 /// A message that joined on the way; another person's carries their name.
-pub(in crate::agent) fn steered(steered: &Steered, requester: UserId) -> String {
+#[must_use]
+pub fn steered(steered: &Steered, requester: UserId) -> String {
     if steered.principal.user == requester {
         steered.text.clone()
     } else {

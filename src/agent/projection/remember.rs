@@ -6,7 +6,7 @@ use crate::agent::projection::said::Said;
 use crate::agent::projection::write::Target;
 use crate::domain::ids::MessageId;
 use crate::domain::principal::{Principal, Trust};
-use crate::memory::importance;
+use crate::memory::{importance, keep};
 use crate::policy::memory::{Place, kept_in};
 use crate::store::error::StoreError;
 use crate::store::memories::NewMemory;
@@ -42,7 +42,7 @@ pub(super) async fn remember(
         importance: importance::score(&said.text),
         at: millis(target.at),
     };
-    memories::add(tx, &new).await?;
+    keep::add(tx, &new).await?;
     Ok(())
 }
 

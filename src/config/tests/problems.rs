@@ -333,7 +333,7 @@ fn e5_an_embedding_that_cannot_be() {
         "[memory]\nmax_facts = 1001\nretention_floor = 2\n[memory.embedding]\npath = 'models'\nfetch_url = 'hub'\nkind = 'locl'"
     ), @r"
     config.toml:2: memory.max_facts: is 1001, expected a whole number from 0 to 1000; for example `max_facts = 100`
-    config.toml:3: memory.retention_floor: is 2, expected a number from 0 to 1; for example `retention_floor = 0.8`
+    config.toml:3: memory.retention_floor: is 2, expected a number from 0 to 1; for example `retention_floor = 0.1`
     config.toml:5: memory.embedding.path: is not an absolute path, expected one that begins with `/`; `${HOME}/…` works as well
     config.toml:6: memory.embedding.fetch_url: is not a URL, expected one that begins with http:// or https://; for example `http://127.0.0.1:8080`
     config.toml:7: memory.embedding.kind: is not a known word, expected one of: local, openai_compatible, none; did you mean `local`?
