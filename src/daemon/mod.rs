@@ -5,6 +5,7 @@
 
 mod chores;
 pub mod declared;
+mod extraction;
 pub mod learned;
 pub mod models;
 mod parts;
@@ -207,6 +208,7 @@ impl Daemon {
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
+        let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse));
         let shared = Shared { models: catalog, table, purse, people, memory, watcher };
         let ports = ports(&blueprint, shared, owner)?;
         let lanes = Lanes::new(
@@ -233,6 +235,7 @@ impl Daemon {
         lanes.reconcile().await?;
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
+        switches.channels.spawn(extraction::draw_facts(extractor, switches.drain.clone()));
         chores::listen(&switches, telegram, &router, &blueprint);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })

@@ -219,8 +219,7 @@ fn is_fit(draft: &Draft) -> bool {
 fn is_supported(value: &str, cited: &Shown) -> bool {
     let said: Vec<String> = tokens(&cited.text).collect();
     let yes = words(&cited.text).next().is_some_and(|word| YES.binary_search(&word.as_str()).is_ok());
-    let asked: Vec<String> =
-        cited.asked.as_deref().filter(|_| yes).into_iter().flat_map(tokens).collect();
+    let asked: Vec<String> = cited.asked.as_deref().filter(|_| yes).into_iter().flat_map(tokens).collect();
     let is_there = |word: &String| said.contains(word) || asked.contains(word);
     let wanted: Vec<String> = tokens(value).collect();
     let numbers = wanted.iter().filter(|word| word.chars().any(char::is_numeric)).all(is_there);
