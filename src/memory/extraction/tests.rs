@@ -143,13 +143,13 @@ impl House {
         sqlx::raw_sql(
             "INSERT INTO users (id, name, role, created_at)
              VALUES (1, 'Anna', 'owner', 0), (2, 'Ben', 'user', 0), (3, 'Gus', 'guest', 0);
-             INSERT INTO sessions (id, key, channel, account, chat, created_at) VALUES (1, 'x', 'telegram', 'default', '1', 0);",
+             INSERT INTO sessions (id, key, channel, created_at) VALUES (1, 'x', 'telegram', 0);",
         )
         .execute(&mut raw)
         .await
         .unwrap();
         let (model, watch) = (Arc::new(Model::default()), Arc::new(Watch(Mutex::new(at(HOUR)))));
-        let extractor = extractor(store, &model, &watch, budget);
+        let extractor = build(store, &model, &watch, budget);
         Self { home, raw, model, watch, extractor }
     }
 
@@ -199,13 +199,13 @@ impl House {
         let Self { home, raw, model, watch, extractor } = self;
         let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
         let budget = extractor.ports.purse.budget;
-        let extractor = super::tests::extractor(store, &model, &watch, budget);
+        let extractor = build(store, &model, &watch, budget);
         extractor.recover().await.unwrap();
         Self { home, raw, model, watch, extractor }
     }
 }
 
-fn extractor(store: Store, model: &Arc<Model>, watch: &Arc<Watch>, budget: Budget) -> Extractor {
+fn build(store: Store, model: &Arc<Model>, watch: &Arc<Watch>, budget: Budget) -> Extractor {
     let clock = Arc::clone(watch) as Arc<dyn Clock>;
     let primary = Entry::new("primary", Arc::clone(model) as Arc<dyn Provider>);
     let ports = Ports {
@@ -350,7 +350,7 @@ async fn n10_without_money_nothing_is_drawn_and_nothing_is_lost() {
     assert!(house.asked().is_empty());
     assert_eq!(house.number("SELECT count(*) FROM memory_calls").await, 0);
     let mut house = House {
-        extractor: extractor(house.extractor.ports.store.clone(), &house.model, &house.watch, Budget::default()),
+        extractor: build(house.extractor.ports.store.clone(), &house.model, &house.watch, Budget::default()),
         ..house
     };
     house.answers(Ok(noted("1|family|sister's name|Berta")));
