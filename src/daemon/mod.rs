@@ -5,6 +5,7 @@
 
 mod chores;
 pub mod declared;
+mod extraction;
 pub mod learned;
 pub mod memory;
 pub mod models;
@@ -210,6 +211,7 @@ impl Daemon {
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
+        let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse));
         let shared = Shared { models: catalog, table, purse, people, memory, watcher };
         let ports = ports(&blueprint, shared, owner)?;
         let lanes = Lanes::new(
@@ -238,6 +240,7 @@ impl Daemon {
         chores::keep_house(&switches, &house);
         memory::keep_up(&switches, &router.house.memory, &blueprint);
         chores::let_go(&switches, &router.house.memory, &blueprint);
+        switches.channels.spawn(extraction::draw_facts(extractor, switches.drain.clone()));
         chores::listen(&switches, telegram, &router, &blueprint);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })

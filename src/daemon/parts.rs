@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, GuardPolicy, Policy, ToolPolicy, TruthPolicy};
 use crate::agent::persona::{Persona, Personas};
-use crate::channel::telegram::settings::{Pace, Settings};
+use crate::channel::telegram::settings::{self as telegram_settings, Pace};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
@@ -20,13 +21,16 @@ use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
-use crate::daemon::{StartError, declared};
+use crate::daemon::{Blueprint, StartError, declared};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
 use crate::domain::tools::{Approval, ToolFacts};
+use crate::memory::extraction::{Extractor, Ports, Settings};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::model::purse::Purse;
+use crate::model::table::Table;
 use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
 use crate::policy::quota::Quotas;
@@ -245,6 +249,28 @@ pub(super) fn reply_tokens(config: &Config) -> u64 {
     limits.max().unwrap_or(REPLY_TOKENS)
 }
 
+/// Whoever draws facts from conversations that are over.
+pub(super) fn extractor(
+    blueprint: &Blueprint,
+    memory: &Memory,
+    (models, table, purse): (&Arc<Catalog>, &Arc<Table>, &Arc<Purse>),
+) -> Extractor {
+    let ports = Ports {
+        store: memory.store.clone(),
+        models: Arc::clone(models),
+        table: Arc::clone(table),
+        purse: Arc::clone(purse),
+        clock: Arc::clone(&blueprint.clock),
+    };
+    let settings = Settings {
+        idle: SignedDuration::from_mins(30),
+        consolidate_every: SignedDuration::from_hours(6),
+        model: None,
+        zone: memory.zone.clone(),
+    };
+    Extractor { ports, settings }
+}
+
 /// Where the household lives; the machine's own zone unless the config names one.
 pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
     match name {
@@ -254,10 +280,10 @@ pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
 }
 
 /// How Telegram is reached.
-pub(super) fn telegram(config: &TelegramConfig) -> Result<Settings, StartError> {
+pub(super) fn telegram(config: &TelegramConfig) -> Result<telegram_settings::Settings, StartError> {
     let api_url =
         url::Url::parse(&config.api_url).map_err(|error| StartError::Config(format!("telegram.api_url: {error}")))?;
-    Ok(Settings {
+    Ok(telegram_settings::Settings {
         token: config.bot_token.clone(),
         api_url,
         poll_timeout: Duration::from_secs(config.poll_timeout_secs),

@@ -7,6 +7,7 @@
 //! no fact comes twice.
 
 pub mod call;
+pub mod consolidation;
 pub mod material;
 pub mod reply;
 pub mod restricted;
@@ -23,6 +24,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::domain::clock::Clock;
 use crate::domain::ids::EpisodeId;
 use crate::memory::extraction::call::{Begin, Begun, CloseLost, Purpose};
+use crate::memory::extraction::consolidation::Consolidate;
 use crate::memory::extraction::material::{Stretch, TURNS_MAX};
 use crate::memory::extraction::reply::{Dropped, Found};
 use crate::memory::facts::keep::{Remembered, keep};
@@ -39,6 +41,8 @@ use crate::store::{Statement, Store, Tx, episodes, facts, memory_calls, millis};
 
 /// The most calls in one pass.
 pub const CALLS_PER_PASS: usize = 5;
+/// The most scopes that are looked through in one pass.
+const SCOPES_PER_PASS: usize = 10;
 /// The most episodes that are looked at in one pass.
 const LOOKED_AT: i64 = 100;
 /// After so many tries in vain an episode is left.
@@ -137,6 +141,23 @@ impl Extractor {
             }
         }
         Ok(pass)
+    }
+
+    /// Looks through the facts of scopes that changed some hours ago, a few at a time; gives how many facts were merged or are
+    /// over.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn consolidate(&self) -> Result<usize, StoreError> {
+        let at = self.ports.clock.now();
+        let mut merged = 0;
+        for _ in 0..SCOPES_PER_PASS {
+            let consolidate = Consolidate { before: at - self.settings.consolidate_every, at };
+            let Some(done) = self.ports.store.write(consolidate).await? else { break };
+            tracing::debug!(scope = %done.scope, merged = done.merged, "memory.scope_consolidated");
+            merged += done.merged;
+        }
+        Ok(merged)
     }
 
     /// The model that is asked; none where only the offline one is there, which draws no facts.

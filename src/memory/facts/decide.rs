@@ -74,12 +74,12 @@ pub fn decide(claim: &Claim<'_>, known: &[Fact]) -> Decision {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::memory) mod tests {
     use super::*;
     use crate::domain::memory::Scope;
 
     /// A current fact, said at 100 by user 1.
-    pub(in crate::memory::facts) fn fact(id: i64, value: &str) -> Fact {
+    pub(in crate::memory) fn fact(id: i64, value: &str) -> Fact {
         Fact {
             id: FactId(id),
             scope: Scope::House,

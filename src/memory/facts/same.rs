@@ -6,9 +6,9 @@ use crate::memory::rank::words::words;
 
 /// Words that say nothing by themselves; sorted. "her", "not" or "before" do.
 const FILLERS: &[&str] = &[
-    "a", "an", "am", "are", "das", "dem", "den", "der", "des", "die", "ein", "eine", "einem", "einen", "einer",
-    "eines", "i", "ich", "is", "ist", "mein", "meine", "meinem", "meinen", "meiner", "meines", "my", "really", "s",
-    "sehr", "sind", "the", "very",
+    "a", "an", "are", "das", "dem", "den", "der", "des", "die", "ein", "eine", "einem", "einen", "einer", "eines", "i",
+    "ich", "is", "ist", "mein", "meine", "meinem", "meinen", "meiner", "meines", "my", "really", "s", "sehr", "sind",
+    "the", "very",
 ];
 
 /// Words that only join two others in a key: "the birthday of my sister"; sorted.
@@ -92,7 +92,7 @@ mod tests {
         let table = [
             ("Sister's birthday", "sister's  birthday", true),
             ("birthday of my sister", "sister's birthday", true),
-            ("Geburtstag von Anna", "Annas Geburtstag", false),
+            ("Geburtstag von Anna", "Annas Geburtstag", true),
             ("favourite colours", "favourite colour", true),
             ("Anna's mother's friend", "Anna's friend's mother", false),
             ("her sister", "sister", false),
