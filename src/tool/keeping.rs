@@ -11,14 +11,12 @@ use crate::memory::facts::holds_until;
 use crate::policy::memory::{kept_in, shared_by};
 use crate::tool::{Invocation, Outcome};
 
-/// For whom something is kept.
+/// `me`: for the user; in a group, for those in it. `everyone`: for the whole house, only if the user asks for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Audience {
-    /// For the person; in a group, for those in it.
     #[default]
     Me,
-    /// For everyone in the house. Only if the person asks for that.
     Everyone,
 }
 

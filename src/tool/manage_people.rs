@@ -80,7 +80,7 @@ struct Fields {
     into: Option<String>,
     /// upcoming_birthdays: how far to look ahead; 30 if not said.
     days: Option<u16>,
-    /// For whom the person is kept.
+    /// For whom the person is kept: `me`, in a group those in it; `everyone` in the house, only if the user asks for that.
     #[serde(default, rename = "for")]
     audience: Audience,
     /// Set it only if the user asked for just that to be kept, and it is about health, money, politics or religion.

@@ -30,7 +30,7 @@ struct Arguments {
     value: String,
     /// Which person it is about, if not the user: their name, or who they are (`my sister`).
     about: Option<String>,
-    /// For whom it is kept.
+    /// For whom it is kept: `me`, in a group those in it; `everyone` in the house, only if the user asks for that.
     #[serde(default, rename = "for")]
     audience: Audience,
     /// The last day on which it holds, if it ends: 2027-05-03.

@@ -24,6 +24,7 @@ mod models;
 mod notebook;
 mod pausing;
 mod people;
+mod people_memory;
 mod personas;
 mod queue;
 mod replay;

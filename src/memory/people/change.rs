@@ -177,6 +177,7 @@ impl Save {
         }
         all.retain(|known| !dropped.iter().any(|gone| same(gone, known)));
         all.retain(|known| known.kind != Identity::NAME || fold(&known.value) != fold(&name));
+        all.sort_by_key(|known| (known.kind.clone(), fold(&known.value)));
         if all.len() > IDENTITIES_MAX {
             return Err(PeopleError::TooManyIdentities);
         }

@@ -94,7 +94,9 @@ fn near<'a>(people: &'a [Person], wanted: &str) -> Vec<&'a str> {
         let name = fold(name);
         let first = name.split(' ').next().unwrap_or_default().to_owned();
         let shared = wanted.split(' ').any(|word| name.split(' ').any(|other| other == word));
-        let alike = strsim::jaro_winkler(&name, wanted).max(strsim::jaro_winkler(&first, wanted));
+        let alike =
+            |name: &str| if name.chars().count() < SHORT_CHARS { 0.0 } else { strsim::jaro_winkler(name, wanted) };
+        let alike = alike(&name).max(alike(&first));
         if shared { 1.0 } else { alike }
     };
     let score = |person: &Person| {
@@ -182,7 +184,7 @@ mod tests {
         let people = household();
         let table: [(&str, &[&str]); 6] = [
             ("Weber", &["Ännchen Weber"]),
-            ("Anika", &["Annika Roth"]),
+            ("Anika", &["Annika Roth", "Jim"]),
             ("Ännchen", &["Ännchen Weber"]),
             ("Jo", &["Joe"]),
             ("Bartholomew", &[]),

@@ -189,7 +189,14 @@ async fn k4_what_cannot_be_is_refused_and_changes_nothing() {
         home.remove(ADA, "Dr Weber").await.unwrap_err(),
         home.remove(Scope::House, "Zoe").await.unwrap_err(),
     ];
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    There is another Anna already: if they are one person, merge them; if not, choose a name that tells them apart.
+    No user of Hob is called "Eve". There are: Ada, Bo.
+    Nobody may have more than 20 other names and addresses: drop some first.
+    Nobody called "Ana" is known. There is Anna.
+    Dr Weber is kept for everyone: to change that, set `for` to "everyone".
+    Nobody called "Zoe" is known.
+    "#);
     let all = home.people(&[ADA, Scope::House], Who::Everybody).await;
     let names: Vec<(&str, bool)> =
         all.iter().map(|card| (card.person.name.as_str(), card.person.relation.is_some())).collect();
@@ -265,7 +272,7 @@ async fn k4_two_who_differ_are_not_made_one() {
     let home = Home::new().await;
     home.save(ADA, "Anna", Details { birthday: born("3 May 1990"), ..Details::default() }).await.unwrap();
     home.save(ADA, "Anne", Details { birthday: born("3 May 1991"), ..Details::default() }).await.unwrap();
-    insta::assert_snapshot!(home.merge("Anne", "Anna").await.unwrap_err(), @"");
+    insta::assert_snapshot!(home.merge("Anne", "Anna").await.unwrap_err(), @"Anna and Anne cannot be one person as they stand: one was born on 3 May 1990, the other on 3 May 1991. Correct one of them first.");
     assert_eq!(home.people(&[ADA], Who::Everybody).await.len(), 2);
 }
 
