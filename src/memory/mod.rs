@@ -12,4 +12,5 @@ pub mod item;
 pub mod nearby;
 pub mod rank;
 pub mod recall;
+pub mod transfer;
 pub mod vectors;
