@@ -393,8 +393,8 @@ pub async fn embedding(tx: &mut Tx) -> Result<Option<(String, i64)>, StoreError>
 /// When the database fails.
 pub async fn span(tx: &mut Tx) -> Result<(Option<i64>, Option<i64>), StoreError> {
     let row = sqlx::query!(
-        r#"SELECT (SELECT at FROM memories ORDER BY id LIMIT 1) AS "oldest: i64",
-                  (SELECT at FROM memories ORDER BY id DESC LIMIT 1) AS "newest: i64""#
+        r#"SELECT (SELECT at FROM memories WHERE id > 0 ORDER BY id LIMIT 1) AS "oldest: i64",
+                  (SELECT at FROM memories WHERE id > 0 ORDER BY id DESC LIMIT 1) AS "newest: i64""#
     )
     .fetch_one(&mut *tx)
     .await?;

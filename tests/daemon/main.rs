@@ -18,6 +18,7 @@ mod guards;
 mod human;
 mod kills;
 mod loops;
+mod memory;
 mod models;
 mod notebook;
 mod pausing;

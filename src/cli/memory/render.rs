@@ -38,8 +38,8 @@ pub(super) fn forgotten(item: Item, forgotten: &Forgotten) -> String {
 pub(super) fn imported(imported: &Imported) -> String {
     let Imported { memories, facts, people, known } = *imported;
     format!(
-        "brought in: {}, {}, {}; {} were here already\n",
-        count_of(memories as u64, "thing said").replace("thing saids", "things said"),
+        "brought in: {} said, {}, {}; {} were here already\n",
+        grouped(memories as u64),
         count_of(facts as u64, "fact"),
         if people == 1 { "1 person".to_owned() } else { format!("{} people", grouped(people as u64)) },
         grouped(known as u64)
@@ -48,23 +48,22 @@ pub(super) fn imported(imported: &Imported) -> String {
 
 /// All of it in numbers.
 pub(super) fn stats(stats: &Stats) -> String {
-    let mut shown = String::new();
-    for of in &stats.scopes {
+    let scopes = stats.scopes.iter().map(|of| {
         let facts = count_of(of.facts.unsigned_abs(), "fact");
-        let memories = grouped(of.memories.unsigned_abs());
-        let people = grouped(of.people.unsigned_abs());
-        shown += &format!("{:<6} {}: {memories} said, {facts}, {people} of people\n", of.scope.to_string(), of.whose);
-    }
-    if stats.scopes.is_empty() {
-        shown += "Nothing is remembered yet.\n";
+        let (memories, people) = (grouped(of.memories.unsigned_abs()), grouped(of.people.unsigned_abs()));
+        format!("{:<6} {}: {memories} said, {facts}, {people} of people", of.scope.to_string(), of.whose)
+    });
+    let mut shown: Vec<String> = scopes.collect();
+    if shown.is_empty() {
+        shown.push("Nothing is remembered yet.".to_owned());
     }
     if let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) {
-        shown += &format!("said from {} to {} UTC\n", moment(oldest), moment(newest));
+        shown.push(format!("said from {} to {} UTC", moment(oldest), moment(newest)));
     }
-    shown += &match &stats.embedding {
-        None => "no embedding: recall goes by words alone\n".to_owned(),
-        Some(of) => format!("embedding: {}, {} wait for their vectors\n", of.model, grouped(of.backlog.unsigned_abs())),
-    };
-    shown += &format!("database: {} bytes\n", grouped(stats.bytes));
-    shown
+    shown.push(match &stats.embedding {
+        None => "no embedding: recall goes by words alone".to_owned(),
+        Some(of) => format!("embedding: {}, {} wait for their vectors", of.model, grouped(of.backlog.unsigned_abs())),
+    });
+    shown.push(format!("database: {} bytes", grouped(stats.bytes)));
+    shown.join("\n") + "\n"
 }
