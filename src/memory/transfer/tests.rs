@@ -209,6 +209,6 @@ fn n8_every_line_that_is_wrong_is_named() {
     line 1: `text` is empty
     line 3: `importance` is 1.5; it is a number from 0 to 1
     line 4: `birthday` is "3 May"; it is written 1990-05-03, or --05-03 where the year is not known
-    line 5: unknown variant `thought`, expected one of `person`, `memory`, `fact` at line 1 column 18
+    line 5: unknown variant `thought`, expected one of `person`, `memory`, `fact` at line 1 column 17
     "#);
 }
