@@ -4,6 +4,7 @@
 
 pub mod chat;
 pub mod config;
+pub mod memory;
 pub mod models;
 pub mod replay;
 pub mod run;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand};
 use serde::Serialize;
 
 use crate::cli::config::ConfigCommand;
+use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
@@ -48,6 +50,9 @@ pub enum Command {
     Runs(RunsArguments),
     /// Show how a run went, check its record, or see what another policy would have decided
     Replay(ReplayArguments),
+    /// Look at what is remembered, have it forgotten, bring it out and in
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -81,6 +86,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Models(what) => models::run(what, named),
         Command::Runs(what) => runs::run(what, named),
         Command::Replay(what) => replay::run(what, named),
+        Command::Memory(what) => memory::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }
 }

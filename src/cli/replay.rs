@@ -69,6 +69,9 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
         Found::Run(recorded) => recorded,
         Found::Nothing { near } => bail!("{}", words::no_such_run(run, &near)),
     };
+    if recorded.events.is_empty() && recorded.broken.is_none() {
+        bail!("{}", words::forgotten(run));
+    }
     if verify {
         let verdict = Verdict::of(&recorded);
         print(&verdict, json, |verdict| render::verdict(run, verdict))?;

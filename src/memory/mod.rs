@@ -18,5 +18,6 @@ pub mod people;
 pub mod rank;
 pub mod recall;
 pub mod retention;
+pub mod transfer;
 pub mod upkeep;
 pub mod vectors;

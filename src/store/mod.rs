@@ -3,6 +3,7 @@
 //! Never: a decision about a run. What a row means is said in `agent`.
 //! Start at [`Store`], then [`writer`].
 
+pub mod beside;
 pub mod blobs;
 pub mod episodes;
 pub mod error;
@@ -32,6 +33,7 @@ pub mod spend;
 pub mod summaries;
 pub mod switches;
 pub mod tool_calls;
+pub mod transfer;
 pub mod users;
 pub mod vectors;
 pub mod why;

@@ -358,3 +358,45 @@ pub async fn absolve(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     sqlx::query!("DELETE FROM forgotten_scopes WHERE scope = $1", scope).execute(&mut *tx).await?;
     Ok(())
 }
+
+/// All scopes in which something is remembered.
+///
+/// # Errors
+/// When the database fails.
+pub async fn scopes(tx: &mut Tx) -> Result<Vec<Scope>, StoreError> {
+    let scopes = sqlx::query_scalar!(
+        r#"SELECT scope AS "scope!: Scope" FROM memories
+           UNION SELECT scope FROM facts WHERE superseded_at IS NULL UNION SELECT scope FROM people ORDER BY 1"#
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(scopes)
+}
+
+/// The newest embedding model, and how many vectors it has made.
+///
+/// # Errors
+/// When the database fails.
+pub async fn embedding(tx: &mut Tx) -> Result<Option<(String, i64)>, StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT name, (SELECT count(*) FROM vectors v WHERE v.model_id = m.id) AS "vectors!: i64"
+           FROM embedding_models m ORDER BY id DESC LIMIT 1"#
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(row.map(|row| (row.name, row.vectors)))
+}
+
+/// When the first and the last thing was said that is remembered, in the order in which they came to be.
+///
+/// # Errors
+/// When the database fails.
+pub async fn span(tx: &mut Tx) -> Result<(Option<i64>, Option<i64>), StoreError> {
+    let row = sqlx::query!(
+        r#"SELECT (SELECT at FROM memories WHERE id > 0 ORDER BY id LIMIT 1) AS "oldest: i64",
+                  (SELECT at FROM memories WHERE id > 0 ORDER BY id DESC LIMIT 1) AS "newest: i64""#
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok((row.oldest, row.newest))
+}

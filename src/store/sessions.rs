@@ -212,3 +212,12 @@ pub async fn set_paused_by(tx: &mut Tx, id: SessionId, by: Option<UserId>) -> Re
     sqlx::query!("UPDATE sessions SET paused_by = $1 WHERE id = $2", by, id).execute(&mut *tx).await?;
     Ok(())
 }
+
+/// A session's published name.
+///
+/// # Errors
+/// When the database fails.
+pub async fn key(tx: &mut Tx, id: SessionId) -> Result<Option<String>, StoreError> {
+    let key = sqlx::query_scalar!("SELECT key FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
+    Ok(key)
+}

@@ -13,6 +13,7 @@ mod context;
 mod cost;
 mod embedding;
 mod failures;
+mod forgetting;
 mod faults;
 mod group;
 mod guards;

@@ -58,6 +58,11 @@ pub(super) fn no_such_run(run: i64, near: &[RunId]) -> String {
     format!("there is no run {run}; near it: {} (`hob runs` shows the newest)", near.join(", "))
 }
 
+/// A run without a journal: every run has one until what was said in it is forgotten.
+pub(super) fn forgotten(run: i64) -> String {
+    format!("the journal of run {run} was forgotten, with what was said in it; `hob runs` still has what it cost")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,225 @@
+//! `hob memory`: what is remembered, looked at, forgotten, brought out and in. Beside a running Hob.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+
+use crate::cli::{runtime, show, show_json};
+use crate::config::data_dir::data_dir;
+use crate::config::environment::Environment;
+use crate::config::load::load;
+use crate::daemon::DATABASE;
+use crate::domain::memory::Scope;
+use crate::memory::forget::Forget;
+use crate::memory::item::Item;
+use crate::memory::transfer::export::Export;
+use crate::memory::transfer::import::Import;
+use crate::memory::transfer::line;
+use crate::store::beside::Beside;
+use crate::store::reader::Reader;
+
+mod look;
+mod render;
+mod stats;
+
+/// The most problems of a file that are shown.
+const PROBLEMS_MAX: usize = 20;
+
+/// What `hob memory` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum MemoryCommand {
+    /// Look for words in what people said, and in facts
+    Search {
+        /// What to look for
+        #[arg(required = true)]
+        words: Vec<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Show the newest of what is remembered
+    List {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Forget for good, by the names that search and list show: m12, f7
+    Forget {
+        /// m12 for something said, f7 for a fact
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Write everything as JSONL (docs/memory.md)
+    Export {
+        /// Where to; else to standard output
+        file: Option<PathBuf>,
+    },
+    /// Bring JSONL in: all of it or nothing; what is there already stays
+    Import {
+        /// Where from; - is standard input
+        file: PathBuf,
+        /// Whose it becomes: a person who talks with Hob; else whose it was
+        #[arg(long, value_name = "NAME", conflicts_with = "house")]
+        person: Option<String>,
+        /// It becomes everybody's in the house
+        #[arg(long)]
+        house: bool,
+    },
+    /// Show how much is remembered, and what it takes
+    Stats {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Which of what is remembered.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Which {
+    /// Only what this person may be told in private
+    #[arg(long, value_name = "NAME")]
+    person: Option<String>,
+    /// How many
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=500))]
+    limit: u16,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Carries it out.
+///
+/// # Errors
+/// When the database cannot be read or written, or what was asked for cannot be done.
+pub(super) fn run(command: MemoryCommand, named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    let config = load(named, &environment)?.config;
+    let database = data_dir(&config.state, &environment)?.join(DATABASE);
+    runtime(1)?.block_on(async {
+        match command {
+            MemoryCommand::Search { words, which } => search(&database, &words.join(" "), &which).await,
+            MemoryCommand::List { which } => list(&database, &which).await,
+            MemoryCommand::Forget { ids } => forget(&database, &ids).await,
+            MemoryCommand::Export { file } => export(&database, file.as_deref()).await,
+            MemoryCommand::Import { file, person, house } => {
+                let into = if house { Into::House } else { person.map_or(Into::AsItWas, Into::Person) };
+                import(&database, &file, into).await
+            }
+            MemoryCommand::Stats { json } => {
+                let stats = stats::read(&database).await?;
+                if json { show_json(&stats) } else { Ok(show(&render::stats(&stats))?) }
+            }
+        }
+    })
+}
+
+async fn search(database: &Path, words: &str, which: &Which) -> anyhow::Result<()> {
+    let mut reader = Reader::open(database).await?;
+    let scopes = scopes(&mut reader, which.person.as_deref()).await?;
+    let found = look::search(database, words, scopes, usize::from(which.limit)).await?;
+    if which.json { show_json(&found) } else { Ok(show(&render::found(&found))?) }
+}
+
+async fn list(database: &Path, which: &Which) -> anyhow::Result<()> {
+    let mut reader = Reader::open(database).await?;
+    let scopes = scopes(&mut reader, which.person.as_deref()).await?;
+    let found = reader.read(look::Newest { scopes, limit: i64::from(which.limit) }).await?;
+    if which.json { show_json(&found) } else { Ok(show(&render::found(&found))?) }
+}
+
+/// Where may be looked: for one person what they may be told in private, else everywhere.
+async fn scopes(reader: &mut Reader, person: Option<&str>) -> anyhow::Result<Vec<Scope>> {
+    match person {
+        None => Ok(reader.read(look::Scopes).await?),
+        Some(name) => Ok(vec![person_named(reader, name).await?, Scope::House]),
+    }
+}
+
+async fn person_named(reader: &mut Reader, name: &str) -> anyhow::Result<Scope> {
+    match reader.read(look::Named { name: name.to_owned() }).await?.as_slice() {
+        [user] => Ok(Scope::Person(*user)),
+        [] => bail!("nobody called {name} has talked with Hob; `hob memory stats` shows who has"),
+        several => {
+            bail!("{} people are called {name}; let one of them have another name on their platform", several.len())
+        }
+    }
+}
+
+async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
+    let items = ids.iter().map(|id| {
+        Item::parse(id).with_context(|| {
+            format!("{id} is no name of something remembered: m12 is something said, f7 a fact (`hob memory list`)")
+        })
+    });
+    let items = items.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut beside = Beside::open(database).await?;
+    let mut missing = Vec::new();
+    for item in items {
+        let forgotten = beside.write(Forget::from(item)).await?;
+        if forgotten.memories.is_empty() && forgotten.facts.is_empty() {
+            missing.push(item.to_string());
+        } else {
+            show(&render::forgotten(item, &forgotten))?;
+        }
+    }
+    beside.close().await;
+    if missing.is_empty() { Ok(()) } else { bail!("there is no {}", missing.join(", no ")) }
+}
+
+async fn export(database: &Path, file: Option<&Path>) -> anyhow::Result<()> {
+    let lines = Reader::open(database).await?.read(Export).await?;
+    let mut text = String::new();
+    for line in &lines {
+        text.push_str(&serde_json::to_string(line)?);
+        text.push('\n');
+    }
+    let Some(file) = file else {
+        return Ok(show(&text)?);
+    };
+    write_private(file, &text).with_context(|| format!("{} cannot be written", file.display()))?;
+    Ok(show(&format!("{} lines in {}\n", lines.len(), file.display()))?)
+}
+
+/// What is remembered is for its owner's eyes only. A file that is there already is not overwritten.
+fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// Whose an import becomes.
+enum Into {
+    AsItWas,
+    House,
+    Person(String),
+}
+
+async fn import(database: &Path, file: &Path, into: Into) -> anyhow::Result<()> {
+    let text = if file == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_bytes| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    let text = text.with_context(|| format!("{} cannot be read", file.display()))?;
+    let lines = line::read(&text).map_err(|problems| nothing_imported(&problems))?;
+    let into = match into {
+        Into::AsItWas => None,
+        Into::House => Some(Scope::House),
+        Into::Person(name) => Some(person_named(&mut Reader::open(database).await?, &name).await?),
+    };
+    let mut beside = Beside::open(database).await?;
+    let imported = beside.write(Import { lines, into }).await?;
+    beside.close().await;
+    let imported = imported.map_err(|problems| nothing_imported(&problems))?;
+    Ok(show(&render::imported(&imported))?)
+}
+
+fn nothing_imported(problems: &[line::Problem]) -> anyhow::Error {
+    let shown = problems.iter().take(PROBLEMS_MAX).map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let more = problems.len().saturating_sub(PROBLEMS_MAX);
+    let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
+    anyhow::anyhow!("nothing was imported:\n{shown}{more}")
+}

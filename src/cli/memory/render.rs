@@ -1,0 +1,69 @@
+//! What is remembered, for people at the command line. Pure.
+
+use crate::cli::memory::look::Row;
+use crate::cli::memory::stats::Stats;
+use crate::cli::replay::words::{count_of, cut, grouped, moment};
+use crate::memory::forget::Forgotten;
+use crate::memory::item::Item;
+use crate::memory::transfer::import::Imported;
+
+/// The first characters of what was said that are shown; `--json` has all.
+const WORDS_MAX: usize = 100;
+
+/// A line each.
+pub(super) fn found(rows: &[Row]) -> String {
+    if rows.is_empty() {
+        return "Nothing.\n".to_owned();
+    }
+    rows.iter().map(line).collect()
+}
+
+fn line(row: &Row) -> String {
+    let key = row.key.as_ref().map(|key| format!("{key} = ")).unwrap_or_default();
+    let pinned = if row.pinned { " (pinned)" } else { "" };
+    let text = cut(&row.text, WORDS_MAX);
+    format!("{:>6}  {}  {:<6} {}: {key}{text}{pinned}\n", row.id, moment(row.at), row.scope.to_string(), row.who)
+}
+
+/// What is gone.
+pub(super) fn forgotten(item: Item, forgotten: &Forgotten) -> String {
+    let others = forgotten.facts.iter().map(|fact| Item::Fact(*fact)).filter(|fact| *fact != item);
+    let others: Vec<String> = others.map(|fact| fact.to_string()).collect();
+    let along = if others.is_empty() { String::new() } else { format!(", with it {}", others.join(", ")) };
+    let later = if forgotten.put_off { "; a run still works with it: its record goes when it is over" } else { "" };
+    format!("forgotten: {item}{along}{later}\n")
+}
+
+/// What was brought in.
+pub(super) fn imported(imported: &Imported) -> String {
+    let Imported { memories, facts, people, known } = *imported;
+    format!(
+        "brought in: {} said, {}, {}; {} were here already\n",
+        grouped(memories as u64),
+        count_of(facts as u64, "fact"),
+        if people == 1 { "1 person".to_owned() } else { format!("{} people", grouped(people as u64)) },
+        grouped(known as u64)
+    )
+}
+
+/// All of it in numbers.
+pub(super) fn stats(stats: &Stats) -> String {
+    let scopes = stats.scopes.iter().map(|of| {
+        let facts = count_of(of.facts.unsigned_abs(), "fact");
+        let (memories, people) = (grouped(of.memories.unsigned_abs()), grouped(of.people.unsigned_abs()));
+        format!("{:<6} {}: {memories} said, {facts}, {people} of people", of.scope.to_string(), of.whose)
+    });
+    let mut shown: Vec<String> = scopes.collect();
+    if shown.is_empty() {
+        shown.push("Nothing is remembered yet.".to_owned());
+    }
+    if let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) {
+        shown.push(format!("said from {} to {} UTC", moment(oldest), moment(newest)));
+    }
+    shown.push(match &stats.embedding {
+        None => "no embedding: recall goes by words alone".to_owned(),
+        Some(of) => format!("embedding: {}, {} wait for their vectors", of.model, grouped(of.backlog.unsigned_abs())),
+    });
+    shown.push(format!("database: {} bytes", grouped(stats.bytes)));
+    shown.join("\n") + "\n"
+}

@@ -1,0 +1,141 @@
+//! What is remembered is seen, explained and forgotten by its people, and by nobody else (row N8).
+
+use hob::store::Store;
+use sqlx::Connection;
+
+use crate::support::fake_model::Reply;
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+use crate::support::house::{ADA, BOB, House};
+
+/// A supergroup that both are in.
+const HALL: i64 = -100_123;
+
+/// What people said is remembered; stops Hob, and starts it again.
+async fn remember(house: &mut House, more: &str) {
+    house.stop().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let said = "INSERT OR IGNORE INTO episodes (id, scope, session_id, began_at, ended_at, turns)
+           SELECT 1000 + s.id, CASE WHEN s.key LIKE '-%' THEN 'c' || s.id ELSE 'p' || m.user_id END, s.id, m.at, m.at, 99
+           FROM messages m JOIN sessions s ON s.id = m.session_id WHERE m.role = 'user';
+         INSERT OR IGNORE INTO memories (episode_id, place, scope, speaker, user_id, message_id, text, origin, importance, at)
+           SELECT e.id, m.id, e.scope, 'Somebody', m.user_id, m.id, m.text, 'user', 0.3, m.at
+           FROM messages m JOIN episodes e ON e.id = 1000 + m.session_id WHERE m.role = 'user';";
+    sqlx::raw_sql(sqlx::AssertSqlSafe(format!("{said}{more}"))).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    house.start().await;
+}
+
+/// Says a command, and gives its answer.
+async fn command(house: &House, person: i64, text: &str) -> String {
+    let before = house.heard(person).len();
+    house.say(person, text);
+    house.told(person, before + 1).await.pop().unwrap()
+}
+
+/// The name of the memory in a line that has these words.
+fn named(told: &str, words: &str) -> String {
+    let line = told.lines().find(|line| line.contains(words)).unwrap_or_else(|| panic!("{words} is not in {told}"));
+    line.trim_start_matches("- ").split(' ').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn n8_what_is_forgotten_leaves_no_byte() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.ask(ADA, "I fly to Zanzibar in May", Reply::text("Zanzibar, how nice.")).await;
+    house.ask(ADA, "Water the plants", Reply::text("Done.")).await;
+    remember(&mut house, "").await;
+    let shown = command(&house, ADA, "/forget zanzibar").await;
+    assert!(shown.starts_with("Nothing is forgotten yet."), "{shown}");
+    let name = named(&shown, "Zanzibar");
+    // What nobody has been told does not tell others that it is there.
+    insta::assert_snapshot!(command(&house, BOB, "/forget m1").await, @"There is no m1 here. /memory and /facts show what there is.");
+    let told = command(&house, ADA, &format!("/forget {name}")).await;
+    assert_eq!(told, format!("Forgotten for good: {name}."));
+    let overview = command(&house, ADA, "/memory").await;
+    assert!(overview.contains("Water the plants") && !overview.contains("Zanzibar"), "{overview}");
+    house.ask(ADA, "What did I say?", Reply::text("That I may not say.")).await;
+    let last = house.model.requests().pop().unwrap().body.to_string();
+    assert!(last.contains("[forgotten]") && !last.to_lowercase().contains("zanzibar"), "{last}");
+    house.stop().await;
+    let bytes = std::fs::read(house.path("data/hob.db")).unwrap().to_ascii_lowercase();
+    assert!(!bytes.windows(8).any(|window| window == b"zanzibar"), "the word is still in the file");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n8_a_run_that_waits_goes_on_after_what_it_stands_on_was_forgotten() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.ask(ADA, "I fly to Zanzibar in May", Reply::text("How nice.")).await;
+    remember(&mut house, "").await;
+    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
+    let before = house.heard(ADA).len();
+    house.say(ADA, "Paint it");
+    house.told(ADA, before + 1).await;
+    let name = named(&command(&house, ADA, "/memory zanzibar").await, "Zanzibar");
+    command(&house, ADA, &format!("/forget {name}")).await;
+    house.restart().await;
+    assert_eq!(house.ask(ADA, "blue", Reply::text("Painted blue.")).await, "Painted blue.");
+    let last = house.model.requests().pop().unwrap().body.to_string();
+    assert!(last.contains("[forgotten]") && !last.contains("Zanzibar"), "{last}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n8_why_tells_what_was_recalled() {
+    let mut house = House::new().await;
+    house.start().await;
+    assert_eq!(command(&house, ADA, "/why").await, "I have not answered anything here yet.");
+    house.ask(ADA, "My sister lives in Graz", Reply::text("I see.")).await;
+    house.ask(ADA, "Where does she live?", Reply::text("In Graz.")).await;
+    let parts = r#"{"words nearby": 410, "meaning": 220, "day": 0, "is a question": -300}"#;
+    remember(
+        &mut house,
+        &format!(
+            "DELETE FROM recalled;
+             INSERT INTO recalled (run_id, place, memory_id, leg, score, parts)
+               SELECT max(r.id), 1, (SELECT min(id) FROM memories), 'relevance', 830, '{parts}' FROM runs r;
+             INSERT INTO recalled (run_id, place, leg, score, parts) SELECT max(id), 2, 'salience', 0, '{{}}' FROM runs;"
+        ),
+    )
+    .await;
+    let told = command(&house, ADA, "/why").await;
+    assert!(told.contains("“My sister lives in Graz” – you, "), "{told}");
+    assert!(
+        told.contains("because it fits the question: 0.83, most of it by words nearby 0.41, meaning 0.22"),
+        "{told}"
+    );
+    assert!(told.contains("1 more I have forgotten since, as I was told to."), "{told}");
+    assert!(told.ends_with("I looked by words and by meaning."), "{told}");
+}
+
+#[tokio::test]
+async fn n8_a_group_sees_what_is_the_groups() {
+    let mut house = House::new().await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    house.ask(ADA, "My doctor is called Weber", Reply::text("I see.")).await;
+    house.model.reply(Reply::text("Noted."));
+    let asks = |person: i64, text: &str| {
+        house.telegram.post(Post::new(HALL, person, &format!("@{} {text}", FakeTelegram::BOT_NAME)))
+    };
+    asks(ADA, "the party is on Friday");
+    house.told(HALL, 1).await;
+    remember(&mut house, "").await;
+    let in_hall = |house: &House, person: i64, text: &str| {
+        house.telegram.post(Post::new(HALL, person, &format!("{text}@{}", FakeTelegram::BOT_NAME)));
+    };
+    in_hall(&house, BOB, "/memory");
+    let shown = house.told(HALL, 2).await.pop().unwrap();
+    assert!(shown.contains("the party is on Friday") && !shown.contains("Weber"), "{shown}");
+    let name = named(&shown, "Friday");
+    house.telegram.post(Post::new(HALL, BOB, &format!("/forget {name}")));
+    assert_eq!(
+        house.told(HALL, 3).await.pop().unwrap(),
+        format!("{name} was told by somebody else: they, an admin or an owner can do that.")
+    );
+    house.telegram.post(Post::new(HALL, ADA, &format!("/forget {name}")));
+    assert_eq!(house.told(HALL, 4).await.pop().unwrap(), format!("Forgotten for good: {name}."));
+}
