@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "here Hob speaks to the person at the command line")]
 
+pub mod bench;
 pub mod chat;
 pub mod config;
 pub mod models;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
+use crate::cli::bench::BenchCommand;
 use crate::cli::config::ConfigCommand;
 use crate::cli::models::ModelsArguments;
 use crate::cli::replay::ReplayArguments;
@@ -51,6 +53,9 @@ pub enum Command {
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Measure
+    #[command(subcommand)]
+    Bench(BenchCommand),
 }
 
 /// The loaded config and the data directory, which exists.
@@ -81,6 +86,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Models(what) => models::run(what, named),
         Command::Runs(what) => runs::run(what, named),
         Command::Replay(what) => replay::run(what, named),
+        Command::Bench(what) => bench::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }
 }

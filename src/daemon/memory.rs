@@ -82,9 +82,9 @@ fn leave(blueprint: &Blueprint) -> Leave {
     match (objection(&config.memory.embedding, environment), stays) {
         (Some(objection), _) => Leave::No(objection),
         (None, true) => Leave::After(FETCH_AFTER),
-        (None, false) => {
-            Leave::No("the embedding model is not there yet: `hob run` fetches it, or `hob chat` at a terminal".to_owned())
-        }
+        (None, false) => Leave::No(
+            "the embedding model is not there yet: `hob run` fetches it, or `hob chat` at a terminal".to_owned(),
+        ),
     }
 }
 

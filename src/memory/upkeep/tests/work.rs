@@ -54,11 +54,11 @@ async fn e5_a_kill_between_batches_loses_and_doubles_nothing() {
     for round in 0..2 {
         let model = FakeEmbedder::held_after("m", 2);
         let upkeep = bench.start(&[&model]);
-        bench.until("two batches", |standing| *standing == Standing::Ready {
-            model: "m".to_owned(),
-            backlog: [18, 0][round],
-        })
-        .await;
+        bench
+            .until("two batches", |standing| {
+                *standing == Standing::Ready { model: "m".to_owned(), backlog: [18, 0][round] }
+            })
+            .await;
         upkeep.cut_off().await;
         seen.extend(model.embedded());
         let done = [32, 50][round];
