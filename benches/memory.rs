@@ -1,6 +1,8 @@
-//! What memory costs: a sentence's vector, and the nearest of ten thousand, a hundred thousand and a million.
+//! What memory costs: a sentence's vector, the nearest of ten thousand, a hundred thousand and a million, and all of recall
+//! over as many, in a database file in the temporary directory (a million take 1.8 GB for a few minutes).
 //!
-//! `cargo bench --bench memory [-- embedding|vectors]`; the numbers and what they mean are in docs/decisions/0003 and 0004.
+//! `cargo bench --bench memory [-- embedding|vectors|recall|10000|100000|1000000]`; the numbers and what they mean are in
+//! docs/decisions/0003 and 0004, and in docs/performance.md.
 //! The model is the one that `scripts/embedding-model` puts into `target/`.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
@@ -14,6 +16,9 @@ use hob::memory::embedding::local::LocalEmbedder;
 use hob::memory::vectors::index::Index;
 use hob::memory::vectors::{bits, bytes};
 use tokio::time::Instant;
+
+#[path = "memory/recall.rs"]
+mod recall;
 
 const DIMENSIONS: usize = 384;
 /// How many vectors are looked at closely.
@@ -31,6 +36,12 @@ fn main() {
     if is_wanted("vectors") {
         for memories in [10_000, 100_000, 1_000_000] {
             vectors(memories);
+        }
+    }
+    for memories in [10_000, 100_000, 1_000_000] {
+        if is_wanted("recall") || wanted.contains(&memories.to_string()) {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            runtime.block_on(recall::recall(memories));
         }
     }
 }
@@ -100,7 +111,8 @@ fn scattered(seed: u64) -> u64 {
 
 fn percentiles(mut times: Vec<Duration>) -> String {
     times.sort_unstable();
-    format!("p50 {:?}, p99 {:?}", times[times.len() / 2], times[times.len() * 99 / 100])
+    let at = |percent: usize| times[times.len() * percent / 100];
+    format!("p50 {:.2?}, p95 {:.2?}, p99 {:.2?}", at(50), at(95), at(99))
 }
 
 /// What the process holds of its own.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "here Hob speaks to the person at the command line")]
 
+pub mod bench;
 pub mod chat;
 pub mod config;
 pub mod memory;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
+use crate::cli::bench::BenchCommand;
 use crate::cli::config::ConfigCommand;
 use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
@@ -56,6 +58,9 @@ pub enum Command {
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Measure
+    #[command(subcommand)]
+    Bench(BenchCommand),
 }
 
 /// The loaded config and the data directory, which exists.
@@ -87,6 +92,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Runs(what) => runs::run(what, named),
         Command::Replay(what) => replay::run(what, named),
         Command::Memory(what) => memory::run(what, named),
+        Command::Bench(what) => bench::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }
 }

@@ -155,7 +155,15 @@ impl Memory {
     /// When the database fails. An embedding that fails costs the meaning, not the recall.
     pub async fn recall(&self, question: &Question) -> Result<Recollection, StoreError> {
         let meant = self.meant(question).await;
-        let pool = self.ranked(question, meant.as_ref()).await?;
+        self.recall_meant(question, meant.as_ref()).await
+    }
+
+    /// What bears on the question, whose meaning is known, or is left out.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
+        let pool = self.ranked(question, meant).await?;
         let chosen = fuse::fused(&pool, question.limits.fragments);
         let tell = Tell { chosen, scopes: list(&question.scopes), tokens: question.limits.tokens };
         let means = if meant.is_some() { Means::WordsAndMeaning } else { Means::Words };

@@ -1,0 +1,275 @@
+//! All of recall but the embedding of the question, over one person's memories.
+//!
+//! Words are as frequent as words are (the n-th as 1 / (n + 2)); vectors and tokens' signs are scattered, the worst case.
+
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::domain::ids::UserId;
+use hob::domain::memory::Scope;
+use hob::memory::embedding::error::EmbedError;
+use hob::memory::embedding::local::LocalEmbedder;
+use hob::memory::embedding::{Embedded, Embedder, EmbeddingModel};
+use hob::memory::keep;
+use hob::memory::nearby::Serving;
+use hob::memory::rank::late::TokenSigns;
+use hob::memory::recall::meaning::Meant;
+use hob::memory::recall::{Memory, Question, RecallLimits};
+use hob::memory::vectors::bytes;
+use hob::memory::vectors::index::Index;
+use hob::store::error::StoreError;
+use hob::store::memories::{NewMemory, begin_episode};
+use hob::store::vectors::{self, NewModel, NewVector};
+use hob::store::{Pace, Statement, Store, Tx};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tokio::time::Instant;
+
+use crate::{DIMENSIONS, anonymous_mib, percentiles, scattered, signs, vector};
+
+const SCOPE: Scope = Scope::Person(UserId(1));
+const VOCABULARY: usize = 30_000;
+const TURNS: i64 = 12;
+/// Memories in one transaction.
+const BATCH: i64 = 6_000;
+const TOKENS: u64 = 10;
+const QUESTIONS: u64 = 200;
+/// 2023-11-14; a turn a minute follows.
+const BEGAN: i64 = 1_700_000_000_000;
+
+pub(super) async fn recall(memories: i64) {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("hob.db");
+    let store = Store::open(&path, Pace::Threaded).await.unwrap();
+    let words = Arc::new(Words::new());
+    let model = store.write(Register).await.unwrap();
+    let (mut writing, mut embedding) = (Duration::ZERO, Duration::ZERO);
+    let mut index = Index::new(DIMENSIONS);
+    let before = anonymous_mib();
+    for from in (1..=memories).step_by(usize::try_from(BATCH).unwrap()) {
+        let through = memories.min(from + BATCH - 1);
+        let started = Instant::now();
+        store.write(Write { from, through, words: Arc::clone(&words) }).await.unwrap();
+        writing += started.elapsed();
+        let rows: Vec<NewVector> = (from..=through).map(row).collect();
+        for row in &rows {
+            let stored = bytes::Stored::read(&row.vector, DIMENSIONS).unwrap();
+            index.insert(SCOPE, row.memory.0, &stored.bits());
+        }
+        let started = Instant::now();
+        store.write(Put { model, rows }).await.unwrap();
+        embedding += started.elapsed();
+    }
+    let rate = |time: Duration| (memories as f64 / time.as_secs_f64()) as i64;
+    println!("recall: {memories}: {} memories a second written, {} vectors", rate(writing), rate(embedding));
+    let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+    let local =
+        LocalEmbedder::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("target/embedding-model")).await.unwrap();
+    let embedder: Arc<dyn Embedder> = Arc::new(Silent(local.model().clone()));
+    let serving = Arc::new(Serving { embedder, model, index: RwLock::new(index) });
+    memory.nearby.serve(Some(Arc::clone(&serving)));
+    let times = ask(&memory, &serving, &words, memories).await;
+    for (what, times) in ["by words alone", "by words and meaning", "with the fragments"].into_iter().zip(times) {
+        println!("recall: {memories}: {what}: {}", percentiles(times));
+    }
+    local.embed(&["warm".to_owned()]).await.unwrap();
+    store.close().await;
+    let disk = std::fs::metadata(&path).unwrap().len() / 1_000_000;
+    println!("recall: {memories}: {} MiB in use with the model, {disk} MB on disk", anonymous_mib() - before);
+}
+
+async fn ask(memory: &Memory, serving: &Arc<Serving>, words: &Words, memories: i64) -> [Vec<Duration>; 3] {
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+    for number in 0..QUESTIONS {
+        let about = 1 + i64::try_from(scattered(number + 7_777) % memories.cast_unsigned()).unwrap();
+        let question = Question {
+            text: words.question(about),
+            scopes: vec![SCOPE, Scope::House],
+            window: None,
+            limits: RecallLimits::default(),
+            now: Timestamp::from_millisecond(BEGAN + memories * 60_000).unwrap(),
+        };
+        // Every second number of the vector is that of what is asked about.
+        let near = vector(about.cast_unsigned()).into_iter().zip(vector(u64::MAX - number)).enumerate();
+        let vector = near.map(|(at, (own, other))| if at % 2 == 0 { own } else { other }).collect();
+        let tokens = tokens(number.wrapping_mul(31), 6);
+        let meant = Meant { serving: Arc::clone(serving), vector, tokens };
+        let started = Instant::now();
+        memory.ranked(&question, None).await.unwrap();
+        times[0].push(started.elapsed());
+        let started = Instant::now();
+        let found = memory.ranked(&question, Some(&meant)).await.unwrap();
+        times[1].push(started.elapsed());
+        assert!(found.iter().any(|one| one.memory == about), "{} is not found by {}", about, question.text);
+        let started = Instant::now();
+        memory.recall_meant(&question, Some(&meant)).await.unwrap();
+        times[2].push(started.elapsed());
+    }
+    times
+}
+
+/// Words as frequent as words are.
+struct Words {
+    sums: Vec<f64>,
+}
+
+impl Words {
+    fn new() -> Self {
+        let mut sum = 0.0;
+        let next = |n: usize| {
+            sum += 1.0 / (n as f64 + 2.0);
+            sum
+        };
+        Self { sums: (1..=VOCABULARY).map(next).collect() }
+    }
+
+    fn number(&self, seed: u64) -> usize {
+        let chance = (scattered(seed) >> 11) as f64 / (1_u64 << 53) as f64 * self.sums[VOCABULARY - 1];
+        self.sums.partition_point(|sum| *sum < chance)
+    }
+
+    /// The words of a memory, by their numbers: the first hundred stand for stop words.
+    fn of(&self, memory: i64) -> Vec<usize> {
+        let seed = memory.cast_unsigned().wrapping_mul(64);
+        (0..6 + scattered(seed) % 14).map(|at| self.number(seed + at + 1)).collect()
+    }
+
+    fn text(&self, memory: i64) -> String {
+        self.of(memory).into_iter().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Up to four of its words.
+    fn question(&self, memory: i64) -> String {
+        let mut telling: Vec<usize> = self.of(memory).into_iter().filter(|number| *number >= 100).collect();
+        telling.truncate(4);
+        let telling: Vec<String> = telling.into_iter().map(word).collect();
+        format!("what was it with the {}", telling.join(" and the "))
+    }
+}
+
+/// A word that one could say.
+fn word(number: usize) -> String {
+    const STOP: [&str; 100] = stop_words();
+    if let Some(stop) = STOP.get(number) {
+        return (*stop).to_owned();
+    }
+    let mut left = number;
+    let mut word = String::new();
+    while left > 0 {
+        word.push(char::from(b"bdfgklmnprstvwz"[left % 15]));
+        word.push(char::from(b"aeiou"[left / 15 % 5]));
+        left /= 75;
+    }
+    word + "k"
+}
+
+const fn stop_words() -> [&'static str; 100] {
+    const FEW: [&str; 20] = [
+        "the", "a", "and", "to", "of", "i", "it", "is", "in", "you", "that", "was", "for", "we", "on", "with", "so",
+        "my", "at", "be",
+    ];
+    let mut all = [""; 100];
+    let mut at = 0;
+    while at < 100 {
+        all[at] = FEW[at % 20];
+        at += 1;
+    }
+    all
+}
+
+fn tokens(seed: u64, count: u64) -> TokenSigns {
+    let bytes: Vec<u8> = (0..count).flat_map(|at| signs(seed + at)).flat_map(u64::to_le_bytes).collect();
+    TokenSigns::read(&bytes, DIMENSIONS).unwrap()
+}
+
+fn row(memory: i64) -> NewVector {
+    let seed = memory.cast_unsigned();
+    let tokens = tokens(seed.wrapping_mul(101), TOKENS).to_bytes();
+    NewVector { memory: memory.into(), vector: bytes::encode(&vector(seed)), signs: Some(tokens) }
+}
+
+struct Register;
+
+#[async_trait]
+impl Statement for Register {
+    type Output = i64;
+
+    async fn run(&self, tx: &mut Tx) -> Result<i64, StoreError> {
+        let new = NewModel { name: "scattered", dimensions: 384, digest: "scattered" };
+        Ok(vectors::register(tx, new, Timestamp::UNIX_EPOCH).await?.id)
+    }
+}
+
+struct Write {
+    from: i64,
+    through: i64,
+    words: Arc<Words>,
+}
+
+#[async_trait]
+impl Statement for Write {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let mut episode = None;
+        for memory in self.from..=self.through {
+            let at = BEGAN + memory * 60_000;
+            let open = match episode {
+                Some(open) if (memory - self.from) % TURNS != 0 => open,
+                _ => begin_episode(tx, SCOPE, None, at).await?,
+            };
+            episode = Some(open);
+            let new = NewMemory {
+                scope: SCOPE,
+                session: None,
+                speaker: if memory % 2 == 0 { "Anna" } else { "Ben" },
+                user: None,
+                message: None,
+                text: &self.words.text(memory),
+                asked: None,
+                origin: "import",
+                importance: if memory % 200 == 0 { 0.9 } else { 0.3 },
+                at,
+            };
+            assert_eq!(keep::add_to(tx, open, &new).await?.0, memory);
+        }
+        Ok(())
+    }
+}
+
+struct Put {
+    model: i64,
+    rows: Vec<NewVector>,
+}
+
+#[async_trait]
+impl Statement for Put {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        for row in &self.rows {
+            vectors::put(tx, self.model, row).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Is never asked.
+struct Silent(EmbeddingModel);
+
+#[async_trait]
+impl Embedder for Silent {
+    fn model(&self) -> &EmbeddingModel {
+        &self.0
+    }
+
+    async fn embed(&self, _: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Err(EmbedError::Setup("nobody asks".to_owned()))
+    }
+
+    async fn embed_tokens(&self, _: &[String]) -> Result<Option<Vec<Embedded>>, EmbedError> {
+        Err(EmbedError::Setup("nobody asks".to_owned()))
+    }
+}
