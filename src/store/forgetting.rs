@@ -189,7 +189,7 @@ pub async fn drop_tail(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     .await?;
     let Some(tail) = tail.flatten() else { return Ok(true) };
     let needed = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!: i64" FROM runs r JOIN run_events e ON e.run_id = r.id
+        r#"SELECT count(*) AS "count!: i64" FROM runs r CROSS JOIN run_events e ON e.run_id = r.id
            WHERE r.state IN ('running', 'waiting') AND r.id <> $1 AND e.kind = 'run.begun'
              AND e.body ->> '$.body.context.tail' = $2"#,
         run,

@@ -44,7 +44,7 @@ async fn n8_what_is_forgotten_leaves_no_byte() {
     let mut house = House::new().await;
     house.start().await;
     house.ask(ADA, "I fly to Zanzibar in May", Reply::text("Zanzibar, how nice.")).await;
-    house.ask(ADA, "Water the plants", Reply::text("Done.")).await;
+    house.ask(ADA, "Water the plants", Reply::text("I hear you.")).await;
     remember(&mut house, "").await;
     let shown = command(&house, ADA, "/forget zanzibar").await;
     assert!(shown.starts_with("Nothing is forgotten yet."), "{shown}");
