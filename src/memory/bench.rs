@@ -18,6 +18,8 @@ use crate::memory::rank::mix::ranked;
 use crate::memory::rank::{dates, words};
 
 #[cfg(test)]
+mod household;
+#[cfg(test)]
 mod tests;
 
 /// How many candidates the words bring, and as many the vectors.

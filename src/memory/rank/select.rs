@@ -100,13 +100,16 @@ mod tests {
     use super::*;
     use crate::memory::rank::words::stems;
 
+    /// A turn that is told, and the one before it.
+    type Told = (i64, Option<i64>);
+
     /// A turn of ten tokens: its id, its text, and the turn before if it needs it.
     fn choice(id: i64, text: &str, before: Option<i64>) -> Choice<String> {
         let stems = stems(text).collect();
         Choice { id, before, needs_before: before.is_some(), stems, tokens: 10, tokens_before: 10 }
     }
 
-    fn told(ranked: &[Choice<String>], pieces: usize, tokens: u64) -> Vec<(i64, Option<i64>)> {
+    fn told(ranked: &[Choice<String>], pieces: usize, tokens: u64) -> Vec<Told> {
         select(ranked, pieces, tokens).iter().map(|piece| (piece.id, piece.before)).collect()
     }
 
@@ -120,7 +123,7 @@ mod tests {
             choice(4, "shall we have a cat", None),
             choice(7, "a boat", None),
         ];
-        let table: [(usize, u64, &[(i64, Option<i64>)]); 5] = [
+        let table: [(usize, u64, &[Told]); 5] = [
             // What is told anyway is not told again, neither as the turn before nor as another's turn before.
             (5, 100, &[(1, None), (2, None), (9, None), (5, Some(4)), (7, None)]),
             (2, 100, &[(1, None), (2, None)]),
