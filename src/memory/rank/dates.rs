@@ -160,7 +160,7 @@ impl Here<'_> {
         }
     }
 
-    /// "last week", "this weekend", "next Tuesday", "the last three days", "vorletzte Woche", "the week before last".
+    /// "last week", "this weekend", "the last three days", "vorletzte Woche", "the week before last".
     fn within(&self) -> Read {
         if self.word(1) == "before" && self.word(2) == "last" {
             return Some((self.unit(self.word(0), 2)?, 3));
@@ -183,16 +183,14 @@ impl Here<'_> {
         Some(Days { from, to: self.today })
     }
 
-    /// A season or a feast: the last that began, if no year is told.
+    /// A season or a feast of a year, or the last that began.
     fn named(&self) -> Read {
         let word = self.word(0);
         let new_years_eve = word == "new" && self.word(1) == "year" && self.word(2) == "s" && self.word(3) == "eve";
         let (word, taken) = if new_years_eve { ("silvester", 4) } else { (word, 1) };
         let told = year(self.word(taken as isize));
-        // To spring and to fall are verbs, too.
-        let is_verb = matches!(word, "spring" | "fall");
-        let introduced = ["in", "the", "last", "this", "since", "early", "late", "during"].contains(&self.word(-1));
-        if is_verb && told.is_none() && !introduced {
+        // "What do we do at Christmas?" asks for a habit, and not for a day.
+        if told.is_none() && before(self.word(-1)).is_none() {
             return None;
         }
         let of = |year| named::season(word, year).or_else(|| named::feast(word, year));
@@ -280,7 +278,6 @@ fn before(word: &str) -> Option<i64> {
         | "voriges" | "vergangene" | "vergangenen" => Some(1),
         "vorletzte" | "vorletzten" | "vorletzter" | "vorletztes" => Some(2),
         "this" | "diese" | "diesen" | "dieses" | "diesem" | "dieser" => Some(0),
-        "next" | "nachste" | "nachsten" | "nachster" | "nachstes" | "kommende" | "kommenden" => Some(-1),
         _ => None,
     }
 }
