@@ -32,6 +32,8 @@ use crate::store::vectors::NewVector;
 use crate::store::{Pace, Store};
 
 #[cfg(test)]
+mod household;
+#[cfg(test)]
 mod tests;
 mod write;
 

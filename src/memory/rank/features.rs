@@ -75,18 +75,22 @@ pub fn tells(token: &str) -> bool {
 }
 
 /// How many features there are.
-pub const FEATURES: usize = 13;
+pub const FEATURES: usize = 14;
 
 /// The features that an embedding makes.
 pub(super) const OF_MEANING: std::ops::Range<usize> = 2..6;
 
 /// A candidate and its features, in the order of `mix::WEIGHTS`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Described {
     /// Its memory.
     pub id: i64,
+    /// Which of the sessions it was said in.
+    pub session: usize,
     /// The features.
     pub features: [f64; FEATURES],
+    /// What the words of the question are worth that are found in it or nearby.
+    pub worth: f64,
 }
 
 /// A word that is looked for.
@@ -135,7 +139,8 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
     let window_words = average(windows.iter().flatten());
     let session_words = average(&wholes);
     let mut described = Vec::new();
-    for (((session, counted), windows), whole) in sessions.iter().zip(&counted).zip(&windows).zip(&wholes) {
+    let each = sessions.iter().zip(&counted).zip(&windows).zip(&wholes).enumerate();
+    for (place, (((session, counted), windows), whole)) in each {
         let of_session = whole.bm25(&question.terms, session_words);
         let closeness = dates::closeness(session.day, &question.days);
         let best: Vec<Vec<f64>> = session.turns.iter().map(|turn| turn.tokens.best_for(&question.tokens)).collect();
@@ -158,8 +163,11 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
                 f64::from(asked.when && said.tells_time),
                 f64::from(asked.how_many && said.tells_number),
                 counted[at].bm25(&question.terms, turn_words),
+                // How good the others of its session are, only the mix can tell.
+                0.0,
             ];
-            described.push(Described { id: turn.id, features });
+            let worth = windows[at].worth(&question.terms);
+            described.push(Described { id: turn.id, session: place, features, worth });
         }
     }
     described

@@ -59,6 +59,12 @@ impl Counts {
         sum
     }
 
+    /// What the words are worth that are there at all.
+    #[must_use]
+    pub fn worth(&self, terms: &[Term]) -> f64 {
+        self.of.iter().zip(terms).filter(|(count, _)| **count > 0).map(|(_, term)| term.worth).sum()
+    }
+
     /// The score, where texts have `average` words.
     #[must_use]
     pub fn bm25(&self, terms: &[Term], average: f64) -> f64 {
@@ -107,6 +113,10 @@ mod tests {
         assert!((score("dog cat is here") - 3.0).abs() < 1e-12);
         assert!(score("dog") > score("dog is not here") && score("dog is not here") > score("dog is not in here"));
         assert!((count("dog").bm25(&terms, 0.0) - 2.0).abs() < 1e-12);
+        assert_eq!(
+            [count("a dog and a dog").worth(&terms), count("cat dog").worth(&terms), count("a").worth(&terms)],
+            [2.0, 3.0, 0.0]
+        );
     }
 
     #[test]

@@ -1,4 +1,7 @@
-//! One score of many features: each as its distance from the pool's mean, a weight each, and the sum.
+//! One score of many features: each as its distance from the pool's mean, a weight each, and the sum. Where the best of a
+//! session lies far below the best of all, the others of it count less.
+
+use std::collections::HashMap;
 
 use crate::memory::rank::features::{Described, FEATURES, OF_MEANING};
 
@@ -22,20 +25,24 @@ pub struct Weight {
 ///
 /// Fitted once on conversations that are not Hob's (`docs/decisions/0005-ranking.md`), and rounded.
 pub const WEIGHTS: [Weight; FEATURES] = [
-    score("words nearby", 0.30, 0.84),
-    score("words in the session", 0.37, 0.48),
-    score("meaning", 0.32, 0.0),
-    score("words' meaning", 0.45, 0.0),
+    score("words nearby", 0.33, 0.84),
+    score("words in the session", 0.17, 0.48),
+    score("meaning", 0.28, 0.0),
+    score("words' meaning", 0.44, 0.0),
     score("words' meaning, with the turn before", 0.26, 0.0),
-    score("words' meaning nearby", 0.55, 0.0),
-    plain("day", 5.1, 5.5),
-    plain("speaker is named", 0.86, 1.1),
-    plain("answers a question", 1.0, 1.0),
-    plain("is a question", -0.74, -0.78),
-    plain("tells a time", 2.0, 2.2),
-    plain("tells a number", 0.87, 1.0),
+    score("words' meaning nearby", 0.40, 0.0),
+    plain("day", 4.7, 5.5),
+    plain("speaker is named", 0.83, 1.1),
+    plain("answers a question", 0.96, 1.0),
+    plain("is a question", -0.72, -0.78),
+    plain("tells a time", 1.9, 2.2),
+    plain("tells a number", 0.90, 1.0),
     score("words", 0.0, 0.23),
+    plain("best of its session", 0.26, 0.0),
 ];
+
+/// The last of them: how far the best of a session is below the best of all.
+const OF_SESSION: usize = FEATURES - 1;
 
 const fn score(name: &'static str, weight: f64, by_text: f64) -> Weight {
     Weight { name, weight, by_text, is_score: true }
@@ -61,15 +68,23 @@ pub struct Ranked {
 pub fn ranked(pool: &[Described]) -> Vec<Ranked> {
     let spreads: [Spread; FEATURES] = std::array::from_fn(|at| Spread::of(pool.iter().map(|one| one.features[at])));
     let by_text = pool.iter().all(|one| one.features[OF_MEANING].iter().all(|&feature| feature == 0.0));
+    let weights = WEIGHTS.map(|row| if by_text { row.by_text } else { row.weight });
+    let part = |one: &Described, at: usize| {
+        let value = one.features[at];
+        weights[at] * if WEIGHTS[at].is_score { spreads[at].distance(value) } else { value }
+    };
+    let parts: Vec<[f64; FEATURES]> = pool.iter().map(|one| std::array::from_fn(|at| part(one, at))).collect();
+    let mut best_of: HashMap<usize, f64> = HashMap::new();
+    for (one, parts) in pool.iter().zip(&parts) {
+        let best = best_of.entry(one.session).or_insert(f64::NEG_INFINITY);
+        *best = best.max(parts.iter().sum());
+    }
+    let best = best_of.values().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut ranked: Vec<Ranked> = pool
         .iter()
-        .map(|one| {
-            let parts: [f64; FEATURES] = std::array::from_fn(|at| {
-                let value = one.features[at];
-                let Weight { weight, by_text: weight_by_text, is_score, .. } = WEIGHTS[at];
-                let weight = if by_text { weight_by_text } else { weight };
-                weight * if is_score { spreads[at].distance(value) } else { value }
-            });
+        .zip(parts)
+        .map(|(one, mut parts)| {
+            parts[OF_SESSION] = weights[OF_SESSION] * (best_of[&one.session] - best);
             Ranked { id: one.id, score: parts.iter().sum(), parts }
         })
         .collect();

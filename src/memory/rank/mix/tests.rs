@@ -1,4 +1,4 @@
-use super::{Ranked, WEIGHTS, ranked};
+use super::{OF_SESSION, Ranked, WEIGHTS, ranked};
 use crate::memory::rank::features::{Described, FEATURES};
 
 /// A candidate with one feature, and whether there is an embedding.
@@ -7,7 +7,7 @@ fn with(id: i64, at: usize, value: f64, embedded: bool) -> Described {
     // The same for all, so that it tells nothing but that there is an embedding.
     features[if at == 2 { 3 } else { 2 }] = if embedded { 0.5 } else { 0.0 };
     features[at] = value;
-    Described { id, features }
+    Described { id, features, ..Described::default() }
 }
 
 fn ids(ranked: &[Ranked]) -> Vec<i64> {
@@ -16,7 +16,7 @@ fn ids(ranked: &[Ranked]) -> Vec<i64> {
 
 #[test]
 fn e5_each_feature_counts_as_the_table_says() {
-    for (at, row) in WEIGHTS.iter().enumerate() {
+    for (at, row) in WEIGHTS.iter().enumerate().filter(|(at, _)| *at != OF_SESSION) {
         for (embedded, weight) in [(true, row.weight), (false, row.by_text)] {
             if !embedded && (2..6).contains(&at) {
                 continue;
@@ -45,4 +45,18 @@ fn e5_what_all_have_tells_nothing() {
     assert_eq!(ids(&ranked), [2, 1], "of equal ones the newer");
     assert!(super::ranked(&[]).is_empty());
     assert_eq!(super::ranked(&[with(7, 0, 5.0, true)])[0].score, 0.0);
+}
+
+#[test]
+fn e5_a_turn_is_known_by_its_sessions_best() {
+    // Two that fit equally; beside one of them stands the best of all.
+    for (embedded, weight) in [(true, WEIGHTS[OF_SESSION].weight), (false, WEIGHTS[OF_SESSION].by_text)] {
+        let mut pool = [with(1, 7, 1.0, embedded), with(2, 7, 1.0, embedded), with(3, 7, 5.0, embedded)];
+        (pool[0].session, pool[1].session, pool[2].session) = (0, 1, 0);
+        let ranked = ranked(&pool);
+        let named = if embedded { WEIGHTS[7].weight } else { WEIGHTS[7].by_text };
+        let part = |id: i64| ranked.iter().find(|one| one.id == id).unwrap().parts[OF_SESSION];
+        assert!((part(2) + weight * named * 4.0).abs() < 1e-9 && part(1) == 0.0 && part(3) == 0.0, "{ranked:?}");
+        assert_eq!(ids(&ranked), if embedded { [3, 1, 2] } else { [3, 2, 1] });
+    }
 }
