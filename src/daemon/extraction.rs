@@ -12,7 +12,8 @@ const EVERY: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_secs(600);
 
 /// Goes on until the stop. A call that the stop cuts off is closed at the next start, and made again.
-pub(super) async fn draw_facts(extractor: Extractor, stop: CancellationToken) {
+/// Where nothing is to be drawn, what is known is looked through all the same.
+pub(super) async fn draw_facts(extractor: Extractor, draws: bool, stop: CancellationToken) {
     match extractor.recover().await {
         Ok(0) => {}
         Ok(calls) => tracing::info!(calls, "memory.calls_lost"),
@@ -20,7 +21,8 @@ pub(super) async fn draw_facts(extractor: Extractor, stop: CancellationToken) {
     }
     loop {
         let work = async {
-            let wait = match extractor.pass().await {
+            let pass = if draws { extractor.pass().await } else { Ok(Pass::default()) };
+            let wait = match pass {
                 Ok(pass) => {
                     tell(&pass);
                     // More calls than go into one pass wait for the next, those that may not be made for longer.

@@ -195,10 +195,7 @@ impl Daemon {
             rest: Arc::clone(&rest),
         });
         let catalog = Arc::new(models.catalog);
-        let purse = Arc::new(Purse {
-            budget: parts::budget(&blueprint.config.budget),
-            zone: parts::zone(blueprint.config.agent.time_zone.as_deref())?,
-        });
+        let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let people = people(&blueprint, &memory, &catalog)?;
         let access = Arc::clone(&people.access);
@@ -211,7 +208,7 @@ impl Daemon {
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
-        let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse));
+        let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse))?;
         let shared = Shared { models: catalog, table, purse, people, memory, watcher };
         let ports = ports(&blueprint, shared, owner)?;
         let lanes = Lanes::new(
@@ -240,7 +237,8 @@ impl Daemon {
         chores::keep_house(&switches, &house);
         memory::keep_up(&switches, &router.house.memory, &blueprint);
         chores::let_go(&switches, &router.house.memory, &blueprint);
-        switches.channels.spawn(extraction::draw_facts(extractor, switches.drain.clone()));
+        let draws = blueprint.config.memory.extract;
+        switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         chores::listen(&switches, telegram, &router, &blueprint);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })

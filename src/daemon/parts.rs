@@ -144,7 +144,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     let mut personas = Personas::default();
     for (name, persona) in &config.personas {
         let model = match &persona.model {
-            Some(word) => Some(persona_model(name, word, models)?),
+            Some(word) => Some(named(&format!("personas.{name}.model"), word, models)?),
             None => None,
         };
         let modules = persona.modules.iter().cloned().collect();
@@ -185,13 +185,13 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     Ok(personas)
 }
 
-/// The label of the model that a persona names.
-fn persona_model(persona: &str, word: &str, models: &Catalog) -> Result<String, StartError> {
+/// The label of the model that a setting names.
+fn named(setting: &str, word: &str, models: &Catalog) -> Result<String, StartError> {
     models.resolve(word).map(str::to_owned).ok_or_else(|| {
         let known: Vec<&str> = models.labels().map(|(_, label)| label).collect();
         let known = known.join(", ");
         StartError::Config(format!(
-            "personas.{persona}.model: there is no model {word:?}. There are: {known}. More can be named under [provider]."
+            "{setting}: there is no model {word:?}. There are: {known}. More can be named under [provider]."
         ))
     })
 }
@@ -254,7 +254,7 @@ pub(super) fn extractor(
     blueprint: &Blueprint,
     memory: &Memory,
     (models, table, purse): (&Arc<Catalog>, &Arc<Table>, &Arc<Purse>),
-) -> Extractor {
+) -> Result<Extractor, StartError> {
     let ports = Ports {
         store: memory.store.clone(),
         models: Arc::clone(models),
@@ -262,13 +262,19 @@ pub(super) fn extractor(
         purse: Arc::clone(purse),
         clock: Arc::clone(&blueprint.clock),
     };
+    let config = &blueprint.config.memory;
     let settings = Settings {
-        idle: SignedDuration::from_mins(30),
-        consolidate_every: SignedDuration::from_hours(6),
-        model: None,
+        idle: SignedDuration::from_mins(i64::try_from(config.extract_idle_minutes).unwrap_or(i64::MAX)),
+        consolidate_every: SignedDuration::from_hours(i64::try_from(config.consolidate_hours).unwrap_or(i64::MAX)),
+        model: config.extract_model.as_deref().map(|word| named("memory.extract_model", word, models)).transpose()?,
         zone: memory.zone.clone(),
     };
-    Extractor { ports, settings }
+    Ok(Extractor { ports, settings })
+}
+
+/// The household's caps on money, and its calendar.
+pub(super) fn purse(config: &Config) -> Result<Purse, StartError> {
+    Ok(Purse { budget: budget(&config.budget), zone: zone(config.agent.time_zone.as_deref())? })
 }
 
 /// Where the household lives; the machine's own zone unless the config names one.

@@ -32,8 +32,6 @@ use crate::store::vectors::NewVector;
 use crate::store::{Pace, Store};
 
 #[cfg(test)]
-mod household;
-#[cfg(test)]
 mod tests;
 mod write;
 

@@ -181,13 +181,13 @@ mod tests {
             let mut features = [0.0; FEATURES];
             (features[0], features[2], features[6]) = (nearby, cosine, closeness);
             assert_eq!(
-                fit(&Described { id: 1, features }, &asked(day.clone())),
+                fit(&Described { id: 1, features, ..Described::default() }, &asked(day.clone())),
                 expected,
                 "{nearby} {cosine} {closeness}"
             );
         }
         let mut features = [0.0; FEATURES];
         features[6] = 1.0;
-        assert_eq!(fit(&Described { id: 1, features }, &asked(Vec::new())), Fit::Not);
+        assert_eq!(fit(&Described { id: 1, features, ..Described::default() }, &asked(Vec::new())), Fit::Not);
     }
 }
