@@ -83,10 +83,15 @@ fn question_in(text: &str) -> Option<String> {
         (sign == "\n" || next.is_some_and(char::is_whitespace)).then_some(at + sign.len())
     };
     let begin = upto.rmatch_indices(['.', '!', '?', '\n']).find_map(begins).unwrap_or(0);
-    let question = text.get(begin..=end)?.split_whitespace().collect::<Vec<_>>().join(" ");
+    let question = text.get(begin..=end)?;
+    question.chars().any(char::is_alphanumeric).then(|| shortened(question))
+}
+
+/// A question on one line; of a long one its end.
+pub(super) fn shortened(question: &str) -> String {
+    let question = question.split_whitespace().collect::<Vec<_>>().join(" ");
     let chars = question.chars().count();
-    let asks = question.chars().any(char::is_alphanumeric);
-    asks.then(|| question.chars().skip(chars.saturating_sub(QUESTION_CHARS_MAX)).collect())
+    question.chars().skip(chars.saturating_sub(QUESTION_CHARS_MAX)).collect()
 }
 
 /// Stores what was recalled for a run, and that it was of use.
