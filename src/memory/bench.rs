@@ -23,6 +23,7 @@ use crate::memory::embedding::error::EmbedError;
 use crate::memory::nearby::Serving;
 use crate::memory::passage::Passage;
 use crate::memory::rank::dates;
+use crate::memory::recall::fuse::Candidate;
 use crate::memory::recall::meaning::telling;
 use crate::memory::recall::{Memory, Question, RecallLimits};
 use crate::memory::vectors::bytes::{Stored, encode};
@@ -31,6 +32,8 @@ use crate::store::error::StoreError;
 use crate::store::vectors::NewVector;
 use crate::store::{Pace, Store};
 
+#[cfg(test)]
+mod household;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -122,43 +125,66 @@ pub async fn recall(
     let samples: Vec<Sample> = serde_json::from_str(data)?;
     for (number, sample) in samples.into_iter().enumerate() {
         let started = Instant::now();
-        let sessions = sessions(&sample.conversation)?;
-        let last = sessions.last().map_or(Date::ZERO, |(day, _)| *day);
-        let store = Store::open(&folder.join(format!("{number}.db")), Pace::Threaded).await?;
-        let names: HashMap<i64, String> = store.write(WriteConversation { sessions }).await?.into_iter().collect();
-        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
-        if let Some(embedder) = &embedder {
-            memory.nearby.serve(Some(Arc::new(embed(&store, embedder).await?)));
-        }
+        let file = folder.join(format!("{number}.db"));
+        let conversation = Conversation::write(&sample.conversation, &file, embedder.as_ref()).await?;
         for (question_index, asked) in sample.qa.into_iter().enumerate() {
             if !asked.evidence.is_empty() {
-                let (found, embedding, recall) = ask(&memory, asked.question, last).await?;
-                let ranked = found.iter().filter_map(|id| names.get(id).cloned()).collect();
+                let (ranked, embedding, recall) = conversation.best(asked.question).await?;
                 let ranking = Ranking { sample_id: sample.sample_id.clone(), question_index, ranked };
                 answers.push(Answer { ranking, embedding, recall });
             }
         }
-        store.close().await;
+        conversation.memory.store.close().await;
         done(&sample.sample_id, started.elapsed());
     }
     Ok(answers)
 }
 
-/// The best turns for a question that is asked on the day `last`.
-async fn ask(memory: &Memory, text: String, last: Date) -> Result<(Vec<i64>, Duration, Duration), BenchError> {
-    let question = Question {
-        text,
-        scopes: vec![SCOPE],
-        window: None,
-        limits: RecallLimits { fragments: TOLD, tokens: u64::MAX, facts: 0 },
-        now: write::at(last, 0),
-    };
-    let started = Instant::now();
-    let meant = memory.meant(&question).await;
-    let embedding = started.elapsed();
-    let ranked = memory.ranked(&question, meant.as_ref()).await?;
-    let found = ranked.iter().take(TOLD).map(|one| one.memory).collect();
-    Ok((found, embedding, started.elapsed() - embedding))
+/// A conversation that is remembered.
+struct Conversation {
+    memory: Memory,
+    /// What the turns are called.
+    names: HashMap<i64, String>,
+    /// Its last day, on which is asked.
+    last: Date,
+}
+
+impl Conversation {
+    async fn write(
+        said: &BTreeMap<String, Value>,
+        file: &Path,
+        embedder: Option<&Arc<dyn Embedder>>,
+    ) -> Result<Self, BenchError> {
+        let sessions = sessions(said)?;
+        let last = sessions.last().map_or(Date::ZERO, |(day, _)| *day);
+        let store = Store::open(file, Pace::Threaded).await?;
+        let names = store.write(WriteConversation { sessions }).await?.into_iter().collect();
+        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        if let Some(embedder) = embedder {
+            memory.nearby.serve(Some(Arc::new(embed(&store, embedder).await?)));
+        }
+        Ok(Self { memory, names, last })
+    }
+
+    fn question(&self, text: String) -> Question {
+        let limits = RecallLimits { fragments: TOLD, tokens: u64::MAX, facts: 0 };
+        Question { text, scopes: vec![SCOPE], window: None, limits, now: write::at(self.last, 0) }
+    }
+
+    fn name(&self, one: &Candidate) -> Option<String> {
+        self.names.get(&one.memory).cloned()
+    }
+
+    /// The best turns for a question, and how long its embedding took, and all else.
+    async fn best(&self, text: String) -> Result<(Vec<String>, Duration, Duration), BenchError> {
+        let question = self.question(text);
+        let started = Instant::now();
+        let meant = self.memory.meant(&question).await;
+        let embedding = started.elapsed();
+        let ranked = self.memory.ranked(&question, meant.as_ref()).await?;
+        let best = ranked.iter().take(TOLD).filter_map(|one| self.name(one)).collect();
+        Ok((best, embedding, started.elapsed() - embedding))
+    }
 }
 
 fn sessions(conversation: &BTreeMap<String, Value>) -> Result<Sessions, BenchError> {

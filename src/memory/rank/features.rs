@@ -39,7 +39,7 @@ pub struct Turn {
     pub gist: Gist,
     /// Whether it answers a question of Hob's, which is no turn.
     pub is_asked_for: bool,
-    /// The product of its vector and the question's. It is made of [`embedded`].
+    /// The product of its vector and the question's. It is made of [`embedded`]; none if it waits for its vector.
     pub cosine: Option<f64>,
     /// The signs of its own tokens, from the same pass.
     pub tokens: TokenSigns,
@@ -89,6 +89,8 @@ pub struct Described {
     pub session: usize,
     /// The features.
     pub features: [f64; FEATURES],
+    /// Whether there is an embedding of it; else those features say nothing, neither for it nor against it.
+    pub has_meaning: bool,
     /// What the words of the question are worth that are found in it or nearby.
     pub worth: f64,
 }
@@ -149,7 +151,7 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
             let alike = |from: usize, through: usize| max_sim(&best[from..=through]);
             let last = session.turns.len() - 1;
             let said = turn.gist.manner;
-            let features = [
+            let mut features = [
                 windows[at].bm25(&question.terms, window_words),
                 of_session,
                 turn.cosine.unwrap_or(0.0),
@@ -166,8 +168,12 @@ pub fn describe(question: &Question, sessions: &[Session]) -> Vec<Described> {
                 // How good the others of its session are, only the mix can tell.
                 0.0,
             ];
+            let has_meaning = turn.cosine.is_some();
+            if !has_meaning {
+                features[OF_MEANING].fill(0.0);
+            }
             let worth = windows[at].worth(&question.terms);
-            described.push(Described { id: turn.id, session: place, features, worth });
+            described.push(Described { id: turn.id, session: place, features, has_meaning, worth });
         }
     }
     described

@@ -71,11 +71,11 @@ impl Manner {
     }
 }
 
-/// Whether a word only says when: a question of nothing else asks for all of a day.
+/// Whether a word of a question that speaks of days says no more than when: one of nothing else asks for all of a day.
 #[must_use]
 pub fn is_of_time(word: &str) -> bool {
     let ordinal = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
-    is_number(ordinal) || TIMES.contains(&word) || NUMBERS.contains(&word)
+    is_number(ordinal) || [TIMES, NUMBERS, AT_LARGE].iter().any(|list| list.contains(&word))
 }
 
 fn is_number(word: &str) -> bool {
@@ -147,6 +147,9 @@ const TIMES: &[&str] = &[
     "yet",
 ];
 
+/// Beside a day: the month that is a verb elsewhere, and what asks for all that there was.
+const AT_LARGE: &[&str] = &["evening", "gemacht", "happen", "happened", "los", "may", "night", "passiert"];
+
 /// Small numbers in words, in English and German.
 const NUMBERS: &[&str] = &[
     "acht", "couple", "drei", "eight", "five", "four", "funf", "many", "neun", "nine", "once", "one", "sechs", "seven",
@@ -181,6 +184,14 @@ mod tests {
         for (text, (asks, tells_time, tells_number)) in table {
             assert_eq!(Manner::of(text), Manner { asks, tells_time, tells_number }, "{text}");
         }
+    }
+
+    #[test]
+    fn e5_what_only_says_when_is_a_table() {
+        let of_time = ["8th", "2024", "may", "gestern", "two", "weeks", "happened", "passiert"];
+        assert!(of_time.iter().all(|word| is_of_time(word)));
+        assert!(!["dog", "th", "", "maybe"].iter().any(|word| is_of_time(word)));
+        assert!(!Manner::of("you may happen to see her").tells_time);
     }
 
     proptest! {

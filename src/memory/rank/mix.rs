@@ -66,12 +66,16 @@ pub struct Ranked {
 /// All candidates, the best first; of equal ones the newer.
 #[must_use]
 pub fn ranked(pool: &[Described]) -> Vec<Ranked> {
-    let spreads: [Spread; FEATURES] = std::array::from_fn(|at| Spread::of(pool.iter().map(|one| one.features[at])));
-    let by_text = pool.iter().all(|one| one.features[OF_MEANING].iter().all(|&feature| feature == 0.0));
+    let is_known = |one: &Described, at: usize| one.has_meaning || !OF_MEANING.contains(&at);
+    let spreads: [Spread; FEATURES] =
+        std::array::from_fn(|at| Spread::of(pool.iter().filter(|one| is_known(one, at)).map(|one| one.features[at])));
+    let by_text = pool.iter().all(|one| !one.has_meaning);
     let weights = WEIGHTS.map(|row| if by_text { row.by_text } else { row.weight });
-    let part = |one: &Described, at: usize| {
-        let value = one.features[at];
-        weights[at] * if WEIGHTS[at].is_score { spreads[at].distance(value) } else { value }
+    // What waits for its vector lies at the mean of those that have one.
+    let part = |one: &Described, at: usize| match (is_known(one, at), WEIGHTS[at].is_score) {
+        (false, _) => 0.0,
+        (true, true) => weights[at] * spreads[at].distance(one.features[at]),
+        (true, false) => weights[at] * one.features[at],
     };
     let parts: Vec<[f64; FEATURES]> = pool.iter().map(|one| std::array::from_fn(|at| part(one, at))).collect();
     let mut best_of: HashMap<usize, f64> = HashMap::new();

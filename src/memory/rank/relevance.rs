@@ -4,7 +4,7 @@
 //! conversations that are not Hob's and on a household's of short messages; the same questions asked of others' memories, and
 //! small talk, are what should bring nothing (`docs/decisions/0005-ranking.md`).
 
-use crate::memory::rank::features::{Described, OF_MEANING, Question};
+use crate::memory::rank::features::{Described, Question};
 use crate::memory::rank::words::{is_courtesy, is_stop_word, words};
 
 /// From where on a candidate is relevant, where there is an embedding.
@@ -41,16 +41,16 @@ pub fn relevance(described: &Described, question: &Question) -> f64 {
     }
     let features = &described.features;
     let (cosine, words_meaning, day) = (features[2], features[5], features[6]);
-    let sum = if is_by_text(described) {
-        let all: f64 = question.terms.iter().map(|term| term.worth).sum();
-        let covered = if all > 0.0 { described.worth / all } else { 0.0 };
-        ByText::COVERED * covered + ByText::DAY * day + ByText::WORTH * described.worth + ByText::NOTHING
-    } else {
+    let sum = if described.has_meaning {
         WithMeaning::MEANING * cosine
             + WithMeaning::WORDS_MEANING * words_meaning
             + WithMeaning::DAY * day
             + WithMeaning::WORTH * described.worth
             + WithMeaning::NOTHING
+    } else {
+        let all: f64 = question.terms.iter().map(|term| term.worth).sum();
+        let covered = if all > 0.0 { described.worth / all } else { 0.0 };
+        ByText::COVERED * covered + ByText::DAY * day + ByText::WORTH * described.worth + ByText::NOTHING
     };
     1.0 / (1.0 + (-sum).exp())
 }
@@ -58,11 +58,7 @@ pub fn relevance(described: &Described, question: &Question) -> f64 {
 /// From which [`relevance`] on this candidate is worth telling.
 #[must_use]
 pub fn cut(described: &Described) -> f64 {
-    if is_by_text(described) { CUT_BY_TEXT } else { CUT }
-}
-
-fn is_by_text(described: &Described) -> bool {
-    described.features[OF_MEANING].iter().all(|&feature| feature == 0.0)
+    if described.has_meaning { CUT } else { CUT_BY_TEXT }
 }
 
 /// Whether a word tells something, or a day is spoken of: "ok thanks" asks for nothing.
@@ -90,7 +86,7 @@ mod tests {
     fn described(cosine: f64, words_meaning: f64, day: f64, worth: f64) -> Described {
         let mut features = [0.0; FEATURES];
         (features[2], features[5], features[6]) = (cosine, words_meaning, day);
-        Described { features, worth, ..Described::default() }
+        Described { features, has_meaning: cosine != 0.0, worth, ..Described::default() }
     }
 
     #[test]
@@ -105,6 +101,8 @@ mod tests {
             ("what was yesterday", described(0.0, 0.0, 1.0, 0.0), true),
             ("ok, thank you!", described(0.9, 0.9, 0.0, 10.0), false),
             ("na danke, bis morgen", described(0.0, 0.0, 0.0, 0.0), false),
+            ("Anything?", described(0.9, 0.9, 0.0, 10.0), false),
+            ("und sonst etwas?", described(0.0, 0.0, 0.0, 10.0), false),
             ("what is it", described(0.9, 0.9, 0.0, 10.0), false),
             ("", described(0.9, 0.9, 1.0, 10.0), false),
         ];

@@ -6,17 +6,22 @@
 //! | fits well | the best first |
 //! | fits nearly | only if it matters much, or was said last (in this conversation, and the window does not show it) |
 //! | does not fit | never |
-//! | says the same as one that is recalled | never |
 //!
-//! Nothing is a good answer.
-
-use std::collections::HashSet;
+//! Nothing is a good answer. What says the same as another, and what there is no room for, `tell` leaves out.
 
 use crate::domain::memory::Leg;
 use crate::memory::rank::features::{Described, FEATURES, Question};
+use crate::memory::rank::gist::{hash, is_of_time};
+use crate::memory::rank::relevance::{cut, relevance};
+use crate::memory::rank::stem::stem;
+use crate::memory::rank::words::words;
 
 /// How many places those that are pinned take from what fits.
 const PINNED_MAX: usize = 2;
+/// So many times as much as may be told is looked at, as what says the same, or has no room, leaves its place to the next.
+const SPARE: usize = 4;
+/// Where the closeness to the days that are asked about stands among the features.
+const DAY: usize = 6;
 
 /// How well something fits a question, whatever else there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,31 +71,31 @@ pub struct Chosen {
     pub leg: Leg,
 }
 
-/// Where the words of a question, by what they are worth, are found nearby.
-const WELL_BY_WORDS: f64 = 0.5;
-/// The cosine from which a turn is about what is asked, and the one from which it may be.
-const WELL_BY_MEANING: f64 = 0.45;
-const NEARLY_BY_MEANING: f64 = 0.25;
+/// What part of the cut is enough for what matters much or was said last.
+const NEARLY: f64 = 0.5;
 
 /// How well it fits.
 #[must_use]
 pub fn fit(described: &Described, question: &Question) -> Fit {
-    let worth: f64 = question.terms.iter().map(|term| term.worth).sum();
-    let [nearby, _, cosine, ..] = described.features;
-    let day = described.features[6];
-    let words = if worth > 0.0 { nearby / worth } else { 0.0 };
-    let is_of_that_day = !question.days.is_empty() && day >= 1.0;
-    let both = words >= WELL_BY_WORDS / 2.0 && cosine >= NEARLY_BY_MEANING;
-    if words >= WELL_BY_WORDS || cosine >= WELL_BY_MEANING || both || is_of_that_day {
+    let (relevance, cut) = (relevance(described, question), cut(described));
+    if relevance >= cut || is_of_the_day(described, question) {
         Fit::Well
-    } else if words > 0.0 || cosine >= NEARLY_BY_MEANING {
+    } else if relevance >= NEARLY * cut {
         Fit::Nearly
     } else {
         Fit::Not
     }
 }
 
-/// What of the ranked `pool` is recalled, at most so many, the best first.
+/// Whether nothing is asked but what was on a day, and it was said on that day.
+fn is_of_the_day(described: &Described, question: &Question) -> bool {
+    let of_time: Vec<u32> =
+        words(&question.text).filter(|word| is_of_time(word)).map(|word| hash(&stem(&word))).collect();
+    let closeness = described.features[DAY];
+    !question.days.is_empty() && closeness >= 1.0 && question.terms.iter().all(|term| of_time.contains(&term.stem))
+}
+
+/// What of the ranked `pool` may be recalled where there is room for so many, the best first.
 #[must_use]
 pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<Chosen> {
     let is_pinned = |one: &&Candidate| one.standing.is_pinned;
@@ -98,9 +103,8 @@ pub fn fused(pool: &[Candidate], fragments: usize) -> Vec<Chosen> {
     let places = if fits.is_empty() { fragments } else { PINNED_MAX };
     let first = pool.iter().filter(is_pinned).take(places).map(|one| (one, Leg::Salience));
     let then = fits.into_iter().filter_map(|one| Some((one, leg_of(one)?)));
-    let mut said: HashSet<&[u32]> = HashSet::new();
-    let distinct = first.chain(then).filter(|(one, _)| said.insert(&one.stems));
-    distinct.take(fragments).map(|(one, leg)| Chosen { candidate: one.clone(), leg }).collect()
+    let all = first.chain(then).take(fragments * SPARE);
+    all.map(|(one, leg)| Chosen { candidate: one.clone(), leg }).collect()
 }
 
 /// What brings it up where it is not pinned, if anything does.
@@ -140,54 +144,51 @@ mod tests {
         let table: [(&str, &[i64]); 8] = [
             ("", &[]),
             ("nn-", &[]),
-            ("wwwwww", &[0, 1, 2, 3, 4]),
+            ("wwwwww", &[0, 1, 2, 3, 4, 5]),
             ("wnir-w", &[0, 2, 3, 5]),
             ("w-PPP", &[2, 3, 0]),
             ("-PPPPPP", &[1, 2, 3, 4, 5]),
-            ("PwPwwww", &[0, 2, 1, 3, 4]),
+            ("PwPwwww", &[0, 2, 1, 3, 4, 5, 6]),
             ("Pn", &[0]),
         ];
         for (letters, expected) in table {
             let found: Vec<i64> = fused(&pool(letters), 5).iter().map(|one| one.candidate.memory).collect();
             assert_eq!(found, expected, "{letters}");
         }
+        assert_eq!(fused(&pool(&"w".repeat(30)), 5).len(), 5 * SPARE);
         let legs: Vec<Leg> = fused(&pool("wirP"), 5).iter().map(|one| one.leg).collect();
         assert_eq!(legs, [Leg::Salience, Leg::Relevance, Leg::Salience, Leg::Recency]);
     }
 
     #[test]
-    fn a4_what_says_the_same_is_recalled_once() {
-        let mut twice = pool("www");
-        twice[2].stems = twice[0].stems.clone();
-        let found: Vec<i64> = fused(&twice, 5).iter().map(|one| one.candidate.memory).collect();
-        assert_eq!(found, [0, 1]);
-    }
-
-    #[test]
-    fn e5_fit_goes_by_words_by_meaning_or_by_the_day() {
+    fn e5_fit_goes_by_relevance_or_by_the_day_alone() {
         let day = crate::memory::rank::dates::spoken("on 8 May 2024", jiff::civil::date(2024, 6, 1));
-        let asked = |days| Question { terms: vec![Term { stem: 1, worth: 4.0 }], days, ..Question::default() };
+        let asked = |text: &str, looked_for: &[&str]| Question {
+            text: text.to_owned(),
+            terms: looked_for.iter().map(|word| Term { stem: hash(word), worth: 4.0 }).collect(),
+            days: if text.contains("May") { day.clone() } else { Vec::new() },
+            ..Question::default()
+        };
+        let dog = asked("where is the dog", &["dog"]);
+        let dog_then = asked("where was the dog on 8 May", &["dog", "8", "mai"]);
+        let then = asked("what did we do on 8 May", &["8", "mai"]);
+        // By its cosine, max-sim with its neighbours, closeness, and the worth of its words.
         let table = [
-            ((0.0, 0.0, 0.0), Fit::Not),
-            ((0.0, 0.2, 0.9), Fit::Not),
-            ((1.0, 0.0, 0.0), Fit::Nearly),
-            ((0.0, 0.3, 0.0), Fit::Nearly),
-            ((1.0, 0.3, 0.0), Fit::Well),
-            ((2.0, 0.0, 0.0), Fit::Well),
-            ((0.0, 0.5, 0.0), Fit::Well),
-            ((0.0, 0.0, 1.0), Fit::Well),
+            (&dog, (0.6, 0.6, 0.0, 4.0), Fit::Well),
+            (&dog, (0.3, 0.45, 0.0, 0.0), Fit::Nearly),
+            (&dog, (0.1, 0.2, 0.0, 0.0), Fit::Not),
+            (&dog, (0.0, 0.0, 0.0, 4.0), Fit::Well),
+            (&dog, (0.0, 0.0, 0.0, 0.0), Fit::Not),
+            (&dog_then, (0.1, 0.1, 1.0, 0.0), Fit::Not),
+            (&then, (0.1, 0.1, 1.0, 0.0), Fit::Well),
+            (&then, (0.1, 0.1, 0.9, 0.0), Fit::Not),
+            (&asked("ok, thanks", &["ok", "thank"]), (0.9, 0.9, 0.0, 8.0), Fit::Not),
         ];
-        for ((nearby, cosine, closeness), expected) in table {
+        for (question, (cosine, alike, closeness, worth), expected) in table {
             let mut features = [0.0; FEATURES];
-            (features[0], features[2], features[6]) = (nearby, cosine, closeness);
-            assert_eq!(
-                fit(&Described { id: 1, features, ..Described::default() }, &asked(day.clone())),
-                expected,
-                "{nearby} {cosine} {closeness}"
-            );
+            (features[2], features[5], features[DAY]) = (cosine, alike, closeness);
+            let one = Described { id: 1, features, has_meaning: cosine != 0.0, worth, ..Described::default() };
+            assert_eq!(fit(&one, question), expected, "{}: {cosine} {alike} {closeness} {worth}", question.text);
         }
-        let mut features = [0.0; FEATURES];
-        features[6] = 1.0;
-        assert_eq!(fit(&Described { id: 1, features, ..Described::default() }, &asked(Vec::new())), Fit::Not);
     }
 }

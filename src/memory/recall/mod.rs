@@ -165,7 +165,7 @@ impl Memory {
     pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
         let chosen = fuse::fused(&pool, question.limits.fragments);
-        let tell = Tell { chosen, scopes: list(&question.scopes), tokens: question.limits.tokens };
+        let tell = Tell { chosen, scopes: list(&question.scopes), limits: question.limits };
         let means = if meant.is_some() { Means::WordsAndMeaning } else { Means::Words };
         Ok(Recollection { fragments: self.store.read(tell).await?, means })
     }

@@ -1,16 +1,15 @@
 //! What was chosen, in words: with what it needs before it, and no more than there is room for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::domain::ids::MemoryId;
 use crate::memory::passage::HOB;
 use crate::memory::rank::mix::WEIGHTS;
-use crate::memory::rank::words::words;
+use crate::memory::rank::select::{Choice, Piece, needs_before, select};
 use crate::memory::recall::fuse::Chosen;
-use crate::memory::recall::{Fragment, ids};
+use crate::memory::recall::{Fragment, RecallLimits, ids};
 use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::recall::{self as rows, Told};
@@ -20,15 +19,13 @@ use crate::store::{Statement, Tx};
 const LETTERS_MAX: usize = 1_200;
 /// The same for what stands before it.
 const BEFORE_LETTERS_MAX: usize = 300;
-/// So few words seldom make sense alone.
-const SHORT_WORDS: usize = 4;
 
 /// Reads what was chosen.
 pub(super) struct Tell {
     pub(super) chosen: Vec<Chosen>,
     /// As the query takes them.
     pub(super) scopes: String,
-    pub(super) tokens: u64,
+    pub(super) limits: RecallLimits,
 }
 
 #[async_trait]
@@ -38,36 +35,44 @@ impl Statement for Tell {
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Fragment>, StoreError> {
         let wanted = ids(self.chosen.iter().map(|one| one.candidate.memory));
         let told = rows::told(tx, &wanted, &self.scopes).await?;
-        Ok(fragments(&self.chosen, told, self.tokens))
+        Ok(fragments(&self.chosen, told, self.limits))
     }
 }
 
-/// The chosen ones that are still there, as many as `budget` tokens hold.
-fn fragments(chosen: &[Chosen], told: Vec<Told>, mut budget: u64) -> Vec<Fragment> {
-    let all: HashSet<MemoryId> = told.iter().map(|told| told.id).collect();
-    let mut told: HashMap<MemoryId, Told> = told.into_iter().map(|told| (told.id, told)).collect();
-    let mut fragments = Vec::new();
-    for one in chosen {
-        let Some(told) = told.remove(&MemoryId(one.candidate.memory)) else { continue };
-        let fragment = fragment(one, told, &all);
-        let size = tokens::count(&fragment.text) + fragment.before.as_deref().map_or(0, tokens::count);
-        if size <= budget {
-            budget -= size;
-            fragments.push(fragment);
-        }
-    }
-    fragments
+/// The chosen ones that are still there, each once, as many as there is room for.
+fn fragments(chosen: &[Chosen], told: Vec<Told>, limits: RecallLimits) -> Vec<Fragment> {
+    let mut told: HashMap<i64, Told> = told.into_iter().map(|told| (told.id.0, told)).collect();
+    let there = chosen.iter().filter_map(|one| Some(choice(one, told.get(&one.candidate.memory)?)));
+    let pieces = select(&there.collect::<Vec<_>>(), limits.fragments, limits.tokens);
+    let legs: HashMap<i64, &Chosen> = chosen.iter().map(|one| (one.candidate.memory, one)).collect();
+    let fragment = |piece: Piece| {
+        let (one, told) = (legs.get(&piece.id)?, told.remove(&piece.id)?);
+        Some(fragment(one, told, piece.before.is_some()))
+    };
+    pieces.into_iter().filter_map(fragment).collect()
 }
 
-fn fragment(chosen: &Chosen, told: Told, all: &HashSet<MemoryId>) -> Fragment {
+/// Hob's question that it answers is a part of it; what another has said is told once.
+fn choice(chosen: &Chosen, told: &Told) -> Choice<u32> {
+    let of_asked = asked(told).as_deref().map_or(0, tokens::count);
+    let before = before(told);
+    Choice {
+        id: told.id.0,
+        before: told.before_id.map(|id| id.0),
+        needs_before: told.asked.is_none() && told.before.as_deref().is_some_and(|said| needs_before(&told.text, said)),
+        stems: chosen.candidate.stems.clone(),
+        tokens: tokens::count(&shortened(&told.text, LETTERS_MAX)) + of_asked,
+        tokens_before: before.as_deref().map_or(0, tokens::count),
+    }
+}
+
+fn fragment(chosen: &Chosen, told: Told, with_before: bool) -> Fragment {
     let candidate = &chosen.candidate;
-    let before =
-        before(&told, all).map(|(speaker, said)| format!("{speaker}: {}", shortened(said, BEFORE_LETTERS_MAX)));
     let parts = WEIGHTS.iter().zip(candidate.parts).filter(|(_, part)| *part != 0.0);
     Fragment {
         memory: told.id,
         text: shortened(&told.text, LETTERS_MAX),
-        before,
+        before: asked(&told).or_else(|| before(&told).filter(|_| with_before)),
         speaker: told.speaker,
         at: Timestamp::from_millisecond(told.at).unwrap_or(Timestamp::UNIX_EPOCH),
         leg: chosen.leg,
@@ -76,16 +81,15 @@ fn fragment(chosen: &Chosen, told: Told, all: &HashSet<MemoryId>) -> Fragment {
     }
 }
 
-/// What a memory does not make sense without: Hob's question that it answers, or what stands before it if that asks or the
-/// memory is short. Not what is told anyway.
-fn before<'a>(told: &'a Told, all: &HashSet<MemoryId>) -> Option<(&'a str, &'a str)> {
-    if let Some(asked) = &told.asked {
-        return Some((HOB, asked));
-    }
-    let said = told.before.as_deref()?;
-    let is_needed = said.contains('?') || words(&told.text).count() <= SHORT_WORDS;
-    let is_told = told.before_id.is_some_and(|id| all.contains(&id));
-    (is_needed && !is_told).then_some((told.before_speaker.as_deref()?, said))
+/// Hob's question that it answers.
+fn asked(told: &Told) -> Option<String> {
+    told.asked.as_deref().map(|asked| format!("{HOB}: {}", shortened(asked, BEFORE_LETTERS_MAX)))
+}
+
+/// What stands before it.
+fn before(told: &Told) -> Option<String> {
+    let (speaker, said) = told.before_speaker.as_deref().zip(told.before.as_deref())?;
+    Some(format!("{speaker}: {}", shortened(said, BEFORE_LETTERS_MAX)))
 }
 
 /// The beginning, where it is too long.
@@ -99,6 +103,7 @@ fn shortened(text: &str, letters: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ids::MemoryId;
     use crate::domain::memory::Leg;
     use crate::memory::rank::features::FEATURES;
     use crate::memory::recall::fuse::{Candidate, Fit, Standing};
@@ -110,7 +115,7 @@ mod tests {
             parts: [0.0; FEATURES],
             fit: Fit::Well,
             standing: Standing::default(),
-            stems: Vec::new(),
+            stems: vec![memory.unsigned_abs() as u32],
         };
         Chosen { candidate, leg: Leg::Relevance }
     }
@@ -128,28 +133,50 @@ mod tests {
         }
     }
 
+    fn limits(tokens: u64) -> RecallLimits {
+        RecallLimits { tokens, ..RecallLimits::default() }
+    }
+
+    fn texts(found: &[Fragment]) -> Vec<&str> {
+        found.iter().map(|one| one.text.as_str()).collect()
+    }
+
     #[test]
     fn e5_a_memory_comes_with_what_it_needs() {
-        let long = "it is in the drawer below the oven";
+        let long = "it lies in the drawer below the oven";
         let table = [
             (told(1, long, Some((9, "I am home")), None), None),
             (told(1, long, Some((9, "where is it?")), None), Some("Ben: where is it?")),
             (told(1, "yes, do", Some((9, "shall I cook")), None), Some("Ben: shall I cook")),
-            (told(1, "yes, do", Some((2, "shall I cook")), None), None),
             (told(1, long, Some((9, "x?")), Some("Which key?")), Some("Hob: Which key?")),
             (told(1, "yes", None, None), None),
         ];
         for (row, expected) in table {
-            let all = fragments(&[chosen(1), chosen(2)], vec![row, told(2, "shall I cook", None, None)], 800);
+            let all = fragments(&[chosen(1), chosen(2)], vec![row, told(2, "another", None, None)], limits(800));
             assert_eq!(all[0].before.as_deref(), expected, "{}", all[0].text);
+            assert_eq!(all.len(), 2);
         }
+    }
+
+    #[test]
+    fn e5_nothing_is_told_twice() {
+        let rows = || vec![told(1, "yes, do", Some((2, "shall I cook")), None), told(2, "shall I cook", None, None)];
+        let found = fragments(&[chosen(1), chosen(2)], rows(), limits(800));
+        assert_eq!((texts(&found), found[0].before.as_deref()), (vec!["yes, do"], Some("Ben: shall I cook")));
+        let found = fragments(&[chosen(2), chosen(1)], rows(), limits(800));
+        assert_eq!((texts(&found), found[1].before.as_deref()), (vec!["shall I cook", "yes, do"], None));
+        let mut again = chosen(3);
+        again.candidate.stems = chosen(2).candidate.stems;
+        let rows = vec![told(2, "we cook", None, None), told(3, "we cooked", None, None), told(4, "x", None, None)];
+        let found = fragments(&[chosen(2), again, chosen(4)], rows, RecallLimits { fragments: 2, ..limits(800) });
+        assert_eq!(texts(&found), ["we cook", "x"], "what says the same leaves its place to the next");
     }
 
     #[test]
     fn e5_what_has_no_room_is_left_out_and_what_is_gone_too() {
         let rows = vec![told(1, &"word ".repeat(100), None, None), told(2, "a few words", None, None)];
-        let found = fragments(&[chosen(3), chosen(1), chosen(2)], rows, 50);
-        assert_eq!(found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), ["a few words"]);
+        let found = fragments(&[chosen(3), chosen(1), chosen(2)], rows, limits(50));
+        assert_eq!(texts(&found), ["a few words"]);
     }
 
     #[test]

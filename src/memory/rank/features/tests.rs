@@ -1,6 +1,6 @@
 use jiff::civil::date;
 
-use super::{Question, Session, Turn, describe, embedded, looked_for, tells};
+use super::{OF_MEANING, Question, Session, Turn, describe, embedded, looked_for, tells};
 use crate::memory::rank::dates;
 use crate::memory::rank::gist::{Gist, hash};
 use crate::memory::rank::late::TokenSigns;
@@ -97,14 +97,20 @@ fn e5_what_hob_asked_for_is_an_answer() {
 fn e5_tokens_are_looked_for_in_a_turn_before_it_and_around_it() {
     let signs = |value: f32| TokenSigns::new([[value; 64].as_slice()]);
     let mut one = session(&[("A", "x"), ("B", "x"), ("A", "x"), ("B", "x"), ("A", "x"), ("B", "x")]);
-    one.turns.iter_mut().for_each(|turn| turn.tokens = signs(-1.0));
+    for turn in &mut one.turns {
+        (turn.tokens, turn.cosine) = (signs(-1.0), Some(0.0));
+    }
     one.turns[2].tokens = signs(1.0);
     let asked = Question { tokens: signs(1.0), ..question("x") };
-    let found =
-        |at| feature(at, &asked, std::slice::from_ref(&one)).iter().map(|score| *score > 0.5).collect::<Vec<_>>();
+    let all = [one.clone()];
+    let found = |at| feature(at, &asked, &all).iter().map(|score| *score > 0.5).collect::<Vec<_>>();
     assert_eq!(found(3), [false, false, true, false, false, false]);
     assert_eq!(found(4), [false, false, true, true, false, false]);
     assert_eq!(found(5), [true, true, true, true, true, false]);
+    // What waits for its vector is not known to be alike, nor to be unlike.
+    one.turns[1].cosine = None;
+    let described = describe(&asked, &[one]);
+    assert!(!described[1].has_meaning && described[1].features[OF_MEANING] == [0.0; 4] && described[2].has_meaning);
 }
 
 #[test]

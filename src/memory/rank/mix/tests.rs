@@ -1,13 +1,11 @@
 use super::{OF_SESSION, Ranked, WEIGHTS, ranked};
-use crate::memory::rank::features::{Described, FEATURES};
+use crate::memory::rank::features::{Described, FEATURES, OF_MEANING};
 
 /// A candidate with one feature, and whether there is an embedding.
 fn with(id: i64, at: usize, value: f64, embedded: bool) -> Described {
     let mut features = [0.0; FEATURES];
-    // The same for all, so that it tells nothing but that there is an embedding.
-    features[if at == 2 { 3 } else { 2 }] = if embedded { 0.5 } else { 0.0 };
     features[at] = value;
-    Described { id, features, ..Described::default() }
+    Described { id, features, has_meaning: embedded, ..Described::default() }
 }
 
 fn ids(ranked: &[Ranked]) -> Vec<i64> {
@@ -58,5 +56,17 @@ fn e5_a_turn_is_known_by_its_sessions_best() {
         let part = |id: i64| ranked.iter().find(|one| one.id == id).unwrap().parts[OF_SESSION];
         assert!((part(2) + weight * named * 4.0).abs() < 1e-9 && part(1) == 0.0 && part(3) == 0.0, "{ranked:?}");
         assert_eq!(ids(&ranked), if embedded { [3, 1, 2] } else { [3, 2, 1] });
+    }
+}
+
+#[test]
+fn e5_what_waits_for_its_vector_is_neither_better_nor_worse_for_that() {
+    for at in OF_MEANING {
+        let ranked = ranked(&[with(1, at, 0.9, true), with(2, at, 0.0, false), with(3, at, 0.1, true)]);
+        assert_eq!(ids(&ranked), [1, 2, 3], "{}", WEIGHTS[at].name);
+        let waiting = ranked.iter().find(|one| one.id == 2).unwrap();
+        assert!(waiting.parts[..OF_SESSION].iter().all(|&part| part == 0.0), "{waiting:?}");
+        let of_first = ranked[0].parts[at];
+        assert!((of_first - WEIGHTS[at].weight).abs() < 1e-9, "the others lie around their own mean: {of_first}");
     }
 }
