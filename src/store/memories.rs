@@ -236,3 +236,19 @@ pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<
     .await?;
     Ok(said)
 }
+
+/// What was remembered of the messages that a run answers, among the last of its conversation.
+///
+/// # Errors
+/// When the database fails.
+pub async fn of_run(tx: &mut Tx, run: RunId) -> Result<Vec<MemoryId>, StoreError> {
+    let rows = sqlx::query_scalar!(
+        r#"SELECT m.id AS "id!: MemoryId"
+           FROM runs r JOIN sessions s ON s.id = r.session_id
+             JOIN messages w ON w.session_id = s.id AND w.ordinal > s.last_ordinal - 200 AND w.run_id = r.id
+             JOIN memories m ON m.message_id = w.id
+           WHERE r.id = ?1"#,
+        run
+    );
+    Ok(rows.fetch_all(&mut *tx).await?)
+}

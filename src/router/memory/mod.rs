@@ -100,7 +100,7 @@ pub(super) async fn memory(tx: &mut Tx, view: &View<'_>, words: Option<&str>) ->
         None => overview(tx, view).await,
         Some(words) => {
             let (said, known) = found(tx, view, words).await?;
-            Ok(texts::found(words, &said, &known, &view.how()))
+            Ok(texts::found(words, &said, &known, view.how()))
         }
     }
 }
