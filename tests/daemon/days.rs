@@ -31,7 +31,7 @@ async fn a5_what_was_told_on_one_day_is_known_explained_and_forgotten_on_the_nex
     let mut house = House::new().await;
     house.start().await;
     house.ask(ADA, "My sister Berta works at the library in Graz", Reply::text("I see.")).await;
-    house.ask(ADA, "The bins go out on Tuesday", Reply::text("Noted.")).await;
+    house.ask(ADA, "The bins go out on Tuesday", Reply::text("I see.")).await;
     house.recorded(2).await;
     house.stop().await;
     let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
