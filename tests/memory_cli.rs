@@ -178,8 +178,8 @@ async fn n8_it_works_beside_a_running_hob() {
     let line = memory(&house.home, &["export"]).await.lines().last().unwrap().replace("key", "lantern");
     let file = house.path("in.jsonl");
     std::fs::write(&file, line).unwrap();
-    let (forgotten, imported) =
-        tokio::join!(memory(&house.home, &["forget", name]), memory(&house.home, &["import", "in.jsonl"]));
+    let (forget, import) = (["forget", name], ["import", "in.jsonl"]);
+    let (forgotten, imported) = tokio::join!(memory(&house.home, &forget), memory(&house.home, &import));
     assert!(forgotten.starts_with(&format!("forgotten: {name}")), "{forgotten}");
     assert_eq!(imported, "brought in: 1 said, 0 facts, 0 people; 0 were here already\n");
     // What it has in memory follows the file.

@@ -11,6 +11,7 @@ mod chat;
 mod commands;
 mod context;
 mod cost;
+mod days;
 mod embedding;
 mod failures;
 mod faults;

@@ -48,13 +48,13 @@ impl Weights {
         let bad = |why: String| unusable(path, why);
         let file = File::open(path).map_err(|error| unusable(path, error))?;
         let mut length = [0; 8];
-        file.read_exact_at(&mut length, 0).map_err(|error| unusable(path, error))?;
+        file.read_exact_at(&mut length, 0).map_err(|error| unread(path, &error))?;
         let length = u64::from_le_bytes(length);
         if length > HEADER_BYTES_MAX {
             return Err(bad(format!("its header would have {length} bytes: it is no file of safetensors")));
         }
         let mut header = vec![0; usize::try_from(length).map_err(|error| unusable(path, error))?];
-        file.read_exact_at(&mut header, 8).map_err(|error| unusable(path, error))?;
+        file.read_exact_at(&mut header, 8).map_err(|error| unread(path, &error))?;
         hash.update(&header);
         let entries: BTreeMap<String, &RawValue> =
             serde_json::from_slice(&header).map_err(|error| unusable(path, error))?;
@@ -107,9 +107,17 @@ impl Table {
     }
 }
 
+/// What could not be read of a file; one that was copied in part is the usual reason.
+fn unread(path: &Path, error: &std::io::Error) -> EmbedError {
+    match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => unusable(path, "its end is missing"),
+        _ => unusable(path, error),
+    }
+}
+
 fn read(file: &File, path: &Path, at: u64, values: usize) -> Result<Vec<f32>, EmbedError> {
     let mut bytes = vec![0; values * F32_BYTES];
-    file.read_exact_at(&mut bytes, at).map_err(|error| unusable(path, error))?;
+    file.read_exact_at(&mut bytes, at).map_err(|error| unread(path, &error))?;
     let (values, _) = bytes.as_chunks::<F32_BYTES>();
     Ok(values.iter().map(|&value| f32::from_le_bytes(value)).collect())
 }

@@ -1,0 +1,64 @@
+//! From one day to the next: told, drawn from what was said, known, explained, forgotten (rows A4, A5, N6, N8).
+
+use hob::store::Store;
+use sqlx::Connection as _;
+
+use crate::support::fake_model::Reply;
+use crate::support::house::{ADA, House};
+
+/// A day passes over all that was said.
+const A_DAY: &str = "
+    UPDATE memories SET at = at - 86400000;
+    UPDATE episodes SET began_at = began_at - 86400000, ended_at = ended_at - 86400000;
+    UPDATE messages SET at = at - 86400000;";
+
+/// Hob's answer to a command.
+async fn command(house: &House, text: &str) -> String {
+    let before = house.heard(ADA).len();
+    house.say(ADA, text);
+    house.told(ADA, before + 1).await.pop().unwrap()
+}
+
+/// The block of data in the latest request.
+fn context(house: &House) -> String {
+    let last = house.model.requests().pop().unwrap();
+    let mut said = last.messages().iter().filter_map(|message| message["content"].as_str());
+    said.rfind(|text| text.contains("<context>")).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a5_what_was_told_on_one_day_is_known_explained_and_forgotten_on_the_next() {
+    let mut house = House::new().await;
+    house.start().await;
+    house.ask(ADA, "My sister Berta works at the library in Graz", Reply::text("I see.")).await;
+    house.ask(ADA, "The bins go out on Tuesday", Reply::text("I see.")).await;
+    house.recorded(2).await;
+    house.stop().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    sqlx::raw_sql(A_DAY).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+
+    let drawn = r#"{"facts": [{"turn": 1, "category": "family", "key": "sister's work", "value": "the library in Graz",
+        "confidence": 0.9, "changed": false}]}"#;
+    house.model.reply(Reply::call("record_facts", drawn));
+    house.start().await;
+    house.hob().until_logged("memory.extracted", 1).await;
+    command(&house, "/new").await;
+    assert_eq!(house.ask(ADA, "Where does my sister work?", Reply::text("At the library.")).await, "At the library.");
+    let seen = context(&house);
+    assert!(seen.contains("\nknown facts:\n- sister's work: the library in Graz (since "), "{seen}");
+    assert!(seen.contains("\"My sister Berta works at the library in Graz\""), "{seen}");
+
+    let why = command(&house, "/why").await;
+    assert!(why.contains("- m1 “My sister Berta works at the library in Graz” – you, "), "{why}");
+    assert!(why.contains("(1 day ago)"), "{why}");
+    assert!(why.contains("- f1 sister's work: the library in Graz (since "), "{why}");
+    assert!(why.contains(", said by you in m1)"), "{why}");
+    let told = command(&house, "/forget m1").await;
+    assert_eq!(told, "Forgotten for good: m1. With it the facts that rested on it: f1.");
+    command(&house, "/new").await;
+    house.ask(ADA, "Where does my sister Berta work?", Reply::text("I don't know.")).await;
+    let seen = context(&house);
+    assert!(!seen.contains("library") && !seen.contains("Graz"), "{seen}");
+    house.nothing_refused();
+}
