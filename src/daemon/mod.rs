@@ -237,6 +237,7 @@ impl Daemon {
         chores::keep_house(&switches, &house);
         memory::keep_up(&switches, &router.house.memory, &blueprint);
         chores::let_go(&switches, &router.house.memory, &blueprint);
+        chores::sweep(&switches, &router.house.memory.store, &blueprint);
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         chores::listen(&switches, telegram, &router, &blueprint);
