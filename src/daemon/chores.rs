@@ -93,8 +93,14 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
     });
 }
 
+/// What is old goes, and what is left of what was forgotten.
+pub(super) fn tidy(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+    sweep(switches, &memory.store, blueprint);
+    let_go(switches, memory, blueprint);
+}
+
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
-pub(super) fn sweep(switches: &Switches, store: &Store, blueprint: &Blueprint) {
+fn sweep(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (Results::of(&blueprint.data_dir), store.clone());
     switches.channels.spawn(sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
 }
@@ -128,7 +134,7 @@ async fn sweep_forgotten(results: &Results, store: &Store) {
 }
 
 /// Old memories that matter little by now are let go, at the start and once a day, if the household wants that.
-pub(super) fn let_go(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+fn let_go(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
     let Some(retention) = retention(&blueprint.config.memory) else { return };
     let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
     switches.channels.spawn(async move {
