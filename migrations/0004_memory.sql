@@ -6,7 +6,8 @@ DROP TABLE messages_fts;
 
 -- A stretch of talk without a long pause: what is ranked together, and what facts are drawn from at its end.
 CREATE TABLE episodes (
-    id INTEGER PRIMARY KEY NOT NULL,
+    -- No number is given twice: whoever goes through one that is forgotten meanwhile meets no other.
+    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
     scope TEXT NOT NULL,
     -- Where; NULL: it was brought in from elsewhere.
     session_id INTEGER REFERENCES sessions (id),
@@ -107,7 +108,8 @@ CREATE INDEX token_signs_by_memory ON token_signs (memory_id);
 
 -- People of whom something is known, whether or not they talk to Hob.
 CREATE TABLE people (
-    id INTEGER PRIMARY KEY NOT NULL,
+    -- No number is given twice: what is to be forgotten is named by it.
+    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
     scope TEXT NOT NULL,
     name TEXT NOT NULL,
     -- The user who this is.
@@ -138,7 +140,8 @@ DROP INDEX facts_current;
 
 -- (scope, category, key) → value. A new value supersedes the one before it, which is kept.
 CREATE TABLE facts (
-    id INTEGER PRIMARY KEY NOT NULL,
+    -- No number is given twice: what is to be forgotten is named by it.
+    id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
     scope TEXT NOT NULL,
     category TEXT NOT NULL,
     key TEXT NOT NULL,

@@ -11,6 +11,7 @@ use crate::config::memory::MemoryConfig;
 use crate::daemon::{Blueprint, Switches, parts};
 use crate::domain::channel::Intake;
 use crate::domain::clock::Clock;
+use crate::memory::forget;
 use crate::memory::recall::Memory;
 use crate::memory::retention::{self, Retention};
 use crate::policy::heartbeat::until_next;
@@ -18,11 +19,14 @@ use crate::router::delivery::Delivery;
 use crate::router::heartbeat::Heartbeat;
 use crate::router::intake::Router;
 use crate::router::lanes::Lanes;
+use crate::store::Store;
 use crate::tool::results::Results;
 
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);
-/// How often old results of tools are deleted, and old memories let go.
+/// How often results of tools are deleted that are old, or forgotten.
+const RESULTS_EVERY: Duration = Duration::from_secs(3600);
+/// How often old memories are let go.
 const SWEEP_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// What is looked after.
@@ -87,22 +91,50 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
             }
         }
     });
-    let sweep = sweep_results(Results::of(&blueprint.data_dir), Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.channels.spawn(sweep);
 }
 
-/// Deletes old results of tools, at the start and once a day.
-async fn sweep_results(results: Results, clock: Arc<dyn Clock>, stop: CancellationToken) {
+/// What is old goes, and what is left of what was forgotten.
+pub(super) fn tidy(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+    sweep(switches, &memory.store, blueprint);
+    let_go(switches, memory, blueprint);
+}
+
+/// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
+fn sweep(switches: &Switches, store: &Store, blueprint: &Blueprint) {
+    let (results, store) = (Results::of(&blueprint.data_dir), store.clone());
+    switches.channels.spawn(sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
+}
+
+async fn sweep_results((results, store): (Results, Store), clock: Arc<dyn Clock>, stop: CancellationToken) {
     loop {
         results.sweep(clock.now()).await;
-        if slept(SWEEP_EVERY, &stop).await {
+        sweep_forgotten(&results, &store).await;
+        if slept(RESULTS_EVERY, &stop).await {
             return;
         }
     }
 }
 
+/// A long result of a tool may hold the words for which its run's record was taken away.
+async fn sweep_forgotten(results: &Results, store: &Store) {
+    let runs = match results.runs().await {
+        Ok(runs) => runs,
+        Err(error) => return tracing::warn!(%error, "the results of tools cannot be listed"),
+    };
+    let gone = match store.read(forget::WithoutRecord { runs }).await {
+        Ok(gone) => gone,
+        Err(error) => return tracing::warn!(%error, "it cannot be looked up whose results are to go"),
+    };
+    for run in gone {
+        match results.drop_run(run).await {
+            Ok(()) => tracing::info!(%run, "tool.results_forgotten"),
+            Err(error) => tracing::warn!(%run, %error, "results of a run that was forgotten cannot be deleted"),
+        }
+    }
+}
+
 /// Old memories that matter little by now are let go, at the start and once a day, if the household wants that.
-pub(super) fn let_go(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+fn let_go(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
     let Some(retention) = retention(&blueprint.config.memory) else { return };
     let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
     switches.channels.spawn(async move {

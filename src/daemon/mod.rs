@@ -236,7 +236,7 @@ impl Daemon {
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
         memory::keep_up(&switches, &router.house.memory, &blueprint);
-        chores::let_go(&switches, &router.house.memory, &blueprint);
+        chores::tidy(&switches, &router.house.memory, &blueprint);
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         chores::listen(&switches, telegram, &router, &blueprint);

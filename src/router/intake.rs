@@ -36,6 +36,9 @@ use crate::store::sessions::Session;
 use crate::store::users::Identity;
 use crate::store::{Statement, Store, Tx, inbound, open_runs, runs, sessions, signals, users};
 
+/// So much of a scope of which everything is to go is gone before its command is done with; the lanes' rounds do the rest.
+const SLICES_AT_ONCE: usize = 20;
+
 /// The numbers of intake, as configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntakeLimits {
@@ -101,7 +104,7 @@ impl Router {
         }
         self.take_out(&taken.forgotten);
         if let Some(scope) = taken.emptied
-            && let Err(error) = self.empty(scope).await
+            && let Err(error) = forget::some_of(&self.house.memory, scope, SLICES_AT_ONCE).await
         {
             tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
         }
@@ -113,13 +116,6 @@ impl Router {
         for (scope, memory) in forgotten {
             self.house.memory.nearby.forget(*scope, *memory);
         }
-    }
-
-    async fn empty(&self, scope: Scope) -> Result<(), StoreError> {
-        while let Some(forgotten) = self.store.write(forget::Slice { scope }).await? {
-            self.take_out(&forgotten.memories);
-        }
-        Ok(())
     }
 }
 

@@ -66,6 +66,9 @@ struct Worker {
     again: bool,
 }
 
+/// So many slices of a scope of which everything is to go are taken out in a round.
+const SLICES_PER_ROUND: usize = 100;
+
 impl Lanes {
     /// Lanes that drive runs with `ports`.
     #[must_use]
@@ -137,10 +140,11 @@ impl Lanes {
 
     /// What was to be forgotten and could not be all at once, or as long as a run worked with it.
     async fn go_on_forgetting(&self) -> Result<(), StoreError> {
-        let store = &self.inner.ports.store;
+        let (store, memory) = (&self.inner.ports.store, &self.inner.ports.memory);
         let (scopes, waits) = store.read(forget::Unfinished).await?;
         for scope in scopes {
-            while store.write(forget::Slice { scope }).await?.is_some() {}
+            // The rest waits for the next round: runs that are due do not wait for it.
+            forget::some_of(memory, scope, SLICES_PER_ROUND).await?;
         }
         if waits {
             store.write(forget::Sweep).await?;

@@ -162,6 +162,18 @@ pub async fn is_over(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     Ok(over.unwrap_or(true))
 }
 
+/// Whether anything of a run's journal is there.
+///
+/// # Errors
+/// When the database fails.
+pub async fn has_journal(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let there =
+        sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM run_events WHERE run_id = $1) AS "there!: bool""#, run)
+            .fetch_one(&mut *tx)
+            .await?;
+    Ok(there)
+}
+
 /// Whether nothing of what a run said is still to be delivered.
 ///
 /// # Errors

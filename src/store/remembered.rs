@@ -211,7 +211,7 @@ pub async fn about(tx: &mut Tx, person: PersonId) -> Result<Vec<FactId>, StoreEr
     Ok(facts)
 }
 
-/// A fact, and the values before it: what goes together.
+/// A fact, and the values before it: what goes together. What others told before of what is shared is theirs.
 ///
 /// # Errors
 /// When the database fails.
@@ -220,7 +220,7 @@ pub async fn with_history(tx: &mut Tx, fact: FactId) -> Result<Vec<FactId>, Stor
         r#"SELECT b.id AS "id!: FactId" FROM facts f JOIN facts b
              ON b.scope = f.scope AND b.category = f.category AND b.key = f.key
            WHERE f.id = $1 AND (b.id = f.id OR (
-             f.rival_of IS NULL AND b.superseded_at IS NOT NULL AND (b.created_at, b.id) < (f.created_at, f.id)))
+             (f.scope LIKE 'p%' OR b.user_id IS f.user_id) AND f.rival_of IS NULL AND b.superseded_at IS NOT NULL AND (b.created_at, b.id) < (f.created_at, f.id)))
            ORDER BY b.id"#,
         fact
     )

@@ -198,6 +198,8 @@ pub trait Tool: Send + Sync {
 }
 
 #[cfg(test)]
+mod crossing;
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -107,9 +107,39 @@ impl Results {
         }
     }
 
+    /// The runs of which results are kept.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub async fn runs(&self) -> io::Result<Vec<RunId>> {
+        let dir = self.dir.clone();
+        tokio::task::spawn_blocking(move || list(&dir)).await.map_err(io::Error::other).flatten()
+    }
+
+    /// Deletes the results of a run.
+    ///
+    /// # Errors
+    /// When they cannot be deleted.
+    pub async fn drop_run(&self, run: RunId) -> io::Result<()> {
+        tokio::fs::remove_dir_all(self.dir.join(run.to_string())).await
+    }
+
     fn path(&self, id: &ResultId) -> PathBuf {
         self.dir.join(id.run.to_string()).join(format!("{}.txt", id.call))
     }
+}
+
+/// The runs that have a directory.
+fn list(dir: &Path) -> io::Result<Vec<RunId>> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut runs = Vec::new();
+    for entry in entries {
+        runs.extend(entry?.file_name().to_str().and_then(|name| name.parse().ok()).map(RunId));
+    }
+    Ok(runs)
 }
 
 /// Deletes the directories in which nothing was written since then; returns how many.
@@ -288,8 +318,11 @@ mod tests {
         }
         age(&old, KEPT + Duration::from_secs(1));
         age(&id(), KEPT);
+        assert_eq!(results.runs().await.unwrap().len(), 2);
         results.sweep(now).await;
         assert_eq!(results.read(&old).await.unwrap_err().kind(), io::ErrorKind::NotFound);
         assert!(results.read(&id()).await.is_ok());
+        results.drop_run(id().run).await.unwrap();
+        assert_eq!(results.runs().await.unwrap(), Vec::new());
     }
 }

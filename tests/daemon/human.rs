@@ -1,5 +1,8 @@
 //! A run waits for a person, who answers by words or by a button, at once or after a restart.
 
+use hob::store::Store;
+use sqlx::Connection;
+
 use crate::support::fake_model::Reply;
 use crate::support::fifo::Fifo;
 use crate::support::house::{ADA, BOB, House};
@@ -27,6 +30,32 @@ async fn b15_the_next_message_is_the_answer() {
     let requests = house.model.requests();
     assert_eq!((requests[1].last_role(), requests[1].last_text()), ("tool", "blue"));
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn a1_what_somebody_answers_is_remembered_with_what_was_asked_and_forgotten_with_it() {
+    let mut house = asking().await;
+    house.ask(ADA, "blue like the old gate", Reply::text("Painted.")).await;
+    let heard = house.heard(ADA).len();
+    house.say(ADA, "/memory old gate");
+    let shown = house.told(ADA, heard + 1).await.pop().unwrap();
+    assert!(shown.contains("“blue like the old gate” – you"), "{shown}");
+    let name = shown.lines().find_map(|line| line.split_once(" “blue like")).unwrap().0.rsplit(' ').next().unwrap();
+    house.stop().await;
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let row: (String, String, i64) =
+        sqlx::query_as("SELECT speaker, asked, user_id FROM memories WHERE text LIKE 'blue%'")
+            .fetch_one(&mut database)
+            .await
+            .unwrap();
+    assert_eq!((row.0.as_str(), row.1.as_str()), ("Person 7", "Red or blue?"));
+    database.close().await.unwrap();
+    house.start().await;
+    house.say(ADA, &format!("/forget {name}"));
+    house.told(ADA, heard + 2).await;
+    house.stop().await;
+    let bytes = std::fs::read(house.path("data/hob.db")).unwrap().to_ascii_lowercase();
+    assert!(!bytes.windows(8).any(|window| window == b"old gate"), "the words are still in the file");
 }
 
 #[tokio::test]

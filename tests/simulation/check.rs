@@ -304,9 +304,13 @@ struct Said {
 /// remembered (row N8).
 async fn memories(tx: &mut Tx) -> Vec<String> {
     let rows: Vec<Said> = sqlx::query_as(
-        "SELECT g.id, g.text AS said, g.user_id AS by, i.chat, g.session_id, m.scope, m.text,
-                m.user_id AS speaker, m.asked
-         FROM (SELECT * FROM messages WHERE user_id IS NOT NULL AND trim(text) <> '') g
+        "SELECT g.id, g.text AS said, coalesce(g.user_id, m.user_id) AS by, i.chat, g.session_id, m.scope, m.text,
+                m.user_id AS speaker, CASE WHEN g.user_id IS NULL THEN NULL ELSE m.asked END AS asked
+         FROM (SELECT * FROM messages WHERE user_id IS NOT NULL AND trim(text) <> ''
+               -- What a person answered the model is the result of its call.
+               UNION ALL SELECT a.* FROM messages a WHERE a.role = 'tool'
+                 AND EXISTS (SELECT 1 FROM memories WHERE message_id = a.id)
+                 AND EXISTS (SELECT 1 FROM tool_calls t WHERE t.run_id = a.run_id AND t.name = 'ask_human' AND t.result = a.text)) g
               FULL JOIN memories m ON m.message_id = g.id
               LEFT JOIN runs r ON r.id = g.run_id LEFT JOIN inbound i ON i.id = r.inbound_id",
     )

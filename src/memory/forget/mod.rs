@@ -15,6 +15,7 @@ use crate::domain::ids::{FactId, MemoryId, PersonId, RunId};
 use crate::domain::memory::Scope;
 use crate::memory::forget::cascade::Cascade;
 use crate::memory::item::Item;
+use crate::memory::recall::Memory;
 use crate::store::error::StoreError;
 use crate::store::remembered::{self, Counts};
 use crate::store::{Statement, Tx, forgetting};
@@ -118,6 +119,44 @@ impl Statement for Slice {
             cascade.person(tx, person).await?;
         }
         cascade.finish(tx).await.map(Some)
+    }
+}
+
+/// Forgets of a scope of which everything is to go, so many slices at most: gives whether all of it is gone.
+///
+/// # Errors
+/// When the database fails; what is gone stays gone.
+pub async fn some_of(memory: &Memory, scope: Scope, slices: usize) -> Result<bool, StoreError> {
+    for _ in 0..slices {
+        let Some(forgotten) = memory.store.write(Slice { scope }).await? else {
+            return Ok(true);
+        };
+        for (scope, gone) in forgotten.memories {
+            memory.nearby.forget(scope, gone);
+        }
+    }
+    Ok(false)
+}
+
+/// Which of these runs have no record any more: what they left elsewhere goes as well.
+#[derive(Debug, Clone)]
+pub struct WithoutRecord {
+    /// The runs.
+    pub runs: Vec<RunId>,
+}
+
+#[async_trait]
+impl Statement for WithoutRecord {
+    type Output = Vec<RunId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<RunId>, StoreError> {
+        let mut gone = Vec::new();
+        for run in self.runs.iter().copied() {
+            if !forgetting::has_journal(tx, run).await? {
+                gone.push(run);
+            }
+        }
+        Ok(gone)
     }
 }
 

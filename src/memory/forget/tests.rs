@@ -447,6 +447,30 @@ async fn n8_everything_of_one_person_goes_in_slices_and_nothing_of_another() {
 }
 
 #[tokio::test]
+async fn n8_what_is_known_after_everything_was_to_go_is_not_meant() {
+    let house = House::new().await;
+    for run in 1..=60 {
+        house.says(run, 1, "I fly to Zanzibar", "completed").await;
+    }
+    house.fact(1, None, "Zanzibar", false).await;
+    house
+        .sql(&["INSERT INTO people (id, scope, name, created_at, updated_at) VALUES (1, 'p1', 'Joe', 0, 0)".to_owned()])
+        .await;
+    let scope = Scope::Person(UserId(1));
+    house.store.write(Everything { scope }).await.unwrap();
+    assert!(house.store.write(Slice { scope }).await.unwrap().is_some());
+    house
+        .sql(&["INSERT INTO people (scope, name, created_at, updated_at) VALUES ('p1', 'Anna', 0, 0);
+                INSERT INTO facts (scope, category, key, value, speaker, source, confidence, importance, created_at)
+                  VALUES ('p1', 'travel', 'next trip', 'Oslo', 'Ada', 'told', 1, 0.5, 2);"
+            .to_owned()])
+        .await;
+    while house.store.write(Slice { scope }).await.unwrap().is_some() {}
+    assert_eq!(house.texts("SELECT value FROM facts UNION ALL SELECT name FROM people").await, ["Oslo", "Anna"]);
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
 async fn n8_what_is_not_there_cannot_be_forgotten() {
     let house = House::new().await;
     assert_eq!(house.forget(Forget::Memory(MemoryId(9))).await, Forgotten::default());

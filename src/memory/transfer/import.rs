@@ -146,10 +146,13 @@ impl Bringing {
         }
         let episode = match self.episodes.get(&named) {
             Some(episode) => *episode,
-            None => memories::begin_episode(tx, scope, None, whole.at).await?,
+            None => {
+                let episode = memories::begin_episode(tx, scope, None, whole.at).await?;
+                self.new_episodes.insert(episode);
+                episode
+            }
         };
         self.episodes.insert(named, episode);
-        self.new_episodes.insert(episode);
         let new = NewMemory {
             scope,
             session: None,

@@ -212,3 +212,33 @@ fn n8_every_line_that_is_wrong_is_named() {
     line 5: unknown variant `thought`, expected one of `person`, `memory`, `fact` at line 1 column 17
     "#);
 }
+
+/// A talk of Ada's, of which nobody has gone through the turns yet; gives how many of them are.
+struct Unread;
+
+#[async_trait]
+impl Statement for Unread {
+    type Output = Vec<i64>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
+        sqlx::raw_sql(
+            "INSERT OR IGNORE INTO episodes (id, scope, began_at, ended_at, turns) VALUES (1, 'p1', 0, 0, 1);
+             INSERT OR IGNORE INTO memories (id, episode_id, place, scope, speaker, user_id, text, origin, importance, at)
+               VALUES (1, 1, 1, 'p1', 'Ada', 1, 'the gate is green', 'user', 0.5, 0);",
+        )
+        .execute(&mut *tx)
+        .await?;
+        Ok(sqlx::query_scalar("SELECT extracted FROM episodes ORDER BY id").fetch_all(&mut *tx).await?)
+    }
+}
+
+#[tokio::test]
+async fn n8_what_comes_beside_a_talk_does_not_pass_for_gone_through() {
+    let (_home, store) = house(1).await;
+    assert_eq!(store.write(Unread).await.unwrap(), [0]);
+    let mut lines = store.read(Export).await.unwrap();
+    let Line::Memory(said) = lines[0].clone() else { panic!("{lines:?}") };
+    lines.push(Line::Memory(MemoryLine { text: "and the shed is red".to_owned(), ..said }));
+    assert_eq!(import(&store, &lines, None).await.unwrap().memories, 1);
+    assert_eq!(store.write(Unread).await.unwrap()[0], 0, "facts are still drawn from what was said there");
+}
