@@ -265,6 +265,8 @@ CREATE TABLE forgotten_scopes (
 -- Commands that showed what is remembered: their answers are not kept once something was forgotten.
 CREATE INDEX signals_by_run ON signals (run_id);
 CREATE INDEX inbound_commands ON inbound (id) WHERE disposition = 'command';
+-- Heartbeats, which tell facts that nobody asked for.
+CREATE INDEX inbound_heartbeats ON inbound (received_at) WHERE external_id >= 'heartbeat:' AND external_id < 'heartbeat;';
 
 -- Calls of a model on memory's behalf, outside any run, and what they cost.
 CREATE TABLE memory_calls (
@@ -285,6 +287,7 @@ CREATE TABLE memory_calls (
 ) STRICT;
 
 CREATE INDEX memory_calls_open ON memory_calls (id) WHERE state = 'asked';
+CREATE INDEX memory_calls_failed ON memory_calls (id) WHERE error <> '[forgotten]';
 CREATE INDEX memory_calls_by_time ON memory_calls (asked_at);
 
 -- What people said before: an episode for each person's day in a conversation.

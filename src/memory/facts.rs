@@ -27,7 +27,7 @@ use crate::memory::rank::dates::until::until;
 use crate::memory::recall::{KnownFact, match_expression};
 use crate::store::error::StoreError;
 use crate::store::facts::{Fact, FactRow, Source};
-use crate::store::{Statement, Tx, facts, millis, users};
+use crate::store::{Statement, Tx, facts, memories, millis, users};
 
 /// Where the words of a fact stand in the full-text index.
 const FACT_COLUMNS: &str = "{category key value}";
@@ -70,7 +70,7 @@ impl Statement for Remember {
             person: self.person,
             user: Some(self.user),
             speaker: users::name(tx, self.user).await?.unwrap_or_default(),
-            message: None,
+            message: memories::last_said(tx, self.run, self.user).await?,
             run: Some(self.run),
             source: Source::Told,
             confidence: 1.0,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::domain::ids::{FactId, MemoryId, UserId};
+use crate::domain::ids::{FactId, MemoryId, RunId, UserId};
 use crate::domain::memory::Scope;
 use crate::domain::principal::Principal;
 use crate::memory::forget::Forget;
@@ -12,7 +12,7 @@ use crate::memory::recall::match_expression;
 use crate::policy::memory::{Place, may_change, visible};
 use crate::store::error::StoreError;
 use crate::store::facts::Fact;
-use crate::store::{Statement, Tx, facts, millis, remembered};
+use crate::store::{Statement, Tx, facts, memories, millis, remembered};
 
 /// Where the words of a fact stand in the full-text index.
 const COLUMNS: &str = "{category key value}";
@@ -48,6 +48,22 @@ impl Statement for MatchingFacts {
         found.retain(|fact| !fact.is_over(millis(self.now)));
         found.truncate(self.limit);
         Ok(found)
+    }
+}
+
+/// What was said that a run answers.
+#[derive(Debug, Clone, Copy)]
+pub struct SaidIn {
+    /// The run.
+    pub run: RunId,
+}
+
+#[async_trait]
+impl Statement for SaidIn {
+    type Output = Vec<MemoryId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<MemoryId>, StoreError> {
+        memories::of_run(tx, self.run).await
     }
 }
 

@@ -12,7 +12,7 @@ use crate::memory::importance::Standing;
 use crate::memory::recall::Memory;
 use crate::store::error::StoreError;
 use crate::store::retention::{self, Candidate};
-use crate::store::{Statement, Tx, millis};
+use crate::store::{Statement, Tx, memories, millis, vectors};
 
 /// The most memories that are looked at, or removed, in one transaction.
 const SLICE: i64 = 500;
@@ -125,9 +125,17 @@ impl Statement for Remove {
     type Output = Vec<(Scope, MemoryId)>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<(Scope, MemoryId)>, StoreError> {
-        let mut gone = Vec::new();
+        let (mut gone, mut behind) = (Vec::new(), Vec::new());
         for seen in &self.fading {
-            gone.extend(retention::remove(tx, seen).await?.map(|scope| (scope, seen.id)));
+            let next = memories::next(tx, seen.id).await?;
+            if let Some(scope) = retention::remove(tx, seen).await? {
+                gone.push((scope, seen.id));
+                behind.extend(next);
+            }
+        }
+        // Its words were in the vector of what follows.
+        for next in behind.into_iter().filter(|next| gone.iter().all(|(_, gone)| gone != next)) {
+            vectors::make_anew(tx, next).await?;
         }
         Ok(gone)
     }
@@ -140,7 +148,7 @@ mod tests {
     use super::*;
     use crate::domain::ids::UserId;
     use crate::memory::importance;
-    use crate::store::memories::{self, NewMemory};
+    use crate::store::memories::NewMemory;
     use crate::store::{Pace, Store};
 
     const DAY: i64 = 24 * 3600 * 1_000;
@@ -225,6 +233,38 @@ mod tests {
         assert_eq!((words, episodes), (3, 3), "nothing is left of it");
         stop.cancel();
         assert_eq!(let_go(&memory, &POLICY, day(9_000), &stop).await.unwrap(), Round::default());
+        store.close().await;
+    }
+
+    /// Runs a statement as it stands, and gives the memories that have vectors.
+    struct Vectors(&'static str);
+
+    #[async_trait]
+    impl Statement for Vectors {
+        type Output = Vec<i64>;
+
+        async fn run(&self, tx: &mut Tx) -> Result<Vec<i64>, StoreError> {
+            sqlx::raw_sql(self.0).execute(&mut *tx).await?;
+            Ok(sqlx::query_scalar("SELECT memory_id FROM vectors ORDER BY memory_id").fetch_all(&mut *tx).await?)
+        }
+    }
+
+    #[tokio::test]
+    async fn a1_what_follows_something_let_go_is_embedded_anew() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        for how in ["", "", "pinned", "pinned"] {
+            store.write(Add("what is the weather like", 0, how)).await.unwrap();
+        }
+        let vectors = "UPDATE episodes SET turns = 4 WHERE id = 1;
+             UPDATE memories SET episode_id = 1, place = id;
+             INSERT INTO embedding_models (id, name, dimensions, digest, through, created_at) VALUES (1, 'm', 3, 'd', 4, 0);
+             INSERT INTO vectors (model_id, memory_id, vector) SELECT 1, id, x'01' FROM memories;";
+        assert_eq!(store.write(Vectors(vectors)).await.unwrap(), [1, 2, 3, 4]);
+        let round = let_go(&memory, &POLICY, day(1_000), &CancellationToken::new()).await.unwrap();
+        assert_eq!(round.let_go, 2);
+        assert_eq!(store.write(Vectors("SELECT 1")).await.unwrap(), [4], "the third had the second's words in it");
         store.close().await;
     }
 

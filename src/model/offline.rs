@@ -15,6 +15,7 @@ use crate::model::offline::words::Words;
 use crate::model::provider::{Provider, Request, Sink, ToolChoice};
 
 mod fact;
+mod found;
 mod intent;
 #[cfg(test)]
 mod tests;
@@ -114,11 +115,11 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
     let (intent, language) = intent::parse(&asked);
     let words = Words(language);
     if let Some(Message::Tool(_)) = request.messages.last() {
-        return Ok(Answer::Say(from_results(&request.messages, language)));
+        return Ok(Answer::Say(from_results(&request.messages, &intent, language)));
     }
     let (tool, arguments) = match intent {
         Intent::Remember(fact) => (Tool::RememberFact, arguments(&fact)?),
-        Intent::Recall { query, scope } => (Tool::Recall, arguments(&Recall { query, what: what(scope).to_owned() })?),
+        Intent::Recall { query, scope } => (Tool::Recall, arguments(&Recall { query, what: where_to_look(scope) })?),
         Intent::Time => (Tool::CurrentTime, arguments(&NoArguments {})?),
         Intent::Help => return Ok(Answer::Say(words.help())),
         Intent::Greeting => return Ok(Answer::Say(words.greeting())),
@@ -135,20 +136,20 @@ fn answer(request: &Request) -> Result<Answer, ModelError> {
 }
 
 /// Tells what came of the calls at the history's end.
-fn from_results(history: &[Message], language: Language) -> String {
+fn from_results(history: &[Message], intent: &Intent, language: Language) -> String {
     let first = history.iter().rposition(|message| !matches!(message, Message::Tool(_))).map_or(0, |before| before + 1);
     let asking = first.checked_sub(1).and_then(|before| history.get(before));
     let calls: Vec<&ToolCall> = asking.into_iter().flat_map(Message::calls).collect();
     let told = history.iter().skip(first).filter_map(|message| match message {
         Message::Tool(result) => {
-            Some(from_result(result, calls.iter().find(|call| call.id == result.call).copied(), language))
+            Some(from_result(result, calls.iter().find(|call| call.id == result.call).copied(), intent, language))
         }
         Message::User { .. } | Message::Assistant { .. } => None,
     });
     told.collect::<Vec<_>>().join("\n\n")
 }
 
-fn from_result(result: &ToolResult, call: Option<&ToolCall>, language: Language) -> String {
+fn from_result(result: &ToolResult, call: Option<&ToolCall>, intent: &Intent, language: Language) -> String {
     let words = Words(language);
     if result.is_error {
         return words.failed(result);
@@ -156,7 +157,12 @@ fn from_result(result: &ToolResult, call: Option<&ToolCall>, language: Language)
     let arguments = call.map_or("", |call| call.arguments.as_str());
     match Tool::named(&result.name) {
         Some(Tool::RememberFact) => words.remembered(read::<Fact>(arguments).as_ref()),
-        Some(Tool::Recall) => words.recalled(read::<Recall>(arguments).as_ref(), &result.text),
+        Some(Tool::Recall) => {
+            let recall = read::<Recall>(arguments);
+            let said = matches!(intent, Intent::Recall { scope: Scope::Messages, .. });
+            let found = found::answering(&result.text, recall.as_ref().map_or("", |recall| &recall.query), !said);
+            words.recalled(recall.as_ref(), &found, said)
+        }
         Some(Tool::CurrentTime) | None => result.text.clone(),
     }
 }
@@ -170,10 +176,11 @@ fn arguments<T: Serialize>(arguments: &T) -> Result<String, ModelError> {
     serde_json::to_string(arguments).map_err(|error| ModelError::new(ErrorClass::Malformed, error.to_string()))
 }
 
-fn what(scope: Scope) -> &'static str {
-    match scope {
-        Scope::Facts => "facts",
+/// Not everything that somebody knows was told as a fact.
+fn where_to_look(scope: Scope) -> String {
+    let what = match scope {
         Scope::Messages => "messages",
-        Scope::All => "all",
-    }
+        Scope::Facts | Scope::All => "all",
+    };
+    what.to_owned()
 }

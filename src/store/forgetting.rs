@@ -84,14 +84,35 @@ pub async fn recalled_memory(tx: &mut Tx, memory: MemoryId) -> Result<Vec<RunId>
     Ok(runs)
 }
 
-/// The runs for which a fact was recalled.
+/// The runs for which a fact was recalled, or what contradicts it or took its place: a contradiction tells both sides.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn recalled_fact(tx: &mut Tx, fact: FactId) -> Result<Vec<RunId>, StoreError> {
-    let runs = sqlx::query_scalar!(r#"SELECT run_id AS "run!: RunId" FROM recalled WHERE fact_id = $1"#, fact)
-        .fetch_all(&mut *tx)
-        .await?;
+    let runs = sqlx::query_scalar!(
+        r#"SELECT run_id AS "run!: RunId" FROM recalled WHERE fact_id IN (
+             SELECT $1 UNION SELECT id FROM facts WHERE rival_of = $1 UNION SELECT superseded_by FROM facts WHERE id = $1)"#,
+        fact
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// The heartbeats since a time whose context is still kept: they tell facts, and there is no row for each of them.
+///
+/// # Errors
+/// When the database fails.
+pub async fn heartbeats_since(tx: &mut Tx, at: i64) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT r.id AS "run!: RunId" FROM inbound i CROSS JOIN runs r ON r.inbound_id = i.id
+             CROSS JOIN run_events e ON e.run_id = r.id AND e.kind = 'run.begun'
+           WHERE i.external_id >= 'heartbeat:' AND i.external_id < 'heartbeat;' AND i.received_at >= $1
+             AND EXISTS (SELECT 1 FROM blobs b WHERE b.hash = e.body ->> '$.body.context.tail')"#,
+        at
+    )
+    .fetch_all(&mut *tx)
+    .await?;
     Ok(runs)
 }
 
@@ -263,20 +284,28 @@ pub async fn rewrite(tx: &mut Tx, message: &Kept, text: &str, tokens: i64) -> Re
     Ok(())
 }
 
-/// What was answered next may keep Hob's question, and that may repeat the words.
+/// What was answered next, and in the same run, may keep Hob's question, and that may repeat the words. Gives what was rid of
+/// one.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn drop_question(tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
-    sqlx::query!(
-        "UPDATE memories SET asked = NULL WHERE asked IS NOT NULL AND message_id = (
-           SELECT id FROM messages WHERE session_id = $1 AND ordinal > $2 AND role = 'user' ORDER BY ordinal LIMIT 1)",
+pub async fn drop_questions(tx: &mut Tx, said: &Said) -> Result<Vec<MemoryId>, StoreError> {
+    let answers = sqlx::query_scalar!(
+        r#"SELECT m.id AS "id!: MemoryId" FROM messages g CROSS JOIN memories m ON m.message_id = g.id
+           WHERE g.session_id = $1 AND g.ordinal > $2 AND m.asked IS NOT NULL AND g.ordinal <= coalesce(
+             (SELECT n.ordinal FROM messages n
+              WHERE n.session_id = $1 AND n.ordinal > $2 AND n.run_id <> $3 AND n.role = 'user' ORDER BY n.ordinal LIMIT 1),
+             9223372036854775807)"#,
         said.session,
-        said.ordinal
+        said.ordinal,
+        said.run
     )
-    .execute(&mut *tx)
+    .fetch_all(&mut *tx)
     .await?;
-    Ok(())
+    for answer in &answers {
+        sqlx::query!("UPDATE memories SET asked = NULL WHERE id = $1", answer).execute(&mut *tx).await?;
+    }
+    Ok(answers)
 }
 
 /// Takes the words out of what came in for a run, of its calls, and of what was said in it.
@@ -285,6 +314,22 @@ pub async fn drop_question(tx: &mut Tx, said: &Said) -> Result<(), StoreError> {
 /// When the database fails.
 pub async fn blank(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     sqlx::query!("UPDATE inbound SET text = $1 WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)", FORGOTTEN, run)
+        .execute(&mut *tx)
+        .await?;
+    // What was said to its questions: in the same chat, while it was not over.
+    sqlx::query!(
+        "UPDATE inbound SET text = $1 WHERE id IN (
+           SELECT a.id FROM runs r CROSS JOIN inbound i ON i.id = r.inbound_id
+             CROSS JOIN inbound a ON a.channel = i.channel AND a.account = i.account AND a.chat = i.chat
+           WHERE r.id = $2 AND a.disposition = 'answer' AND a.session_id = r.session_id
+             AND a.received_at BETWEEN r.created_at AND coalesce(r.ended_at, 9223372036854775807))",
+        FORGOTTEN,
+        run
+    )
+    .execute(&mut *tx)
+    .await?;
+    // A provider may repeat in its error what it was sent.
+    sqlx::query!("UPDATE model_calls SET error = $1 WHERE run_id = $2 AND error IS NOT NULL", FORGOTTEN, run)
         .execute(&mut *tx)
         .await?;
     sqlx::query!(
@@ -305,6 +350,20 @@ async fn blank_delivered(tx: &mut Tx, prefix: &str) -> Result<(), StoreError> {
         FORGOTTEN,
         from,
         to
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// Takes the words out of why calls on memory's behalf failed: a provider may repeat what it was sent.
+///
+/// # Errors
+/// When the database fails.
+pub async fn blank_errors(tx: &mut Tx) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE memory_calls SET error = $1 WHERE id IN (SELECT id FROM memory_calls WHERE error <> '[forgotten]')",
+        FORGOTTEN
     )
     .execute(&mut *tx)
     .await?;

@@ -1,6 +1,6 @@
 //! What people said and Hob remembers, in episodes: stretches of talk without a long pause.
 
-use crate::domain::ids::{EpisodeId, MemoryId, MessageId, SessionId, UserId};
+use crate::domain::ids::{EpisodeId, MemoryId, MessageId, RunId, SessionId, UserId};
 use crate::domain::memory::Scope;
 use crate::store::Tx;
 use crate::store::error::StoreError;
@@ -117,6 +117,39 @@ pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Res
     Ok(id)
 }
 
+/// What was said right after it, in its episode.
+///
+/// # Errors
+/// When the database fails.
+pub async fn next(tx: &mut Tx, memory: MemoryId) -> Result<Option<MemoryId>, StoreError> {
+    let next = sqlx::query_scalar!(
+        r#"SELECT n.id AS "id!: MemoryId" FROM memories m JOIN memories n ON n.episode_id = m.episode_id AND n.place > m.place
+           WHERE m.id = $1 ORDER BY n.place LIMIT 1"#,
+        memory
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(next)
+}
+
+/// The message in which somebody said last, in a run, what is remembered of them.
+///
+/// # Errors
+/// When the database fails.
+pub async fn last_said(tx: &mut Tx, run: RunId, user: UserId) -> Result<Option<MessageId>, StoreError> {
+    let said = sqlx::query_scalar!(
+        r#"SELECT g.id AS "id!: MessageId" FROM runs r CROSS JOIN messages g ON g.session_id = r.session_id
+           WHERE r.id = $1 AND g.run_id = r.id AND g.user_id = $2
+             AND EXISTS (SELECT 1 FROM memories m WHERE m.message_id = g.id)
+           ORDER BY g.ordinal DESC LIMIT 1"#,
+        run,
+        user
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(said)
+}
+
 /// A memory was of use.
 ///
 /// # Errors
@@ -202,4 +235,20 @@ pub async fn said_after(tx: &mut Tx, after: MemoryId, limit: i64) -> Result<Vec<
     .fetch_all(&mut *tx)
     .await?;
     Ok(said)
+}
+
+/// What was remembered of the messages that a run answers, among the last of its conversation.
+///
+/// # Errors
+/// When the database fails.
+pub async fn of_run(tx: &mut Tx, run: RunId) -> Result<Vec<MemoryId>, StoreError> {
+    let rows = sqlx::query_scalar!(
+        r#"SELECT m.id AS "id!: MemoryId"
+           FROM runs r JOIN sessions s ON s.id = r.session_id
+             JOIN messages w ON w.session_id = s.id AND w.ordinal > s.last_ordinal - 200 AND w.run_id = r.id
+             JOIN memories m ON m.message_id = w.id
+           WHERE r.id = ?1"#,
+        run
+    );
+    Ok(rows.fetch_all(&mut *tx).await?)
 }

@@ -287,6 +287,15 @@ pub async fn link_fact(tx: &mut Tx, fact: FactId, person: PersonId) -> Result<()
     Ok(())
 }
 
+/// When somebody was born is not known any more.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drop_birthday(tx: &mut Tx, person: PersonId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE people SET birthday = NULL WHERE id = $1", person).execute(&mut *tx).await?;
+    Ok(())
+}
+
 /// The users of Hob, by how they are called.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! What is remembered, as people look at it: one by one, newest first, in numbers; and taking it away.
 
-use crate::domain::ids::{FactId, MemoryId, MessageId, PersonId, SessionId, UserId};
+use crate::domain::ids::{EpisodeId, FactId, MemoryId, MessageId, PersonId, SessionId, UserId};
 use crate::domain::memory::Scope;
 use crate::store::Tx;
 use crate::store::error::StoreError;
@@ -10,6 +10,8 @@ use crate::store::error::StoreError;
 pub struct MemoryRow {
     /// Its row.
     pub id: MemoryId,
+    /// The stretch of talk in which it was said.
+    pub episode: EpisodeId,
     /// Whose it is.
     pub scope: Scope,
     /// Who said it, as they are called.
@@ -39,8 +41,8 @@ pub struct MemoryRow {
 pub async fn memory(tx: &mut Tx, id: MemoryId) -> Result<Option<MemoryRow>, StoreError> {
     let memory = sqlx::query_as!(
         MemoryRow,
-        r#"SELECT m.id AS "id!: MemoryId", m.scope AS "scope!: Scope", m.speaker, m.user_id AS "user: UserId", m.text,
-                  m.origin, m.importance, m.pinned AS "pinned!: bool", m.at, e.session_id AS "session: SessionId",
+        r#"SELECT m.id AS "id!: MemoryId", m.episode_id AS "episode!: EpisodeId", m.scope AS "scope!: Scope", m.speaker,
+                  m.user_id AS "user: UserId", m.text, m.origin, m.importance, m.pinned AS "pinned!: bool", m.at, e.session_id AS "session: SessionId",
                   s.channel AS "channel?"
            FROM memories m JOIN episodes e ON e.id = m.episode_id LEFT JOIN sessions s ON s.id = e.session_id
            WHERE m.id = $1"#,
@@ -351,6 +353,12 @@ pub async fn slice(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Slice, Store
 pub async fn absolve(tx: &mut Tx, scope: Scope) -> Result<(), StoreError> {
     sqlx::query!(
         "DELETE FROM episodes WHERE scope = $1 AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.episode_id = episodes.id)",
+        scope
+    )
+    .execute(&mut *tx)
+    .await?;
+    sqlx::query!(
+        "DELETE FROM facts_changed WHERE scope = $1 AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.scope = facts_changed.scope)",
         scope
     )
     .execute(&mut *tx)

@@ -69,11 +69,20 @@ pub async fn remove(tx: &mut Tx, seen: &Candidate) -> Result<Option<Scope>, Stor
     let Some(gone) = gone else {
         return Ok(None);
     };
+    drop_empty(tx, gone.episode).await?;
+    Ok(Some(gone.scope))
+}
+
+/// Removes an episode in which nothing is left.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drop_empty(tx: &mut Tx, episode: EpisodeId) -> Result<(), StoreError> {
     sqlx::query!(
         "DELETE FROM episodes WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM memories WHERE episode_id = $1)",
-        gone.episode
+        episode
     )
     .execute(&mut *tx)
     .await?;
-    Ok(Some(gone.scope))
+    Ok(())
 }

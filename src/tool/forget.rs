@@ -82,7 +82,8 @@ impl ForgetTool {
         let done = self.memory.store.write(ForgetListed { items: items.clone(), caller, place }).await?;
         Ok(match done {
             ListedForgotten::Refused(others) => Outcome::Error(format!(
-                "Nothing was forgotten: {} was told by others, and only they, an admin or an owner may have it forgotten.",
+                "Nothing was forgotten: {} was told by others, and only they, an admin or an owner may have it forgotten; \
+                 what everyone in the house knows, only in private.",
                 names(&others)
             )),
             ListedForgotten::Done { gone, memories, put_off } => {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::principal::Role;
-use crate::memory::looked_up::{MarkUsed, MatchingFacts};
+use crate::memory::looked_up::{MarkUsed, MatchingFacts, SaidIn};
 use crate::memory::nearby::Standing;
 use crate::memory::people::{Card, LookUp, PeopleError, Who};
 use crate::memory::recall::{Fragment, Means, Memory, Question, RecallLimits, Recollection};
@@ -97,9 +97,12 @@ impl RecallTool {
             found.facts.retain(|fact| !on_card(fact));
         }
         if what != What::Facts {
-            let limits = RecallLimits { fragments: LIMIT, tokens: TOKENS, ..self.memory.limits };
+            let limits = RecallLimits { fragments: LIMIT + 1, tokens: TOKENS, ..self.memory.limits };
             let question = Question { text: query, scopes, window: None, limits, now };
             found.said = self.memory.recall(&question).await?;
+            // The message that made the model look has the words as well, and tells it nothing.
+            let asking = self.memory.store.read(SaidIn { run: invocation.run }).await?;
+            found.said.fragments.retain(|fragment| !asking.contains(&fragment.memory));
         }
         Ok(found)
     }

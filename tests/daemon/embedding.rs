@@ -108,7 +108,8 @@ async fn n9_status_says_how_memory_is_searched() {
     house.hob().until_log("memory.embedding.degraded").await;
     let folder = house.path("nowhere");
     let why = format!(
-        "The embedding model's file {}/config.json cannot be used: No such file or directory (os error 2)",
+        "The embedding model's file {}/config.json cannot be used: No such file or directory (os error 2). Put the model's files \
+         there, or leave `path` under [memory.embedding] out: then Hob fetches its own.",
         folder.display()
     );
     until_status(&house, &format!("memory: degraded: by words alone ({why})")).await;

@@ -104,7 +104,7 @@ async fn n8_why_tells_what_was_recalled() {
     let told = command(&house, ADA, "/why").await;
     assert!(told.contains("“My sister lives in Graz” – you, "), "{told}");
     assert!(
-        told.contains("because it fits the question: 0.83, most of it by words nearby 0.41, meaning 0.22"),
+        told.contains("because it fits what you wrote: score 0.83, most of it by words nearby 0.41, meaning 0.22"),
         "{told}"
     );
     assert!(told.contains("1 more I have forgotten since, as I was told to."), "{told}");

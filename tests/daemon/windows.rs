@@ -10,15 +10,18 @@ use crate::support::house::{ADA, House};
 
 /// Words of a file that fill an eighth of the window.
 const WORDS: usize = 500;
-/// 4,000 tokens, of which 1,000 are the reply's.
+/// 3,600 tokens, of which 1,000 are the reply's.
 const SMALL: &str = r#"
 [context]
-window_tokens = 4000
+window_tokens = 3600
 keep_messages = 2
 prune_keep_messages = 2
 [agent]
 system_prompt = "You are Hob."
+persona = "narrow"
 iterations_max = 20
+[personas.narrow]
+modules = ["commands", "journal", "time"]
 [tools.show]
 description = "Shows a file."
 command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]

@@ -76,17 +76,29 @@ fn question_in(text: &str) -> Option<String> {
     let ends = |at: usize| {
         text.get(at + 1..).is_some_and(|rest| rest.chars().next().is_none_or(|next| !next.is_alphanumeric()))
     };
-    let end = text.rmatch_indices('?').map(|(at, _)| at).find(|at| ends(*at))?;
+    let end = text.rmatch_indices('?').map(|(at, _)| at).find(|at| ends(*at) && !is_listed(text, *at))?;
     let upto = text.get(..end)?;
     let begins = |(at, sign): (usize, &str)| {
         let next = upto.get(at + sign.len()..).and_then(|rest| rest.chars().next());
         (sign == "\n" || next.is_some_and(char::is_whitespace)).then_some(at + sign.len())
     };
     let begin = upto.rmatch_indices(['.', '!', '?', '\n']).find_map(begins).unwrap_or(0);
-    let question = text.get(begin..=end)?.split_whitespace().collect::<Vec<_>>().join(" ");
+    let question = text.get(begin..=end)?;
+    question.chars().any(char::is_alphanumeric).then(|| shortened(question))
+}
+
+/// A question on one line; of a long one its end.
+pub(super) fn shortened(question: &str) -> String {
+    let question = question.split_whitespace().collect::<Vec<_>>().join(" ");
     let chars = question.chars().count();
-    let asks = question.chars().any(char::is_alphanumeric);
-    asks.then(|| question.chars().skip(chars.saturating_sub(QUESTION_CHARS_MAX)).collect())
+    question.chars().skip(chars.saturating_sub(QUESTION_CHARS_MAX)).collect()
+}
+
+/// Whether the `?` at `at` ends a quote in a list, as of what was said before: somebody else asked that.
+fn is_listed(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at(at);
+    let line = before.rsplit('\n').next().unwrap_or(before);
+    line.starts_with("- ") && after.starts_with("?\"")
 }
 
 /// Stores what was recalled for a run, and that it was of use.
@@ -128,6 +140,8 @@ mod tests {
             ("?", None),
             ("Wie heißt deine Schwester?", Some("Wie heißt deine Schwester?")),
             ("Is it \"blue?\"", Some("Is it \"blue?")),
+            ("You said:\n- 2026-05-03: \"where is the key?\"\n- 2026-05-04: \"found it\"", None),
+            ("Which one:\n- red?", Some("- red?")),
         ];
         for (text, expected) in table {
             assert_eq!(question_in(text).as_deref(), expected, "{text}");

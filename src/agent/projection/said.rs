@@ -1,11 +1,13 @@
 //! Whose words a message of the history holds: only what people said is remembered.
 
 use crate::agent::machine::event::{Event, Order, Steered};
-use crate::agent::machine::state::{Active, State};
+use crate::agent::machine::question::Question;
+use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::transcript::Entry;
 use crate::agent::machine::{Step, texts};
 use crate::domain::ids::UserId;
-use crate::domain::principal::Principal;
+use crate::domain::principal::{Principal, Trust};
+use crate::model::message::{Message, ToolResult};
 
 /// A person's words, as they said them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +18,17 @@ pub struct Said {
     pub principal: Option<Principal>,
     /// The words.
     pub text: String,
+    /// What the run had asked them, where that is known.
+    pub asked: Option<String>,
 }
 
 /// The words of an entry of `run`'s transcript, its `at`th, that `step` has added.
 ///
 /// Hob's own words are nobody's, and neither is what a heartbeat or `/compact` puts into a person's mouth.
 pub(super) fn said(before: &State, step: &Step, run: &Active, (at, entry): (usize, &Entry<'_>)) -> Option<Said> {
+    if let Message::Tool(result) = entry.message {
+        return answered(before, step, result);
+    }
     let by = entry.author?;
     if at == 0 && run.input.order != Order::Answer {
         return None;
@@ -39,5 +46,25 @@ pub(super) fn said(before: &State, step: &Step, run: &Active, (at, entry): (usiz
         Some(steered) => (Some(steered.principal.clone()), steered.text.clone()),
         None => ((by == requester).then(|| run.input.principal.clone()), told.into_owned()),
     };
-    (!text.trim().is_empty()).then_some(Said { by, principal, text })
+    (!text.trim().is_empty()).then_some(Said { by, principal, text, asked: None })
+}
+
+/// The words with which a person answers what the model asked them: they stand in the history as the result of its call.
+fn answered(before: &State, step: &Step, result: &ToolResult) -> Option<Said> {
+    let run = before.active()?;
+    let Phase::Waiting { question: Question::Asked { call, text: question }, .. } = &run.phase else {
+        return None;
+    };
+    let answer = step.events.iter().find_map(|event| match event {
+        Event::HumanAnswered(answer) => Some(answer),
+        _ => None,
+    })?;
+    if *call != result.call || answer.text != result.text || answer.text.trim().is_empty() {
+        return None;
+    }
+    let requester = &run.input.principal;
+    let principal = (answer.by == requester.user).then(|| requester.clone());
+    // What Hob asks because of untrusted content is not remembered in a person's name.
+    let asked = (requester.trust == Trust::Trusted).then(|| question.clone());
+    Some(Said { by: answer.by, principal, text: answer.text.clone(), asked })
 }

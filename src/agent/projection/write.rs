@@ -6,7 +6,7 @@ use crate::agent::journal::RunKey;
 use crate::agent::machine::texts;
 use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
-use crate::agent::projection::remember::{open_question, remember, store_recalled};
+use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
 use crate::agent::projection::{Row, count};
 use crate::domain::ids::{MessageId, UserId};
 use crate::domain::outgoing::{Choice, Destination};
@@ -49,7 +49,10 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
                 write_message(tx, target, message, (*author, *tokens)).await?;
                 return Ok(());
             };
-            let asked = open_question(tx, target).await?;
+            let asked = match &said.asked {
+                Some(asked) => Some(shortened(asked)),
+                None => open_question(tx, target).await?,
+            };
             let message = write_message(tx, target, message, (*author, *tokens)).await?;
             remember(tx, target, said, (message, asked.as_deref())).await
         }

@@ -139,7 +139,7 @@ async fn fact(tx: &mut Tx, id: FactId) -> Result<Option<Row>, StoreError> {
     }))
 }
 
-/// What fits these words, through the recall that answers go through; by words alone, as no model is loaded for it.
+/// What has these words, as `/memory WORDS` finds it; by words alone, as no model is loaded for it.
 pub(super) async fn search(
     database: &Path,
     words: &str,
@@ -151,7 +151,7 @@ pub(super) async fn search(
     let limits = RecallLimits { fragments: limit, tokens: u64::MAX, facts: 0 };
     let question =
         Question { text: words.to_owned(), scopes: scopes.clone(), window: None, limits, now: SystemClock.now() };
-    let said = memory.recall(&question).await?.fragments.into_iter().map(|fragment| Item::Memory(fragment.memory));
+    let said = memory.search(&question).await?.fragments.into_iter().map(|fragment| Item::Memory(fragment.memory));
     let search = SearchFacts { scopes, query: words.to_owned(), limit };
     let known = store.read(Facts { search }).await?;
     let rows = store.read(Rows { items: said.chain(known).collect() }).await?;

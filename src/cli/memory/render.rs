@@ -41,17 +41,21 @@ pub(super) fn imported(imported: &Imported) -> String {
         "brought in: {} said, {}, {}; {} were here already\n",
         grouped(memories as u64),
         count_of(facts as u64, "fact"),
-        if people == 1 { "1 person".to_owned() } else { format!("{} people", grouped(people as u64)) },
+        self::people(people as u64),
         grouped(known as u64)
     )
+}
+
+fn people(count: u64) -> String {
+    if count == 1 { "1 person".to_owned() } else { format!("{} people", grouped(count)) }
 }
 
 /// All of it in numbers.
 pub(super) fn stats(stats: &Stats) -> String {
     let scopes = stats.scopes.iter().map(|of| {
         let facts = count_of(of.facts.unsigned_abs(), "fact");
-        let (memories, people) = (grouped(of.memories.unsigned_abs()), grouped(of.people.unsigned_abs()));
-        format!("{:<6} {}: {memories} said, {facts}, {people} of people", of.scope.to_string(), of.whose)
+        let (memories, people) = (grouped(of.memories.unsigned_abs()), people(of.people.unsigned_abs()));
+        format!("{:<6} {}: {memories} said, {facts}, {people}", of.scope.to_string(), of.whose)
     });
     let mut shown: Vec<String> = scopes.collect();
     if shown.is_empty() {
@@ -61,8 +65,8 @@ pub(super) fn stats(stats: &Stats) -> String {
         shown.push(format!("said from {} to {} UTC", moment(oldest), moment(newest)));
     }
     shown.push(match &stats.embedding {
-        None => "no embedding: recall goes by words alone".to_owned(),
-        Some(of) => format!("embedding: {}, {} wait for their vectors", of.model, grouped(of.backlog.unsigned_abs())),
+        None => "meaning: no model has looked at it yet; it is found by words alone".to_owned(),
+        Some(of) => format!("meaning: by {}; {} wait for it", of.model, grouped(of.backlog.unsigned_abs())),
     });
     shown.push(format!("database: {} bytes", grouped(stats.bytes)));
     shown.join("\n") + "\n"

@@ -168,7 +168,7 @@ fn decide(error: &ModelError) -> EmbedError {
         | ErrorClass::Network
         | ErrorClass::Server
         | ErrorClass::Resting => {
-            let what = format!("The embedding server does not answer ({}); recall goes by text alone.", error.class);
+            let what = format!("The embedding server does not answer ({}): it is tried again by itself.", error.class);
             EmbedError::Transient { what, retry_after: error.retry_after }
         }
         ErrorClass::Auth | ErrorClass::Billing | ErrorClass::UnknownModel => EmbedError::Setup(format!(

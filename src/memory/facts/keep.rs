@@ -125,6 +125,8 @@ pub async fn keep(tx: &mut Tx, saying: &Saying, now: i64) -> Result<Remembered, 
             again(tx, saying, same, &known, now).await
         }
         (Decision::Supersede, Some(current)) => {
+            // Corrected without a word of whom it is about, it is still about them.
+            let saying = &Saying { person: saying.person.or(current.person), ..saying.clone() };
             // Beside the current one first: there may be only one current value.
             let fact = add(tx, saying, (&current.key, Some(current.id)), now).await?;
             for old in &known {

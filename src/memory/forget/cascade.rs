@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::ids::{FactId, MemoryId, PersonId, RunId, SessionId};
 use crate::memory::forget::Forgotten;
+use crate::memory::people::keys::tells_birthday;
 use crate::model::message::{Message, ReplyPart, ToolCall};
 use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::forgetting::{self, FORGOTTEN, Kept, Part, PutOff, Said};
-use crate::store::{Tx, remembered};
+use crate::store::{Tx, facts, memories, people, remembered, retention, vectors};
 
 /// One forgetting, within one transaction.
 #[derive(Default)]
@@ -18,6 +19,8 @@ pub(super) struct Cascade {
     tails: BTreeSet<RunId>,
     /// The earliest place of each conversation at which something was forgotten.
     earliest: BTreeMap<SessionId, Said>,
+    /// Since when the oldest of the facts was known.
+    facts_since: Option<i64>,
 }
 
 impl Cascade {
@@ -28,7 +31,12 @@ impl Cascade {
         };
         let said = forgetting::said(tx, memory).await?;
         self.tails.extend(forgetting::recalled_memory(tx, memory).await?);
+        let next = memories::next(tx, memory).await?;
         remembered::delete_memory(tx, memory).await?;
+        retention::drop_empty(tx, row.episode).await?;
+        if let Some(next) = next {
+            vectors::make_anew(tx, next).await?;
+        }
         self.forgotten.memories.push((row.scope, memory));
         let Some(said) = said else {
             return Ok(());
@@ -43,6 +51,13 @@ impl Cascade {
     pub(super) async fn fact(&mut self, tx: &mut Tx, fact: FactId) -> Result<(), StoreError> {
         for fact in remembered::with_history(tx, fact).await? {
             self.tails.extend(forgetting::recalled_fact(tx, fact).await?);
+            if let Some(known) = facts::find(tx, fact).await? {
+                self.facts_since = Some(self.facts_since.unwrap_or(known.since).min(known.since));
+                let holds = known.superseded_at.is_none() && known.rival_of.is_none();
+                if let Some(person) = known.person.filter(|_| holds && tells_birthday(&known.key)) {
+                    people::drop_birthday(tx, person).await?;
+                }
+            }
             remembered::delete_fact(tx, fact).await?;
             self.forgotten.facts.insert(fact);
         }
@@ -65,7 +80,6 @@ impl Cascade {
         if let Some(message) = forgetting::message(tx, said.message).await? {
             blank(tx, message).await?;
         }
-        forgetting::drop_question(tx, said).await?;
         let earliest = self.earliest.entry(said.session).or_insert(*said);
         if said.ordinal < earliest.ordinal {
             *earliest = *said;
@@ -85,10 +99,14 @@ impl Cascade {
                 self.forgotten.put_off |= !or_later(tx, run, Part::Journal).await?;
             }
         }
+        if let Some(since) = self.facts_since {
+            self.tails.extend(forgetting::heartbeats_since(tx, since).await?);
+        }
         for run in &self.tails {
             self.forgotten.put_off |= !or_later(tx, *run, Part::Tail).await?;
         }
         catch_up(tx, None).await?;
+        forgetting::blank_errors(tx).await?;
         forgetting::blank_listings(tx).await?;
         Ok(self.forgotten)
     }
@@ -136,6 +154,10 @@ async fn take_out(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreErro
 /// Takes out what came of a message: what Hob and its tools said in its run, that run's journal, and those of the
 /// messages that joined it.
 async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
+    for answer in forgetting::drop_questions(tx, said).await? {
+        // The question was in its vector.
+        vectors::make_anew(tx, answer).await?;
+    }
     if !forgetting::is_over(tx, said.run).await? {
         return Ok(false);
     }

@@ -1,13 +1,15 @@
 //! What is forgotten is gone from the file, and nothing else is.
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use sqlx::Row;
 use tempfile::TempDir;
 
 use super::cascade::without_words;
 use super::{Everything, Forget, Forgotten, Slice, Sweep};
-use crate::domain::ids::{FactId, MemoryId, PersonId, UserId};
+use crate::domain::ids::{FactId, MemoryId, PersonId, RunId, UserId};
 use crate::domain::memory::Scope;
+use crate::memory::facts::Remember;
 use crate::memory::item::Item;
 use crate::model::message::{Message, ReplyPart, Sealed, ToolCall};
 use crate::store::error::StoreError;
@@ -163,11 +165,154 @@ async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
     assert_eq!(house.texts("SELECT DISTINCT run_id || '' FROM run_events").await, ["2", "3"]);
     assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:3"]);
     assert_eq!(house.texts("SELECT memory_id || '' FROM recalled").await, [""], "the row stays, and is empty");
-    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["2", "3"]);
-    assert_eq!(house.texts("SELECT memory_id || '' FROM token_signs").await, ["2", "3"]);
+    // What followed is made anew: the words before it were in its vector, and so was Hob's question.
+    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["3"]);
+    assert_eq!(house.texts("SELECT memory_id || '' FROM token_signs").await, ["3"]);
     assert_eq!(house.texts("SELECT text FROM memories_fts WHERE memories_fts MATCH 'fly OR pack'").await.len(), 1);
     assert_eq!(house.texts("SELECT text FROM inbound WHERE id = 9").await, ["/memory [forgotten]"]);
     assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_a_vector_in_which_forgotten_words_were_is_made_anew() {
+    let house = House::new().await;
+    for run in 1..=4 {
+        house.says(run, 1, "I fly to Zanzibar", "completed").await;
+    }
+    house.sql(&["UPDATE embedding_models SET through = 4".to_owned()]).await;
+    house.forget(Forget::Memory(MemoryId(2))).await;
+    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["1", "4"]);
+    assert_eq!(house.texts("SELECT through || '' FROM embedding_models").await, ["2"], "the upkeep goes on from there");
+    // A hole between them: what stands before the fourth is the first from now on.
+    house.forget(Forget::Memory(MemoryId(3))).await;
+    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["1"]);
+}
+
+#[tokio::test]
+async fn n8_an_answer_that_came_after_others_had_joined_keeps_no_question() {
+    let house = House::new().await;
+    house.says(1, 1, "I travel to Zanzibar", "completed").await;
+    house.says(2, 1, "In May", "completed").await;
+    house.says(3, 1, "Anna", "completed").await;
+    house.says(4, 1, "And now", "completed").await;
+    house
+        .sql(&["UPDATE messages SET run_id = 1 WHERE run_id = 2;
+                UPDATE memories SET asked = 'Who comes along to Zanzibar?' WHERE id = 3;
+                UPDATE memories SET asked = 'Which plants?' WHERE id = 4;
+                UPDATE embedding_models SET through = 4;"
+            .to_owned()])
+        .await;
+    house.forget(Forget::Memory(MemoryId(1))).await;
+    assert_eq!(house.texts("SELECT id || coalesce(asked, '') FROM memories").await, ["2", "3", "4Which plants?"]);
+    assert_eq!(house.texts("SELECT memory_id || '' FROM vectors").await, ["4"], "the question was in its vector");
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_what_was_said_to_a_runs_questions_goes_with_its_record() {
+    let house = House::new().await;
+    house.says(1, 1, "I travel", "completed").await;
+    let answer = |id: i64, chat: i64, at: i64| {
+        format!(
+            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at)
+               VALUES ({id}, 1, 1, 'telegram', 'default', '{chat}', '{id}', 'answer {id}', 0, 'answer', 0, {at});"
+        )
+    };
+    house
+        .sql(&[
+            answer(20, 7, 1),
+            answer(21, 7, 50),
+            "UPDATE inbound SET text = 'zanzibar' WHERE id = 20;
+             INSERT INTO model_calls (run_id, asked_seq, model, user_id, state, input_tokens, asked_at, error)
+               VALUES (1, 3, 'm', 1, 'failed', 0, 0, 'zanzibar is no city');
+             INSERT INTO memory_calls (model, purpose, state, asked_at, error) VALUES ('m', 'extraction', 'failed', 0, 'zanzibar?');"
+                .to_owned(),
+        ])
+        .await;
+    house.forget(Forget::Memory(MemoryId(1))).await;
+    assert_eq!(
+        house.texts("SELECT text FROM inbound WHERE disposition = 'answer'").await,
+        ["[forgotten]", "answer 21"]
+    );
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_what_was_told_goes_with_the_words_in_which_it_was_told() {
+    let house = House::new().await;
+    house.says(1, 1, "Remember that I fly to Zanzibar", "running").await;
+    let remember = Remember {
+        scope: Scope::Person(UserId(1)),
+        user: UserId(1),
+        category: "travel".to_owned(),
+        key: "next trip".to_owned(),
+        value: "Zanzibar".to_owned(),
+        person: None,
+        valid_until: None,
+        run: RunId(1),
+        at: Timestamp::UNIX_EPOCH,
+    };
+    house.store.write(remember).await.unwrap();
+    assert_eq!(house.texts("SELECT message_id || '' FROM facts").await, ["10"], "it says where it is from");
+    house
+        .sql(&[
+            "UPDATE runs SET state = 'completed', ended_at = 1; UPDATE outbox SET state = 'delivered', ended_at = 1"
+                .to_owned(),
+        ])
+        .await;
+    let forgotten = house.forget(Forget::Memory(MemoryId(1))).await;
+    assert_eq!(forgotten.facts.len(), 1);
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_a_fact_is_in_no_context_that_told_a_contradiction_or_was_a_heartbeats() {
+    let house = House::new().await;
+    for run in 1..=4 {
+        house.says(run, 1, "What is new?", "completed").await;
+    }
+    house.fact(1, None, "Zanzibar", false).await;
+    house
+        .sql(&["INSERT INTO facts (id, scope, category, key, value, speaker, source, confidence, importance, created_at, rival_of)
+                  VALUES (2, 'p1', 'travel', 'next trip', 'Oslo', 'Ada', 'extracted', 1, 0.5, 2, 1);
+                INSERT INTO recalled (run_id, place, fact_id, leg, score, parts) VALUES (2, 1, 2, 'fact', 0, '{}');
+                UPDATE inbound SET external_id = 'heartbeat:' || id, received_at = 5 WHERE id IN (3, 4);
+                UPDATE blobs SET text = 'Zanzibar or Oslo' WHERE hash IN ('blob:2', 'blob:3', 'blob:4');"
+            .to_owned()])
+        .await;
+    house.forget(Forget::Fact(FactId(1))).await;
+    assert_eq!(house.texts("SELECT hash FROM blobs").await, ["blob:1"]);
+    assert!(!house.keeps_the_word().await);
+}
+
+#[tokio::test]
+async fn n8_a_birthday_that_is_forgotten_is_not_known_of_its_person_either() {
+    let house = House::new().await;
+    house
+        .sql(&["INSERT INTO people (id, scope, name, birthday, created_at, updated_at) VALUES (1, 'p1', 'Anna', '1990-05-03', 0, 0);"
+            .to_owned()])
+        .await;
+    house.fact(1, None, "3 May 1990", false).await;
+    house.fact(2, None, "tea", true).await;
+    house.sql(&["UPDATE facts SET key = 'Anna''s birthday', person_id = 1".to_owned()]).await;
+    house.forget(Forget::Fact(FactId(2))).await;
+    assert_eq!(house.texts("SELECT birthday FROM people").await, ["1990-05-03"], "that one was history");
+    house.forget(Forget::Fact(FactId(1))).await;
+    assert_eq!(house.texts("SELECT name || coalesce(birthday, '') FROM people").await, ["Anna"]);
+}
+
+#[tokio::test]
+async fn n8_where_nothing_is_left_there_is_no_episode_and_nothing_to_look_through() {
+    let house = House::new().await;
+    house.says(1, 1, "I fly to Zanzibar", "completed").await;
+    house.forget(Forget::Memory(MemoryId(1))).await;
+    assert_eq!(house.texts("SELECT scope FROM episodes").await, ["p2"]);
+    house.fact(1, None, "Zanzibar", false).await;
+    house.sql(&["INSERT INTO facts_changed (scope, since) VALUES ('p1', 0), ('p2', 0)".to_owned()]).await;
+    let scope = Scope::Person(UserId(1));
+    house.store.write(Everything { scope }).await.unwrap();
+    while house.store.write(Slice { scope }).await.unwrap().is_some() {}
+    assert_eq!(house.texts("SELECT scope FROM facts_changed").await, ["p2"]);
 }
 
 #[tokio::test]

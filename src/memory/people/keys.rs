@@ -48,6 +48,15 @@ pub fn is_birthday(key: &str) -> bool {
     BIRTHDAYS.contains(&fold(key).as_str())
 }
 
+/// Whether a birthday is told under this key, in the scope or within the person.
+#[must_use]
+pub fn tells_birthday(key: &str) -> bool {
+    let key = fold(key);
+    BIRTHDAYS
+        .iter()
+        .any(|birthday| key.strip_suffix(birthday).is_some_and(|rest| rest.is_empty() || rest.ends_with(' ')))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -184,7 +184,7 @@ mod tests {
         let people = household();
         let table: [(&str, &[&str]); 6] = [
             ("Weber", &["Ännchen Weber"]),
-            ("Anika", &["Annika Roth", "Jim"]),
+            ("Anika", &["Annika Roth", "Jim", "Ännchen Weber"]),
             ("Ännchen", &["Ännchen Weber"]),
             ("Jo", &["Joe"]),
             ("Bartholomew", &[]),

@@ -4,6 +4,7 @@
 //! days that are asked about. [`pool`] loads their episodes and ranks them, [`fuse`] chooses, [`tell`] words it.
 //! Never: a memory of another scope, not even as a neighbour.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -12,8 +13,10 @@ use jiff::tz::TimeZone;
 use crate::domain::ids::{FactId, MemoryId, SessionId};
 use crate::domain::memory::{Leg, Scope};
 use crate::memory::nearby::Nearby;
+use crate::memory::rank::features::looked_for;
+use crate::memory::rank::gist::hash;
 use crate::memory::rank::words::{is_stop_word, words as words_of};
-use crate::memory::recall::fuse::Candidate;
+use crate::memory::recall::fuse::{Candidate, Chosen, Fit};
 use crate::memory::recall::meaning::Meant;
 use crate::memory::recall::pool::Load;
 use crate::memory::recall::tell::Tell;
@@ -31,6 +34,11 @@ mod words;
 
 /// The most words of a question that are searched for.
 const WORDS_MAX: usize = 16;
+/// The cosine from which words are found that have none of those that are searched for.
+const SAME_MEANING: f32 = 0.4;
+/// Where these stand among what a memory's score is made of: the nearness of its day, and that it asks.
+const DAY: usize = 6;
+const ASKS: usize = 9;
 
 /// How much may be recalled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,9 +172,34 @@ impl Memory {
     /// When the database fails.
     pub async fn recall_meant(&self, question: &Question, meant: Option<&Meant>) -> Result<Recollection, StoreError> {
         let pool = self.ranked(question, meant).await?;
-        let chosen = fuse::fused(&pool, question.limits.fragments);
+        self.told(question, fuse::fused(&pool, question.limits.fragments), meant.is_some()).await
+    }
+
+    /// What somebody finds who searches: each has one of the words, means the same, or was said on the day. An answer has
+    /// use for what stands beside that as well; who wants to see or forget something has not.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn search(&self, question: &Question) -> Result<Recollection, StoreError> {
+        let meant = self.meant(question).await;
+        let near = self.nearest(question, meant.as_ref()).await?;
+        let near: HashSet<i64> = near.into_iter().filter(|(_, like)| *like >= SAME_MEANING).map(|(id, _)| id).collect();
+        let wanted: Vec<u32> = looked_for(&question.text, &[]).iter().map(|stem| hash(stem)).collect();
+        let is_of_day = |one: &Candidate| one.fit == Fit::Well && one.parts[DAY] > 0.0;
+        let has_word = |one: &Candidate| wanted.iter().any(|stem| one.stems.contains(stem));
+        let is_found = |one: &Candidate| near.contains(&one.memory) || has_word(one) || is_of_day(one);
+        let pool = self.ranked(question, meant.as_ref()).await?;
+        // Who asked the same before said nothing about it.
+        let (asking, telling): (Vec<_>, Vec<_>) =
+            pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
+        let found = telling.into_iter().chain(asking).take(question.limits.fragments);
+        let chosen = found.map(|candidate| Chosen { candidate, leg: Leg::Relevance }).collect();
+        self.told(question, chosen, meant.is_some()).await
+    }
+
+    async fn told(&self, question: &Question, chosen: Vec<Chosen>, meant: bool) -> Result<Recollection, StoreError> {
         let tell = Tell { chosen, scopes: list(&question.scopes), limits: question.limits };
-        let means = if meant.is_some() { Means::WordsAndMeaning } else { Means::Words };
+        let means = if meant { Means::WordsAndMeaning } else { Means::Words };
         Ok(Recollection { fragments: self.store.read(tell).await?, means })
     }
 

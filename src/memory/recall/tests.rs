@@ -209,6 +209,35 @@ async fn e5_a_day_brings_what_was_said_on_it() {
 }
 
 #[tokio::test]
+async fn n8_a_search_finds_what_has_the_words_the_meaning_or_the_day_and_nothing_beside_it() {
+    let lines = own(&[
+        "the code of the safe is 4711",
+        "when were the bins out?",
+        "x",
+        "the bins go out on Tuesday",
+        "the puppy barks",
+    ]);
+    for (with_meaning, text, expected) in [
+        (false, "when do the bins go", vec!["the bins go out on Tuesday", "when were the bins out?"]),
+        (false, "hound", vec![]),
+        (false, "what is it", vec![]),
+        (true, "hound", vec!["the puppy barks"]),
+        (true, "roses", vec![]),
+    ] {
+        let (_home, memory, ids) = memory_of(lines.clone(), with_meaning).await;
+        memory.store.write(Sql(format!("UPDATE memories SET pinned = 1 WHERE id = {}", ids[0]))).await.unwrap();
+        let found = memory.search(&asked(text, &[OWN])).await.unwrap().fragments;
+        assert_eq!(found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), expected, "{text}");
+    }
+    let (_home, memory, _) = memory_of(lines, false).await;
+    let of_day = asked("8 May 2024", &[OWN]);
+    let found = memory.search(&of_day).await.unwrap().fragments.len();
+    assert_eq!(found, memory.recall(&of_day).await.unwrap().fragments.len(), "a day is bearing enough");
+    let names = [DAY, ASKS].map(|at| crate::memory::rank::mix::WEIGHTS[at].name);
+    assert_eq!(names, ["day", "is a question"]);
+}
+
+#[tokio::test]
 async fn a4_what_is_pinned_comes_first_and_is_not_looked_for_elsewhere() {
     let lines =
         [own(&["the dog is called Rex", "the code of the alarm is in the safe"]), vec![(OTHER, "no dog".to_owned())]];

@@ -82,11 +82,11 @@ fn sentences_become_calls() {
     Remember the meeting is at 3 p.m. → remember_fact {"category":"general","key":"the meeting","value":"at 3 p.m."}
     Merk dir, dass Anna gern Tee trinkt → remember_fact {"category":"general","key":"anna gern tee trinkt","value":"Anna gern Tee trinkt"}
     merk dir: Annas Geburtstag ist der 3. Mai → remember_fact {"category":"birthday","key":"Annas Geburtstag","value":"der 3. Mai"}
-    What do you know about my sister? → recall {"query":"my sister","what":"facts"}
-    WHAT DO YOU KNOW ABOUT ME → recall {"query":"my","what":"facts"}
-    do you remember Anna? → recall {"query":"Anna","what":"facts"}
-    when is my sister's birthday? → recall {"query":"my sister's birthday","what":"facts"}
-    Was weißt du über Anna? → recall {"query":"Anna","what":"facts"}
+    What do you know about my sister? → recall {"query":"my sister","what":"all"}
+    WHAT DO YOU KNOW ABOUT ME → recall {"query":"my","what":"all"}
+    do you remember Anna? → recall {"query":"Anna","what":"all"}
+    when is my sister's birthday? → recall {"query":"my sister's birthday","what":"all"}
+    Was weißt du über Anna? → recall {"query":"Anna","what":"all"}
     what did I say about the garden? → recall {"query":"garden","what":"messages"}
     Was habe ich über den Garten gesagt? → recall {"query":"Garten","what":"messages"}
     search for garden → recall {"query":"garden","what":"all"}
@@ -180,6 +180,7 @@ fn results_are_told() {
         told("what do you know about ghosts?", "Nothing found.", false),
         told("what did I say about the garden?", "- 2 May: the garden needs water", false),
         told("what did I say about ghosts?", "Nothing found.", false),
+        told("what do you know about bins?", "- 2026-05-03: \"bins go out on Tuesday\"\n- 2026-05-03: \"hi\"", false),
         told("was weißt du über Geister?", "Nothing found.", false),
         told("was habe ich über den Garten gesagt?", "- der Garten ist trocken", false),
         told("what time is it?", "It is Monday, 3 May 2027, 12:00.", false),
@@ -200,6 +201,8 @@ fn results_are_told() {
     This is what was said about "garden":
     - 2 May: the garden needs water
     I found nothing that you said about "ghosts".
+    This is what I know about "bins":
+    - 2026-05-03: "bins go out on Tuesday"
     Ich weiß noch nichts über „Geister“.
     Das wurde über „Garten“ gesagt:
     - der Garten ist trocken

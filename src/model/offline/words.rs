@@ -95,15 +95,13 @@ impl Words {
         }
     }
 
-    pub(super) fn recalled(self, recall: Option<&Recall>, found: &str) -> String {
+    pub(super) fn recalled(self, recall: Option<&Recall>, lines: &[&str], said: bool) -> String {
         let about = match recall.map(|recall| recall.query.as_str()) {
             Some("my") => "you".to_owned(),
             Some("mein") => "dich".to_owned(),
             Some(query) => self.pick(&format!("\"{query}\""), &format!("„{query}“")),
             None => self.pick("that", "das"),
         };
-        let said = recall.is_some_and(|recall| recall.what == "messages");
-        let lines: Vec<_> = found.lines().map(str::trim_end).filter(|line| line.starts_with("- ")).collect();
         match (lines.is_empty(), said) {
             (true, true) => self.pick(
                 &format!("I found nothing that you said about {about}."),

@@ -31,7 +31,7 @@ async fn one(tx: &mut Tx, view: &View<'_>, item: Item) -> Result<Told, StoreErro
         return Ok(texts::told_by_another(item).into());
     }
     let rests_on = match item {
-        Item::Fact(fact) => remembered::fact(tx, fact).await?.and_then(|row| row.memory),
+        Item::Fact(fact) => view.fact(tx, fact).await?.and_then(|row| row.memory),
         Item::Memory(_) => None,
     };
     let forgotten = Forget::from(item).run(tx).await?;

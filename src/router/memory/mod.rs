@@ -51,8 +51,17 @@ impl<'a> View<'a> {
     }
 
     /// A fact, if it is there and may be seen.
-    async fn fact(&self, tx: &mut Tx, id: FactId) -> Result<Option<KnownRow>, StoreError> {
-        Ok(remembered::fact(tx, id).await?.filter(|row| self.sees(row.scope)))
+    pub(super) async fn fact(&self, tx: &mut Tx, id: FactId) -> Result<Option<KnownRow>, StoreError> {
+        let Some(mut row) = remembered::fact(tx, id).await?.filter(|row| self.sees(row.scope)) else {
+            return Ok(None);
+        };
+        // What all know may rest on what one of them said in private: its name tells others nothing.
+        if let Some(memory) = row.memory
+            && self.memory(tx, memory).await?.is_none()
+        {
+            row.memory = None;
+        }
+        Ok(Some(row))
     }
 
     /// An item, if it is there and may be seen; and whether the caller may change it.
@@ -91,7 +100,7 @@ pub(super) async fn memory(tx: &mut Tx, view: &View<'_>, words: Option<&str>) ->
         None => overview(tx, view).await,
         Some(words) => {
             let (said, known) = found(tx, view, words).await?;
-            Ok(texts::found(words, &said, &known, &view.how()))
+            Ok(texts::found(words, &said, &known, view.how()))
         }
     }
 }

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use crate::domain::memory::{Leg, Scope};
 use crate::memory::forget::Forgotten;
 use crate::memory::item::Item;
+use crate::memory::nearby::Standing;
 use crate::memory::recall::Means;
 use crate::router::memory::{ENTRIES_MAX, View};
 use crate::store::remembered::{Counts, KnownRow, MemoryRow};
@@ -28,6 +29,8 @@ pub(super) const NO_ANSWER_YET: &str = "I have not answered anything here yet.";
 pub(super) const BY_WORDS_AND_MEANING: &str = "by words and by meaning";
 /// How memories were looked for.
 pub(super) const BY_WORDS: &str = "by words alone";
+/// How memories were looked for, where it should be otherwise.
+pub(super) const BY_WORDS_FOR_NOW: &str = "by words alone for now; /status says why";
 
 /// A memory or a fact in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,16 +56,12 @@ impl View<'_> {
         day(millis, self.zone())
     }
 
-    /// How it stands with looking things up.
-    pub(super) fn standing(&self) -> String {
-        self.desk.house.memory.nearby.standing().to_string()
-    }
-
     /// How it was looked for, or would be.
-    pub(super) fn how(&self) -> String {
-        match self.desk.looked.as_ref().map(|looked| looked.means) {
-            Some(Means::WordsAndMeaning) => BY_WORDS_AND_MEANING.to_owned(),
-            Some(Means::Words) | None => self.standing(),
+    pub(super) fn how(&self) -> &'static str {
+        match (self.desk.looked.as_ref().map(|looked| looked.means), self.desk.house.memory.nearby.standing()) {
+            (Some(Means::WordsAndMeaning), _) | (None, Standing::Ready { .. }) => BY_WORDS_AND_MEANING,
+            (_, Standing::Off) => BY_WORDS,
+            (_, Standing::Ready { .. } | Standing::Starting { .. } | Standing::Degraded { .. }) => BY_WORDS_FOR_NOW,
         }
     }
 
@@ -154,7 +153,7 @@ pub(super) struct Overview {
     pub(super) counts: Vec<(Scope, Counts)>,
     pub(super) pinned: Vec<Entry>,
     pub(super) newest: Vec<Entry>,
-    pub(super) how: String,
+    pub(super) how: &'static str,
 }
 
 fn amount(counts: Counts) -> String {
@@ -169,8 +168,15 @@ pub(super) fn overview(overview: &Overview) -> String {
         Scope::Conversation(_) => "Of this conversation",
         Scope::House => "Of the house",
     };
-    let counts = overview.counts.iter().map(|(scope, counts)| format!("{}: {}", whose(scope), amount(*counts)));
+    let filled = overview.counts.iter().filter(|(_, counts)| *counts != Counts::default());
+    let counts = filled.map(|(scope, counts)| format!("{}: {}", whose(scope), amount(*counts)));
     let mut shown: Vec<String> = std::iter::once("What I remember".to_owned()).chain(counts).collect();
+    if shown.len() == 1 {
+        return format!(
+            "I remember nothing here yet: what you tell me from now on. I look things up {}.",
+            overview.how
+        );
+    }
     if !overview.pinned.is_empty() {
         shown.push("Pinned:".to_owned());
         shown.extend(lines(&overview.pinned));
@@ -193,14 +199,14 @@ pub(super) fn found(words: &str, said: &[Entry], known: &[Entry], how: &str) -> 
     }
     let mut shown = Vec::new();
     if !said.is_empty() {
-        shown.push(format!("What was said, the best first (looked for {how}):"));
+        shown.push("What was said, the best first:".to_owned());
         shown.extend(lines(said));
     }
     if !known.is_empty() {
         shown.push("Facts:".to_owned());
         shown.extend(lines(known));
     }
-    shown.push("/forget and the name at the beginning of a line forgets it.".to_owned());
+    shown.push(format!("I looked {how}. /forget and the name at the beginning of a line forgets it."));
     shown.join("\n")
 }
 
@@ -353,15 +359,15 @@ pub(super) fn why(why: &Why) -> String {
 }
 
 fn because(reason: &Reason) -> String {
-    let score = thousandths(reason.score);
     match reason.leg {
         Leg::Recency => "because it was said just before".to_owned(),
         Leg::Salience => "because it is pinned, or matters much".to_owned(),
         Leg::Fact => "because it is a fact".to_owned(),
-        Leg::Relevance if reason.strongest.is_empty() => format!("because it fits the question: {score}"),
         Leg::Relevance => {
             let named = reason.strongest.iter().map(|(name, part)| format!("{name} {}", thousandths(*part)));
-            format!("because it fits the question: {score}, most of it by {}", named.collect::<Vec<_>>().join(", "))
+            let named = named.collect::<Vec<_>>().join(", ");
+            let most = if named.is_empty() { named } else { format!(", most of it by {named}") };
+            format!("because it fits what you wrote: score {}{most}", thousandths(reason.score))
         }
     }
 }

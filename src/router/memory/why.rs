@@ -22,7 +22,7 @@ pub(in crate::router) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<Strin
     };
     let recalled = recalled(tx, run).await?;
     if recalled.is_empty() {
-        return Ok(texts::nothing_recalled(&view.standing()));
+        return Ok(texts::nothing_recalled(view.how()));
     }
     let (mut said, mut known) = (Vec::new(), Vec::new());
     let (mut unseen, mut forgotten) = (0, 0);

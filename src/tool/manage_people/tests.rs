@@ -333,7 +333,7 @@ async fn n8_what_is_to_be_forgotten_is_listed_before_it_goes() {
     --
     Not there, or gone already: f1.
     --
-    ! Nothing was forgotten: f2 was told by others, and only they, an admin or an owner may have it forgotten.
+    ! Nothing was forgotten: f2 was told by others, and only they, an admin or an owner may have it forgotten; what everyone in the house knows, only in private.
     --
     ! "seven" is no id from the list: they are like f7 or m12.
     --

@@ -135,5 +135,9 @@ fn load(folder: &Path) -> Result<(EmbeddingModel, Loaded), EmbedError> {
 
 /// A file of the model that cannot be used.
 fn unusable(path: &Path, why: impl std::fmt::Display) -> EmbedError {
-    EmbedError::Setup(format!("The embedding model's file {} cannot be used: {why}", path.display()))
+    EmbedError::Setup(format!(
+        "The embedding model's file {} cannot be used: {why}. Put the model's files there, or leave `path` under \
+         [memory.embedding] out: then Hob fetches its own.",
+        path.display()
+    ))
 }

@@ -166,16 +166,16 @@ async fn e5_what_cannot_be_used_is_said() {
         said.push(complaint(change).await);
     }
     insta::assert_snapshot!(said.join("\n"), @r#"
-    The embedding model's file MODEL/tokenizer.json cannot be used: No such file or directory (os error 2)
-    The embedding model's file MODEL/config.json cannot be used: it is of the type "llama"; Hob runs models of the type "bert"
-    The embedding model's file MODEL/config.json cannot be used: its activation is "relu"; Hob knows "gelu"
-    The embedding model's file MODEL/config.json cannot be used: its hidden_size is no multiple of num_attention_heads
-    The embedding model's file MODEL/config.json cannot be used: one of its sizes is 0 or more than 1048576
-    The embedding model's file MODEL/model.safetensors cannot be used: embeddings.word_embeddings.weight is F32 [30522, 384] where F32 [30521, 384] is needed
-    The embedding model's file MODEL/model.safetensors cannot be used: it has no encoder.layer.6.attention.self.query.weight
-    The embedding model's file MODEL/model.safetensors cannot be used: failed to fill whole buffer
-    The embedding model's file MODEL/model.safetensors cannot be used: its header would have 18446744073709551615 bytes: it is no file of safetensors
-    The embedding model's file MODEL/model.safetensors cannot be used: it has no embeddings.position_embeddings.weight
-    The embedding model's file MODEL/model.safetensors cannot be used: invalid type: sequence, expected a map at line 1 column 0
+    The embedding model's file MODEL/tokenizer.json cannot be used: No such file or directory (os error 2). Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/config.json cannot be used: it is of the type "llama"; Hob runs models of the type "bert". Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/config.json cannot be used: its activation is "relu"; Hob knows "gelu". Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/config.json cannot be used: its hidden_size is no multiple of num_attention_heads. Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/config.json cannot be used: one of its sizes is 0 or more than 1048576. Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/model.safetensors cannot be used: embeddings.word_embeddings.weight is F32 [30522, 384] where F32 [30521, 384] is needed. Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/model.safetensors cannot be used: it has no encoder.layer.6.attention.self.query.weight. Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/model.safetensors cannot be used: failed to fill whole buffer. Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/model.safetensors cannot be used: its header would have 18446744073709551615 bytes: it is no file of safetensors. Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/model.safetensors cannot be used: it has no embeddings.position_embeddings.weight. Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
+    The embedding model's file MODEL/model.safetensors cannot be used: invalid type: sequence, expected a map at line 1 column 0. Put the model's files there, or leave `path` under [memory.embedding] out: then Hob fetches its own.
     "#);
 }

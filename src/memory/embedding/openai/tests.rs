@@ -138,8 +138,8 @@ async fn e5_a_failure_is_a_decision() {
     said.push(embedder.embed(&["a".to_owned(), " ".to_owned()]).await.unwrap_err().to_string());
     assert_eq!(script.lock().unwrap().asked.len(), asked);
     insta::assert_snapshot!(said.join("\n"), @"
-    transient Some(7s): The embedding server does not answer (rate limit); recall goes by text alone.
-    transient Some(7s): The embedding server does not answer (overloaded); recall goes by text alone.
+    transient Some(7s): The embedding server does not answer (rate limit): it is tried again by itself.
+    transient Some(7s): The embedding server does not answer (overloaded): it is tried again by itself.
     setup: The embedding server refuses (no access): check `api_key` and `model` under [memory.embedding] in config.toml.
     setup: The embedding server refuses (unknown model): check `api_key` and `model` under [memory.embedding] in config.toml.
     refused: The embedding server does not take this (bad request): if it never does, check `base_url` and `dimensions` under [memory.embedding] in config.toml.
