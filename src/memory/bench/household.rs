@@ -94,13 +94,17 @@ impl House {
         (silent as f64 / without.len() as f64, kept / found)
     }
 
-    /// How much is found where the pool is in the order of a score.
-    fn recall(&self, all: &[Brought], score: impl Fn(&Candidate) -> f64) -> Recall {
+    /// How much is found where the pool is in the order of its scores, or of this part of them alone; what has nothing of
+    /// that part is not found by it.
+    fn recall(&self, all: &[Brought], part: Option<usize>) -> Recall {
         let with: Vec<&Brought> = all.iter().filter(|brought| !brought.evidence.is_empty()).collect();
+        let score = |one: &Candidate| part.map_or(one.score, |at| one.parts[at]);
         let at = |count: usize| {
             let share = |brought: &&Brought| {
+                let least = brought.ranked.iter().map(score).fold(f64::INFINITY, f64::min);
                 let mut order: Vec<&Candidate> = brought.ranked.iter().collect();
-                order.sort_by(|a, b| score(b).total_cmp(&score(a)).then(b.memory.cmp(&a.memory)));
+                order.retain(|one| part.is_none() || score(one) > least);
+                order.sort_by(|a, b| score(b).total_cmp(&score(a)));
                 let found = order.into_iter().take(count).filter(|one| self.is_evidence(brought, one)).count();
                 found as f64 / brought.evidence.len() as f64
             };
@@ -124,8 +128,8 @@ async fn e5_a_household_is_recalled_by_text() {
     let without = house.asked.iter().filter(|(one, _)| one.evidence.is_empty()).count();
     assert!(house.conversation.names.len() >= 150 && house.asked.len() - without >= 60 && without >= 10);
     let all = house.ask(true).await;
-    let found = house.recall(&all, |one| one.score);
-    let words = house.recall(&all, |one| one.parts[BM25]);
+    let found = house.recall(&all, None);
+    let words = house.recall(&all, Some(BM25));
     let (silent, kept) = house.silence(&all);
     println!("{found:?} {words:?} {silent} {kept}");
     assert!(found.0 >= 0.60 && found.1 >= 0.66, "{found:?}");
@@ -138,8 +142,8 @@ async fn e5_a_household_is_recalled_by_meaning() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/target/embedding-model");
     let house = House::open(Some(Arc::new(LocalEmbedder::open(folder.into()).await.unwrap()))).await;
     let all = house.ask(false).await;
-    let found = house.recall(&all, |one| one.score);
-    let meaning = house.recall(&all, |one| one.parts[COSINE]);
+    let found = house.recall(&all, None);
+    let meaning = house.recall(&all, Some(COSINE));
     let (silent, kept) = house.silence(&all);
     println!("{found:?} {meaning:?} {silent} {kept}");
     assert!(found.0 >= 0.64 && found.1 >= 0.77, "{found:?}");

@@ -71,8 +71,9 @@ pub struct Chosen {
     pub leg: Leg,
 }
 
-/// What part of the cut is enough for what matters much or was said last.
-const NEARLY: f64 = 0.5;
+/// What part of the cut is enough for what matters much or was said last: above it every tenth of the best ten bears on the
+/// question, below it every fortieth (`docs/decisions/0005-ranking.md`).
+const NEARLY: f64 = 0.4;
 
 /// How well it fits.
 #[must_use]
