@@ -117,7 +117,11 @@ fn percentiles(mut times: Vec<Duration>) -> String {
 
 /// What the process holds of its own.
 fn anonymous_mib() -> u64 {
+    status_mib("RssAnon:")
+}
+
+fn status_mib(what: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
     line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() / 1024
 }

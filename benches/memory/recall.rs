@@ -27,7 +27,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::time::Instant;
 
-use crate::{DIMENSIONS, anonymous_mib, percentiles, scattered, signs, vector};
+use crate::{DIMENSIONS, anonymous_mib, percentiles, scattered, signs, status_mib, vector};
 
 const SCOPE: Scope = Scope::Person(UserId(1));
 const VOCABULARY: usize = 30_000;
@@ -44,44 +44,73 @@ pub(super) async fn recall(memories: i64) {
     let path = home.path().join("hob.db");
     let store = Store::open(&path, Pace::Threaded).await.unwrap();
     let words = Arc::new(Words::new());
-    let model = store.write(Register).await.unwrap();
-    let (mut writing, mut embedding) = (Duration::ZERO, Duration::ZERO);
-    let mut index = Index::new(DIMENSIONS);
-    let before = anonymous_mib();
+    let written = write(&store, memories, &words).await;
+    let rate = |time: Duration| (memories as f64 / time.as_secs_f64()) as i64;
+    println!("recall: {memories}: {} memories a second written", rate(written));
+    let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+    let [by_words, told] = ask(&memory, None, &words, memories).await;
+    println!(
+        "recall: {memories}: by words alone: {}, with the fragments: {}",
+        percentiles(by_words),
+        percentiles(told)
+    );
+    println!("recall: {memories}: no embedding: {}, {} MB on disk", resident(), disk(&path));
+    let (serving, took) = embed(&store, memories).await;
+    println!("recall: {memories}: {} vectors a second written", rate(took));
+    memory.nearby.serve(Some(Arc::clone(&serving)));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/embedding-model");
+    let local = LocalEmbedder::open(folder).await.unwrap();
+    local.embed(&["warm".to_owned()]).await.unwrap();
+    let [ranked, told] = ask(&memory, Some(&serving), &words, memories).await;
+    println!("recall: {memories}: by words and meaning: {}", percentiles(ranked));
+    println!("recall: {memories}: with the fragments: {}", percentiles(told));
+    local.embed(&["warm".to_owned()]).await.unwrap();
+    println!("recall: {memories}: model and index: {}, {} MB on disk", resident(), disk(&path));
+    store.close().await;
+}
+
+async fn write(store: &Store, memories: i64, words: &Arc<Words>) -> Duration {
+    let started = Instant::now();
     for from in (1..=memories).step_by(usize::try_from(BATCH).unwrap()) {
         let through = memories.min(from + BATCH - 1);
-        let started = Instant::now();
-        store.write(Write { from, through, words: Arc::clone(&words) }).await.unwrap();
-        writing += started.elapsed();
-        let rows: Vec<NewVector> = (from..=through).map(row).collect();
+        store.write(Write { from, through, words: Arc::clone(words) }).await.unwrap();
+    }
+    started.elapsed()
+}
+
+/// Vectors for all of them, and how long it took to write them.
+async fn embed(store: &Store, memories: i64) -> (Arc<Serving>, Duration) {
+    let model = store.write(Register).await.unwrap();
+    let mut index = Index::new(DIMENSIONS);
+    let mut took = Duration::ZERO;
+    for from in (1..=memories).step_by(usize::try_from(BATCH).unwrap()) {
+        let rows: Vec<NewVector> = (from..=memories.min(from + BATCH - 1)).map(row).collect();
         for row in &rows {
             let stored = bytes::Stored::read(&row.vector, DIMENSIONS).unwrap();
             index.insert(SCOPE, row.memory.0, &stored.bits());
         }
         let started = Instant::now();
         store.write(Put { model, rows }).await.unwrap();
-        embedding += started.elapsed();
+        took += started.elapsed();
     }
-    let rate = |time: Duration| (memories as f64 / time.as_secs_f64()) as i64;
-    println!("recall: {memories}: {} memories a second written, {} vectors", rate(writing), rate(embedding));
-    let memory = Memory::by_words(store.clone(), TimeZone::UTC);
-    let local =
-        LocalEmbedder::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("target/embedding-model")).await.unwrap();
-    let embedder: Arc<dyn Embedder> = Arc::new(Silent(local.model().clone()));
-    let serving = Arc::new(Serving { embedder, model, index: RwLock::new(index) });
-    memory.nearby.serve(Some(Arc::clone(&serving)));
-    let times = ask(&memory, &serving, &words, memories).await;
-    for (what, times) in ["by words alone", "by words and meaning", "with the fragments"].into_iter().zip(times) {
-        println!("recall: {memories}: {what}: {}", percentiles(times));
-    }
-    local.embed(&["warm".to_owned()]).await.unwrap();
-    store.close().await;
-    let disk = std::fs::metadata(&path).unwrap().len() / 1_000_000;
-    println!("recall: {memories}: {} MiB in use with the model, {disk} MB on disk", anonymous_mib() - before);
+    let described = EmbeddingModel { name: "scattered".to_owned(), dimensions: DIMENSIONS, digest: String::new() };
+    (Arc::new(Serving { embedder: Arc::new(Silent(described)), model, index: RwLock::new(index) }), took)
 }
 
-async fn ask(memory: &Memory, serving: &Arc<Serving>, words: &Words, memories: i64) -> [Vec<Duration>; 3] {
-    let mut times = [Vec::new(), Vec::new(), Vec::new()];
+fn resident() -> String {
+    let resident = status_mib("VmRSS:");
+    format!("{} MiB of its own, {resident} MiB resident with the program and what is mapped", anonymous_mib())
+}
+
+/// The file and its log.
+fn disk(path: &Path) -> u64 {
+    let log = path.with_extension("db-wal");
+    [path, &log].into_iter().map(|path| std::fs::metadata(path).map_or(0, |file| file.len())).sum::<u64>() / 1_000_000
+}
+
+/// How long it took until all was ranked, and until it was told.
+async fn ask(memory: &Memory, serving: Option<&Arc<Serving>>, words: &Words, memories: i64) -> [Vec<Duration>; 2] {
+    let mut times = [Vec::new(), Vec::new()];
     for number in 0..QUESTIONS {
         let about = 1 + i64::try_from(scattered(number + 7_777) % memories.cast_unsigned()).unwrap();
         let question = Question {
@@ -95,17 +124,15 @@ async fn ask(memory: &Memory, serving: &Arc<Serving>, words: &Words, memories: i
         let near = vector(about.cast_unsigned()).into_iter().zip(vector(u64::MAX - number)).enumerate();
         let vector = near.map(|(at, (own, other))| if at % 2 == 0 { own } else { other }).collect();
         let tokens = tokens(number.wrapping_mul(31), 6);
-        let meant = Meant { serving: Arc::clone(serving), vector, tokens };
+        let meant = serving.map(|serving| Meant { serving: Arc::clone(serving), vector, tokens });
         let started = Instant::now();
-        memory.ranked(&question, None).await.unwrap();
+        let found = memory.ranked(&question, meant.as_ref()).await.unwrap();
         times[0].push(started.elapsed());
+        let is_found = found.iter().any(|one| one.memory == about);
+        assert!(is_found || meant.is_none(), "{about} is not found by {}", question.text);
         let started = Instant::now();
-        let found = memory.ranked(&question, Some(&meant)).await.unwrap();
+        memory.recall_meant(&question, meant.as_ref()).await.unwrap();
         times[1].push(started.elapsed());
-        assert!(found.iter().any(|one| one.memory == about), "{} is not found by {}", about, question.text);
-        let started = Instant::now();
-        memory.recall_meant(&question, Some(&meant)).await.unwrap();
-        times[2].push(started.elapsed());
     }
     times
 }

@@ -60,31 +60,35 @@ pub async fn about_all(tx: &mut Tx) -> Result<i64, StoreError> {
     Ok(last.unwrap_or(0))
 }
 
-/// How many memories have the stem.
+/// The rows that match each of FTS5's `queries` (a JSON list), in their order: of each at most so many, the newest first.
 ///
 /// # Errors
-/// When the database fails.
-pub async fn having(tx: &mut Tx, stem: &str) -> Result<i64, StoreError> {
-    // A sum of one, as sqlx's check of a plain column of this table ends the compiler.
-    let having = sqlx::query_scalar!(
-        r#"SELECT sum(doc) AS "doc: i64" FROM memories_words WHERE term = $1 AND col = 'text'"#,
-        stem
+/// When one of them is not FTS5's syntax, or the database fails.
+pub async fn matching(tx: &mut Tx, queries: &str, limit: i64) -> Result<Vec<Vec<i64>>, StoreError> {
+    let rows = sqlx::query_scalar!(
+        r#"SELECT '[' || coalesce(group_concat((
+             SELECT '[' || coalesce(group_concat(id), '') || ']' FROM (
+               SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH wanted.value ORDER BY rowid DESC LIMIT $2)
+             )), '') || ']' AS "rows!: String" FROM json_each($1) wanted"#,
+        queries,
+        limit
     )
     .fetch_one(&mut *tx)
     .await?;
-    Ok(having.unwrap_or(0))
+    list("matches", &rows)
 }
 
-/// The newest rows that match FTS5's `query`, the newest first.
+/// Those of `ids` that are in the scopes.
 ///
 /// # Errors
-/// When `query` is not FTS5's syntax, or the database fails.
-pub async fn matching(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
+/// When the database fails.
+pub async fn of_scopes(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<i64>, StoreError> {
     let ids = sqlx::query_scalar!(
-        r#"SELECT '[' || coalesce(group_concat(id), '') || ']' AS "ids!: String" FROM (
-             SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH $1 ORDER BY rowid DESC LIMIT $2)"#,
-        query,
-        limit
+        r#"SELECT '[' || coalesce(group_concat(m.id), '') || ']' AS "ids!: String"
+           FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value
+           WHERE m.scope IN (SELECT value FROM json_each($2))"#,
+        ids,
+        scopes
     )
     .fetch_one(&mut *tx)
     .await?;

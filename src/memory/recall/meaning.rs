@@ -19,8 +19,12 @@ use crate::store::{Statement, Tx};
 
 /// How long the question's own vector may take: a server that hangs costs the meaning, not the recall.
 const DEADLINE: Duration = Duration::from_millis(1_500);
-/// How many of the index's candidates are looked at closely.
-const CANDIDATES: usize = 1_000;
+/// How many of the index's candidates are looked at closely: enough for the hundred nearest (docs/decisions/0004). What is
+/// small enough is looked at whole, as reading it costs little.
+const CANDIDATES: std::ops::RangeInclusive<usize> = 500..=1_000;
+/// From so many on, only one of so many is.
+const FEWER_FROM: usize = 20_000;
+const ONE_OF: usize = 200;
 
 /// A question as the embedder sees it.
 #[derive(Clone)]
@@ -60,12 +64,21 @@ impl Memory {
         let Some(Meant { serving, vector, .. }) = meant else { return Ok(Vec::new()) };
         let near = {
             let index = serving.index.read().unwrap_or_else(PoisonError::into_inner);
-            index.nearest(&bits::of(vector), &question.scopes, CANDIDATES)
+            let all = question.scopes.iter().map(|scope| index.len(*scope)).sum();
+            index.nearest(&bits::of(vector), &question.scopes, candidates(all))
         };
-        let vectors = Vectors { model: serving.model, ids: ids(near.iter().map(|near| near.id)) };
+        let mut wanted: Vec<i64> = near.into_iter().map(|near| near.id).collect();
+        // In the order in which they lie in the file.
+        wanted.sort_unstable();
+        let vectors = Vectors { model: serving.model, ids: ids(wanted) };
         let rows = self.store.read(vectors).await?;
-        Ok(rescore(vector, rows.iter().map(|row| (row.id, row.vector.as_slice())), CANDIDATES))
+        Ok(rescore(vector, rows.iter().map(|row| (row.id, row.vector.as_slice())), rows.len()))
     }
+}
+
+/// How many of so many are looked at closely.
+fn candidates(all: usize) -> usize {
+    if all < FEWER_FROM { *CANDIDATES.end() } else { (all / ONE_OF).clamp(*CANDIDATES.start(), *CANDIDATES.end()) }
 }
 
 async fn embed(serving: &Serving, text: &str) -> Result<(Vec<f32>, TokenSigns), EmbedError> {
@@ -104,5 +117,18 @@ impl Statement for Vectors {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<MeaningRow>, StoreError> {
         rows::vectors(tx, self.model, &self.ids).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e5_a_small_store_is_looked_at_whole_and_a_large_one_at_its_best() {
+        let table = [(0, 1_000), (1_000, 1_000), (19_999, 1_000), (20_000, 500), (100_000, 500), (160_000, 800)];
+        for (all, expected) in table.into_iter().chain([(1_000_000, 1_000)]) {
+            assert_eq!(candidates(all), expected, "{all}");
+        }
     }
 }

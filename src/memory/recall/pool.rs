@@ -1,6 +1,6 @@
 //! What was found, with all that stands around it, ranked.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -22,10 +22,19 @@ use crate::store::{Statement, Tx};
 
 /// How many candidates the words bring, and as many the vectors.
 const OF_EACH: usize = 100;
-/// The most turns that are ranked: a lot that lies together fits, of what is scattered the best.
-const CANDIDATES_MAX: usize = 600;
-/// The most turns that are loaded, with those around them.
-const TURNS_MAX: i64 = 3_000;
+/// How much is ranked: a lot that lies together fits, of what is scattered the best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Room {
+    /// Turns that are ranked.
+    candidates: usize,
+    /// Turns that are loaded, with those around them.
+    turns: i64,
+}
+
+/// Of so many memories or more, fewer are ranked: reading what is scattered over a large file is most of the time.
+const LARGE: i64 = 20_000;
+const OF_SMALL: Room = Room { candidates: 600, turns: 3_000 };
+const OF_LARGE: Room = Room { candidates: 400, turns: 2_000 };
 
 /// Loads and ranks.
 pub(super) struct Load {
@@ -45,7 +54,7 @@ impl Statement for Load {
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Candidate>, StoreError> {
         let anchors = self.anchors(tx).await?;
         let episodes: HashMap<i64, i64> = anchors.iter().map(|place| (place.episode, place.began_at)).collect();
-        let turns = rows::turns(tx, &ids(episodes.keys().copied()), &self.scopes).await?;
+        let turns = rows::turns(tx, &in_order(episodes.keys().copied()), &self.scopes).await?;
         let anchors: HashSet<i64> = anchors.iter().map(|place| place.id).collect();
         let mut sessions: Vec<Session> = turns
             .chunk_by(|one, next| one.episode == next.episode)
@@ -64,8 +73,8 @@ impl Load {
         let near: Vec<i64> = near.map(|(id, _)| *id).collect();
         let standing = found.pinned.iter().chain(&found.important).chain(&found.recent);
         let sure: Vec<i64> = standing.copied().filter(|id| !found.window.contains(id)).collect();
-        let all: HashSet<i64> = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied().collect();
-        let placed = rows::places(tx, &ids(all), &self.scopes).await?;
+        let all = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied();
+        let placed = rows::places(tx, &in_order(all), &self.scopes).await?;
         let hits: HashSet<i64> = found.hits.iter().copied().collect();
         let (texts, places): (Vec<_>, Vec<_>) =
             placed.into_iter().map(|(place, words)| ((place.id, stems_of(&words)), (place.id, place))).unzip();
@@ -76,7 +85,8 @@ impl Load {
         for at in 0..OF_EACH {
             order.extend([&hits, &near, &days].into_iter().filter_map(|leg| leg.get(at)));
         }
-        Ok(room_for(order.iter().filter_map(|id| places.get(id)).copied()))
+        let room = if found.all < LARGE { OF_SMALL } else { OF_LARGE };
+        Ok(room_for(room, order.iter().filter_map(|id| places.get(id)).copied()))
     }
 
     fn session(&self, turns: &[TurnRow], began_at: Option<i64>, anchors: &HashSet<i64>) -> Session {
@@ -116,11 +126,11 @@ impl Load {
                 }
             }
         }
-        let vectors = rows::vectors(tx, serving.model, &ids(unknown)).await?;
+        let vectors = rows::vectors(tx, serving.model, &in_order(unknown)).await?;
         let cosine = |bytes: &[u8]| Some(Stored::read(bytes, vector.len())?.dot(vector));
         let read: HashMap<i64, f32> =
             vectors.iter().filter_map(|row| Some((row.id, cosine(&row.vector)?))).chain(known).collect();
-        let signs = if *tokens == TokenSigns::default() { "[]".to_owned() } else { ids(around) };
+        let signs = if *tokens == TokenSigns::default() { "[]".to_owned() } else { in_order(around) };
         let signs = rows::token_signs(tx, serving.model, &signs).await?;
         let mut signs: HashMap<i64, TokenSigns> =
             signs.iter().filter_map(|row| Some((row.id, TokenSigns::read(&row.signs, vector.len())?))).collect();
@@ -159,6 +169,12 @@ impl Load {
     }
 }
 
+/// Ids as the queries take them, each once and in the order in which they lie in the file: it is read in half the time.
+fn in_order(wanted: impl IntoIterator<Item = i64>) -> String {
+    let wanted: BTreeSet<i64> = wanted.into_iter().collect();
+    ids(wanted)
+}
+
 fn stems_of(words: &Words) -> Vec<u32> {
     match words {
         Words::Stems(bytes) => read_stems(bytes),
@@ -186,7 +202,7 @@ fn best_by_words(terms: &[Term], texts: Vec<(i64, Vec<u32>)>) -> Vec<i64> {
 }
 
 /// As many, with what stands around them, as may be ranked.
-fn room_for(order: impl Iterator<Item = Place>) -> Vec<Place> {
+fn room_for(room: Room, order: impl Iterator<Item = Place>) -> Vec<Place> {
     let mut around: HashSet<(i64, i64)> = HashSet::new();
     let mut turns: HashMap<i64, i64> = HashMap::new();
     let mut sum = 0;
@@ -194,7 +210,7 @@ fn room_for(order: impl Iterator<Item = Place>) -> Vec<Place> {
     let reach = NEIGHBOURS as i64;
     for place in order {
         let more = if turns.contains_key(&place.episode) { 0 } else { place.turns };
-        if around.len() >= CANDIDATES_MAX || (sum + more > TURNS_MAX && !kept.is_empty()) {
+        if around.len() >= room.candidates || (sum + more > room.turns && !kept.is_empty()) {
             break;
         }
         sum += more;
@@ -214,11 +230,13 @@ mod tests {
     fn e5_what_lies_together_has_room_and_of_what_is_scattered_the_best() {
         let place = |id: i64, episode: i64, place: i64, turns: i64| Place { id, episode, place, turns, began_at: 0 };
         let together: Vec<Place> = (1..=200).map(|id| place(id, id % 4, 1 + id / 4, 51)).collect();
-        assert_eq!(room_for(together.iter().copied()).len(), 200);
-        let scattered = (1..=400).map(|id| place(id, id, 5, 9));
-        assert_eq!(room_for(scattered).len(), CANDIDATES_MAX / 5);
-        let long = (1..=400).map(|id| place(id, id, 50, 100));
-        assert_eq!(room_for(long).len(), 30);
-        assert_eq!(room_for([place(1, 1, 1, 9_999)].into_iter()).len(), 1);
+        for room in [OF_SMALL, OF_LARGE] {
+            assert_eq!(room_for(room, together.iter().copied()).len(), 200);
+            let scattered = (1..=400).map(|id| place(id, id, 5, 9));
+            assert_eq!(room_for(room, scattered).len(), room.candidates / 5);
+            let long = (1..=400).map(|id| place(id, id, 50, 100));
+            assert_eq!(room_for(room, long).len() as i64, room.turns / 100);
+            assert_eq!(room_for(room, [place(1, 1, 1, 9_999)].into_iter()).len(), 1);
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::memory::rank::dates::{self, Days};
 use crate::memory::rank::features::{Wanted, wanted};
 use crate::memory::rank::gist::{hash, is_of_time};
 use crate::memory::rank::lexical::Term;
-use crate::memory::recall::{Question, list};
+use crate::memory::recall::{Question, ids, list};
 use crate::store::error::StoreError;
 use crate::store::recall as rows;
 use crate::store::{Statement, Tx};
@@ -19,8 +19,12 @@ use crate::store::{Statement, Tx};
 const WORDS_MAX: usize = 24;
 /// The most rows that words may match in all: at a million memories, 2 % of them. Commoner words are left to the ranking.
 const MATCHED_MAX: i64 = 20_000;
+/// So many rows of each word are counted. If there are more, these, the newest, tell how many there are in all.
+const COUNTED: i64 = 4_000;
 /// How many of the matches are looked at closely.
 const HITS: usize = 400;
+/// So many memories are many: that half of the hits may be seen is enough then.
+const MANY: i64 = 20_000;
 /// How many of what matters, and of what was said last, take part.
 const SALIENT: i64 = 5;
 const RECENT: i64 = 10;
@@ -38,6 +42,8 @@ pub(super) struct ByWords {
 pub(super) struct Found {
     /// The question.
     pub(super) text: String,
+    /// About how many memories there are, whoever's.
+    pub(super) all: i64,
     /// Its words.
     pub(super) terms: Vec<Term>,
     /// The days that it speaks of.
@@ -104,66 +110,122 @@ impl ByWords {
     }
 
     async fn matches(&self, tx: &mut Tx, wanted: Vec<Wanted>, found: &mut Found) -> Result<(), StoreError> {
-        let all = rows::about_all(tx).await?.cast_unsigned();
-        let mut counted = Vec::new();
-        for wanted in wanted {
-            let having = rows::having(tx, &wanted.stem).await?;
-            found.terms.push(Term::new(hash(&wanted.stem), having.cast_unsigned(), all));
-            counted.push((having, wanted.word));
+        found.all = rows::about_all(tx).await?;
+        let all = found.all.cast_unsigned();
+        let texts: Vec<String> = wanted.iter().map(|wanted| in_text(&wanted.word)).collect();
+        let newest = rows::matching(tx, &strings(&texts), COUNTED).await?;
+        let mut words = Vec::new();
+        for (wanted, rows) in wanted.into_iter().zip(newest) {
+            let having = about(&rows, found.all);
+            let term = Term::new(hash(&wanted.stem), having.cast_unsigned(), all);
+            words.push(Word { having, text: wanted.word, worth: term.worth, rows });
+            found.terms.push(term);
         }
-        let words = rare_enough(counted);
-        if words.is_empty() {
-            return Ok(());
+        let mut words = rare_enough(words);
+        let is_cut = |word: &&mut Word| word.rows.len() as i64 >= COUNTED;
+        for word in words.iter_mut().filter(is_cut) {
+            let whole = rows::matching(tx, &strings(&[in_text(&word.text)]), MATCHED_MAX).await?;
+            word.rows = whole.into_iter().flatten().collect();
         }
-        let either = |parts: &[String]| parts.iter().map(|part| format!("\"{part}\"")).collect::<Vec<_>>().join(" OR ");
-        let scopes: Vec<String> = self.question.scopes.iter().map(ToString::to_string).collect();
-        let texts: Vec<String> = words.iter().map(|(_, word)| word.clone()).collect();
-        // Once with the scopes, which is dear where they are large, and for each word without: a row that is not among the
-        // first is not looked at.
-        let query = format!("scope : ({}) AND text : ({})", either(&scopes), either(&texts));
-        let within = rows::matching(tx, &query, MATCHED_MAX).await?;
-        let mut worth = vec![0.0; within.len()];
-        for (having, word) in &words {
-            let having_it = rows::matching(tx, &format!("text : \"{word}\""), MATCHED_MAX).await?;
-            let term = Term::new(0, having.cast_unsigned(), all);
-            add_where_both(&within, &having_it, term.worth, &mut worth);
-        }
-        let scored = within.into_iter().zip(worth).filter(|(id, _)| !found.window.contains(id)).collect();
-        found.hits = best(scored);
+        let sums = summed(&words);
+        found.hits = self.in_scopes(tx, &words, sums, found).await?;
         Ok(())
+    }
+
+    /// The best that may be seen.
+    ///
+    /// To search within a scope is dear where it is large, and where it is large, enough of the best are in it.
+    async fn in_scopes(
+        &self,
+        tx: &mut Tx,
+        words: &[Word],
+        sums: Vec<(i64, f64)>,
+        found: &Found,
+    ) -> Result<Vec<i64>, StoreError> {
+        let is_outside = |(id, _): &(i64, f64)| !found.window.contains(id);
+        let first = best(sums.iter().copied().filter(is_outside).collect(), HITS);
+        let mut wanted = first.clone();
+        wanted.sort_unstable();
+        let seen: HashSet<i64> =
+            rows::of_scopes(tx, &ids(wanted), &list(&self.question.scopes)).await?.into_iter().collect();
+        let enough = if found.all < MANY { HITS } else { HITS / 2 };
+        if seen.len() >= enough || first.len() < HITS {
+            return Ok(first.into_iter().filter(|id| seen.contains(id)).collect());
+        }
+        let scopes: Vec<String> = self.question.scopes.iter().map(|scope| format!("\"{scope}\"")).collect();
+        let texts: Vec<String> = words.iter().map(|word| format!("\"{}\"", word.text)).collect();
+        let query = format!("scope : ({}) AND text : ({})", scopes.join(" OR "), texts.join(" OR "));
+        let within = rows::matching(tx, &strings(&[query]), MATCHED_MAX).await?;
+        let worth = |id: i64| sums.binary_search_by(|(other, _)| id.cmp(other)).map_or(0.0, |at| sums[at].1);
+        let within = within.into_iter().flatten().map(|id| (id, worth(id)));
+        Ok(best(within.filter(is_outside).collect(), HITS))
+    }
+}
+
+/// A word of the question.
+#[derive(Debug, Clone, PartialEq)]
+struct Word {
+    /// About how many memories have it.
+    having: i64,
+    text: String,
+    /// What finding it is worth.
+    worth: f64,
+    /// The newest of them, the newest first.
+    rows: Vec<i64>,
+}
+
+/// FTS5's query for a word.
+fn in_text(word: &str) -> String {
+    format!("text : \"{word}\"")
+}
+
+/// Texts as the queries take them.
+fn strings(texts: &[String]) -> String {
+    serde_json::Value::from(texts.to_vec()).to_string()
+}
+
+/// How many of `all` rows have a word that the newest `rows` have.
+fn about(rows: &[i64], all: i64) -> i64 {
+    let count = rows.len() as i64;
+    match rows.last() {
+        Some(oldest) if count >= COUNTED => (count * all / (all - oldest + 1).max(1)).clamp(count, all.max(count)),
+        _ => count,
     }
 }
 
 /// The rarest words, as long as they do not match too much in all, but at least one; none that nothing has.
-fn rare_enough(mut counted: Vec<(i64, String)>) -> Vec<(i64, String)> {
-    counted.retain(|(having, _)| *having > 0);
-    counted.sort();
+fn rare_enough(mut words: Vec<Word>) -> Vec<Word> {
+    words.retain(|word| word.having > 0);
+    words.sort_by(|a, b| (a.having, &a.text).cmp(&(b.having, &b.text)));
     let mut sum = 0;
     let mut is_first = true;
-    counted.retain(|(having, _)| {
-        sum += having;
+    words.retain(|word| {
+        sum += word.having;
         std::mem::take(&mut is_first) || sum <= MATCHED_MAX
     });
-    counted
+    words
 }
 
-/// Adds `worth` to each of `ids` that is in `others`, too; both fall.
-fn add_where_both(ids: &[i64], others: &[i64], worth: f64, sums: &mut [f64]) {
-    let mut others = others.iter().peekable();
-    for (id, sum) in ids.iter().zip(sums) {
-        while others.next_if(|&other| other > id).is_some() {}
-        if others.next_if_eq(&id).is_some() {
-            *sum += worth;
-        }
-    }
+/// What the words of each row are worth together, the newest row first.
+fn summed(words: &[Word]) -> Vec<(i64, f64)> {
+    let of_word = |word: &Word| word.rows.iter().map(|&id| (id, word.worth)).collect::<Vec<_>>();
+    let mut sums: Vec<(i64, f64)> = words.iter().flat_map(of_word).collect();
+    // Each word's rows are in order already: this merges them.
+    sums.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+    sums.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        kept.1 += if is_same { next.1 } else { 0.0 };
+        is_same
+    });
+    sums
 }
 
 /// The best, of equal ones the newer.
-fn best(mut scored: Vec<(i64, f64)>) -> Vec<i64> {
+fn best(mut scored: Vec<(i64, f64)>, limit: usize) -> Vec<i64> {
     let order = |a: &(i64, f64), b: &(i64, f64)| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0));
-    if scored.len() > HITS {
-        scored.select_nth_unstable_by(HITS, order);
-        scored.truncate(HITS);
+    if scored.len() > limit {
+        scored.select_nth_unstable_by(limit, order);
+        scored.truncate(limit);
     }
     scored.sort_unstable_by(order);
     scored.into_iter().map(|(id, _)| id).collect()
@@ -173,9 +235,13 @@ fn best(mut scored: Vec<(i64, f64)>) -> Vec<i64> {
 mod tests {
     use super::*;
 
+    fn word(having: i64, worth: f64, rows: &[i64]) -> Word {
+        Word { having, text: format!("w{having}"), worth, rows: rows.to_vec() }
+    }
+
     #[test]
     fn e5_only_words_that_are_rare_enough_are_matched_and_never_none() {
-        let counted = |counts: &[i64]| counts.iter().map(|&count| (count, format!("w{count}"))).collect::<Vec<_>>();
+        let counted = |counts: &[i64]| counts.iter().map(|&count| word(count, 1.0, &[])).collect::<Vec<_>>();
         let table: [(&[i64], &[i64]); 5] = [
             (&[], &[]),
             (&[0], &[]),
@@ -189,13 +255,22 @@ mod tests {
     }
 
     #[test]
+    fn e5_a_frequent_word_is_counted_by_its_newest_rows() {
+        let every = |step: i64| (1..=COUNTED).map(|at| 1_000_000 - at * step).collect::<Vec<i64>>();
+        assert_eq!(about(&[], 9), 0);
+        assert_eq!(about(&[8, 3], 9), 2);
+        assert_eq!(about(&every(10)[1..], 1_000_000), COUNTED - 1);
+        assert!((99_900..=100_100).contains(&about(&every(10), 1_000_000)));
+        assert_eq!(about(&every(1), 1_000_000 - 1), 1_000_000 - 1);
+        // A number that is older than the rows.
+        assert_eq!(about(&every(1), 5), COUNTED);
+    }
+
+    #[test]
     fn e5_the_more_of_the_words_the_better() {
-        let mut sums = vec![0.0; 4];
-        add_where_both(&[9, 7, 5, 1], &[8, 7, 1], 2.0, &mut sums);
-        add_where_both(&[9, 7, 5, 1], &[9, 7, 6, 5], 1.0, &mut sums);
-        assert_eq!(sums, [1.0, 3.0, 1.0, 2.0]);
-        assert_eq!(best([9, 7, 5, 1].into_iter().zip(sums).collect()), [7, 1, 9, 5]);
-        assert_eq!(best((0..1_000).map(|id| (id, 0.5)).collect()).first(), Some(&999));
-        assert_eq!(best((0..1_000).map(|id| (id, 0.5)).collect()).len(), HITS);
+        let sums = summed(&[word(3, 2.0, &[8, 7, 1]), word(4, 1.0, &[9, 7, 6, 5])]);
+        assert_eq!(sums, [(9, 1.0), (8, 2.0), (7, 3.0), (6, 1.0), (5, 1.0), (1, 2.0)]);
+        assert_eq!(best(sums.clone(), 9), [7, 8, 1, 9, 6, 5]);
+        assert_eq!(best(sums, 2), [7, 8]);
     }
 }
