@@ -61,7 +61,6 @@ CREATE INDEX memories_by_speaker ON memories (scope, speaker);
 CREATE VIRTUAL TABLE memories_fts USING fts5 (
     scope, text, content = 'memories', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );
-CREATE VIRTUAL TABLE memories_words USING fts5vocab ('memories_fts', 'col');
 
 CREATE TRIGGER memories_index AFTER INSERT ON memories BEGIN
     INSERT INTO memories_fts (rowid, scope, text) VALUES (new.id, new.scope, new.text);
