@@ -1,5 +1,7 @@
 //! Who may what, and how much of it: people, roles, tools and quotas (rows A10, C1, C2, C4, C5, E1, E15, N4).
 
+use std::time::Duration;
+
 use hob::store::Store;
 
 use crate::support::fake_model::{Asked, Gate, Reply, Script};
@@ -135,6 +137,16 @@ async fn n4_what_waits_behind_the_owner_runs_as_its_own_sender() {
     assert!(house.lines("wiped").is_empty());
 }
 
+/// Waits until a run is withdrawn: it is logged just before.
+async fn withdrawn(house: &House) {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let runs = "SELECT count(*) FROM runs WHERE state = 'withdrawn'";
+    while sqlx::query_scalar::<_, i64>(runs).fetch_one(&mut database).await.unwrap() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    database.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn n4_what_waits_is_withdrawn_when_its_sender_is_not_let_in_any_more() {
     let mut house = House::new().await;
@@ -153,6 +165,7 @@ async fn n4_what_waits_is_withdrawn_when_its_sender_is_not_let_in_any_more() {
     house.start().await;
     house.told(HALL, 2).await;
     house.hob().until_logged("its sender is not let in any more", 1).await;
+    withdrawn(&house).await;
     in_hall(&house, ADA, "and now?");
     let told = house.told(HALL, 3).await;
     assert_eq!(told[1..], ["Here I am.", "Still here."]);

@@ -106,9 +106,11 @@ pub fn telling(embedded: &Embedded, text: &str, own: usize) -> TokenSigns {
     TokenSigns::new(kept.map(|token| token.vector.as_slice()))
 }
 
-struct Vectors {
-    model: i64,
-    ids: String,
+/// Reads vectors.
+pub(super) struct Vectors {
+    pub(super) model: i64,
+    /// As the query takes them.
+    pub(super) ids: String,
 }
 
 #[async_trait]

@@ -18,7 +18,7 @@ use crate::memory::rank::gist::hash;
 use crate::memory::rank::words::{is_stop_word, words as words_of};
 use crate::memory::recall::fuse::{Candidate, Chosen, Fit};
 use crate::memory::recall::meaning::Meant;
-use crate::memory::recall::pool::Load;
+use crate::memory::recall::pool::Pool;
 use crate::memory::recall::tell::Tell;
 use crate::memory::recall::words::ByWords;
 use crate::store::Store;
@@ -216,8 +216,8 @@ impl Memory {
         // The statement is on its way to the database's thread before this one looks at the signs.
         let (found, near) = futures::join!(self.store.read(by_words), self.nearest(question, meant));
         let (found, near) = (found?, near?);
-        let load = Load { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
-        self.store.read(load).await
+        let pool = Pool { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
+        pool.ranked(&self.store).await
     }
 }
 

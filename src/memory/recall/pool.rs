@@ -1,6 +1,7 @@
 //! What was found, with all that stands around it, ranked.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -13,12 +14,12 @@ use crate::memory::rank::lexical::{Counts, Term};
 use crate::memory::rank::mix::ranked;
 use crate::memory::recall::fuse::{Candidate, Standing, fit};
 use crate::memory::recall::ids;
-use crate::memory::recall::meaning::Meant;
+use crate::memory::recall::meaning::{Meant, Vectors};
 use crate::memory::recall::words::Found;
 use crate::memory::vectors::bytes::Stored;
 use crate::store::error::StoreError;
-use crate::store::recall::{self as rows, Place, TurnRow, Words};
-use crate::store::{Statement, Tx};
+use crate::store::recall::{self as rows, MeaningRow, Place, TurnRow, Words};
+use crate::store::{Statement, Store, Tx};
 
 /// How many candidates the words bring, and as many the vectors.
 const OF_EACH: usize = 100;
@@ -36,8 +37,8 @@ const LARGE: i64 = 20_000;
 const OF_SMALL: Room = Room { candidates: 600, turns: 3_000 };
 const OF_LARGE: Room = Room { candidates: 400, turns: 2_000 };
 
-/// Loads and ranks.
-pub(super) struct Load {
+/// What was found, to be ranked.
+pub(super) struct Pool {
     pub(super) found: Found,
     /// What is near in meaning, the nearest first.
     pub(super) near: Vec<(i64, f32)>,
@@ -47,25 +48,43 @@ pub(super) struct Load {
     pub(super) zone: TimeZone,
 }
 
-#[async_trait]
-impl Statement for Load {
-    type Output = Vec<Candidate>;
+/// Reads the episodes of what was found.
+struct Episodes(Arc<Pool>);
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<Candidate>, StoreError> {
-        let anchors = self.anchors(tx).await?;
+#[async_trait]
+impl Statement for Episodes {
+    type Output = Vec<Session>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Session>, StoreError> {
+        let pool = &self.0;
+        let anchors = pool.anchors(tx).await?;
         let episodes: HashMap<i64, i64> = anchors.iter().map(|place| (place.episode, place.began_at)).collect();
-        let turns = rows::turns(tx, &in_order(episodes.keys().copied()), &self.scopes).await?;
+        let turns = rows::turns(tx, &in_order(episodes.keys().copied()), &pool.scopes).await?;
         let anchors: HashSet<i64> = anchors.iter().map(|place| place.id).collect();
-        let mut sessions: Vec<Session> = turns
+        let sessions = turns
             .chunk_by(|one, next| one.episode == next.episode)
-            .map(|turns| self.session(turns, episodes.get(&turns[0].episode).copied(), &anchors))
+            .map(|turns| pool.session(turns, episodes.get(&turns[0].episode).copied(), &anchors))
             .collect();
-        self.give_meaning(tx, &mut sessions).await?;
-        Ok(self.rank(&sessions))
+        Ok(sessions)
     }
 }
 
-impl Load {
+/// Reads the signs of tokens.
+struct Signs {
+    model: i64,
+    ids: String,
+}
+
+#[async_trait]
+impl Statement for Signs {
+    type Output = Vec<MeaningRow>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<MeaningRow>, StoreError> {
+        rows::token_signs(tx, self.model, &self.ids).await
+    }
+}
+
+impl Pool {
     /// What brings its neighbourhood into the pool, the best of each kind first, as much as there is room for.
     async fn anchors(&self, tx: &mut Tx) -> Result<Vec<Place>, StoreError> {
         let found = &self.found;
@@ -109,29 +128,29 @@ impl Load {
         }
     }
 
-    /// Reads what the model made of the candidates and, for late interaction, of those around them.
-    async fn give_meaning(&self, tx: &mut Tx, sessions: &mut [Session]) -> Result<(), StoreError> {
+    /// All that may bear on the question, the best first.
+    pub(super) async fn ranked(self, store: &Store) -> Result<Vec<Candidate>, StoreError> {
+        let pool = Arc::new(self);
+        let mut sessions = store.read(Episodes(Arc::clone(&pool))).await?;
+        pool.give_meaning(store, &mut sessions).await?;
+        Ok(pool.rank(&sessions))
+    }
+
+    /// Reads what the model made of the candidates and, for late interaction, of those around them: side by side, as they
+    /// are most of what is read.
+    async fn give_meaning(&self, store: &Store, sessions: &mut [Session]) -> Result<(), StoreError> {
         let Some(Meant { serving, vector, tokens }) = &self.meant else { return Ok(()) };
         let known: HashMap<i64, f32> = self.near.iter().copied().collect();
-        let (mut unknown, mut around) = (Vec::new(), Vec::new());
-        for session in &*sessions {
-            let is_candidate: Vec<bool> = session.turns.iter().map(|turn| turn.is_candidate).collect();
-            for (at, turn) in session.turns.iter().enumerate() {
-                let near = at.saturating_sub(NEIGHBOURS)..is_candidate.len().min(at + NEIGHBOURS + 1);
-                if is_candidate[near].contains(&true) {
-                    around.push(turn.id);
-                }
-                if turn.is_candidate && !known.contains_key(&turn.id) {
-                    unknown.push(turn.id);
-                }
-            }
-        }
-        let vectors = rows::vectors(tx, serving.model, &in_order(unknown)).await?;
+        let (unknown, around) = wanted(sessions, &known);
+        let around = if *tokens == TokenSigns::default() { "[]".to_owned() } else { in_order(around) };
+        let (vectors, signs) = futures::join!(
+            store.read(Vectors { model: serving.model, ids: in_order(unknown) }),
+            store.read(Signs { model: serving.model, ids: around })
+        );
         let cosine = |bytes: &[u8]| Some(Stored::read(bytes, vector.len())?.dot(vector));
         let read: HashMap<i64, f32> =
-            vectors.iter().filter_map(|row| Some((row.id, cosine(&row.vector)?))).chain(known).collect();
-        let signs = if *tokens == TokenSigns::default() { "[]".to_owned() } else { in_order(around) };
-        let signs = rows::token_signs(tx, serving.model, &signs).await?;
+            vectors?.iter().filter_map(|row| Some((row.id, cosine(&row.vector)?))).chain(known).collect();
+        let signs = signs?;
         let mut signs: HashMap<i64, TokenSigns> =
             signs.iter().filter_map(|row| Some((row.id, TokenSigns::read(&row.signs, vector.len())?))).collect();
         for turn in sessions.iter_mut().flat_map(|session| &mut session.turns) {
@@ -167,6 +186,24 @@ impl Load {
         };
         ranked(&described).into_iter().map(candidate).collect()
     }
+}
+
+/// The candidates whose likeness is not known, and all that takes part in late interaction.
+fn wanted(sessions: &[Session], known: &HashMap<i64, f32>) -> (Vec<i64>, Vec<i64>) {
+    let (mut unknown, mut around) = (Vec::new(), Vec::new());
+    for session in sessions {
+        let is_candidate: Vec<bool> = session.turns.iter().map(|turn| turn.is_candidate).collect();
+        for (at, turn) in session.turns.iter().enumerate() {
+            let near = at.saturating_sub(NEIGHBOURS)..is_candidate.len().min(at + NEIGHBOURS + 1);
+            if is_candidate[near].contains(&true) {
+                around.push(turn.id);
+            }
+            if turn.is_candidate && !known.contains_key(&turn.id) {
+                unknown.push(turn.id);
+            }
+        }
+    }
+    (unknown, around)
 }
 
 /// Ids as the queries take them, each once and in the order in which they lie in the file: it is read in half the time.
