@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hob::store::Store;
+use sqlx::Connection;
 
 use crate::support::fake_model::{Asked, Gate, Reply, Script};
 use crate::support::fake_telegram::FakeTelegram;
