@@ -38,7 +38,9 @@ impl Whose {
         let facts = people::all_facts(tx, person.id).await?;
         let meant =
             |fact: &&KeyedFact| wanted.as_ref().is_none_or(|wanted| fold(keys::within(person, &fact.key)) == *wanted);
-        let told_by = facts.iter().filter(meant).map(|fact| fact.user).chain([Some(self.caller.user)]);
+        // Who told of the person is not on record: where others see it, the whole of them goes only by an admin or an owner.
+        let of_person = key.map(|_| self.caller.user);
+        let told_by = facts.iter().filter(meant).map(|fact| fact.user).chain([of_person]);
         let mut all = told_by.map(|user| may_change(&self.caller, self.place, self.scope, user));
         if all.all(|may| may) { Ok(()) } else { Err(PeopleError::Others { name: person.name.clone() }) }
     }
