@@ -161,43 +161,6 @@ pub async fn mark_used(tx: &mut Tx, memory: MemoryId, at: i64) -> Result<(), Sto
     Ok(())
 }
 
-/// A memory that a search found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// Its row.
-    pub id: MemoryId,
-    /// Its episode.
-    pub episode: EpisodeId,
-    /// Its place in it.
-    pub place: i64,
-    /// Who said it.
-    pub speaker: String,
-    /// The words.
-    pub text: String,
-    /// Hob's question that it answers.
-    pub asked: Option<String>,
-    /// When it was said.
-    pub at: i64,
-}
-
-/// What matches in a scope; the best first. `query` is FTS5's, over the columns `scope` and `text`.
-///
-/// # Errors
-/// When `query` is not FTS5's syntax, or the database fails.
-pub async fn search(tx: &mut Tx, query: &str, limit: i64) -> Result<Vec<Found>, StoreError> {
-    let rows = sqlx::query_as!(
-        Found,
-        r#"SELECT m.id AS "id!: MemoryId", m.episode_id AS "episode!: EpisodeId", m.place, m.speaker, m.text, m.asked, m.at
-           FROM memories_fts f JOIN memories m ON m.id = f.rowid
-           WHERE memories_fts MATCH $1 ORDER BY bm25(memories_fts, 0.0, 1.0), m.id DESC LIMIT $2"#,
-        query,
-        limit
-    )
-    .fetch_all(&mut *tx)
-    .await?;
-    Ok(rows)
-}
-
 /// A memory, and what stands before it in its episode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Said {

@@ -208,14 +208,12 @@ pub async fn turns(tx: &mut Tx, episodes: &str, scopes: &str) -> Result<Vec<Turn
 pub struct MeaningRow {
     /// The memory.
     pub id: i64,
-    /// Its vector's bytes; none if it was not embedded.
-    pub vector: Vec<u8>,
-    /// The signs of its tokens.
-    pub signs: Vec<u8>,
+    /// Its vector, or the signs of its tokens, as stored.
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Deserialize)]
-struct MeaningJson(i64, Option<usize>, Option<usize>);
+struct MeaningJson(i64, usize);
 
 /// The vectors of these memories, of what has one.
 ///
@@ -223,15 +221,15 @@ struct MeaningJson(i64, Option<usize>, Option<usize>);
 /// When the database fails.
 pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
     let row = sqlx::query!(
-        r#"SELECT json_group_array(json_array(v.memory_id, length(v.vector), 0)) AS "rows!: String",
-                  CAST(group_concat(v.vector, '') AS BLOB) AS "vectors: Vec<u8>"
+        r#"SELECT json_group_array(json_array(v.memory_id, length(v.vector))) AS "rows!: String",
+                  CAST(group_concat(v.vector, '') AS BLOB) AS "bytes: Vec<u8>"
            FROM json_each($1) wanted CROSS JOIN vectors v ON v.model_id = $2 AND v.memory_id = wanted.value"#,
         ids,
         model
     )
     .fetch_one(&mut *tx)
     .await?;
-    meanings(&row.rows, row.vectors, None)
+    meanings(&row.rows, row.bytes)
 }
 
 /// The signs of the tokens of these memories, of what has them.
@@ -240,25 +238,21 @@ pub async fn vectors(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRo
 /// When the database fails.
 pub async fn token_signs(tx: &mut Tx, model: i64, ids: &str) -> Result<Vec<MeaningRow>, StoreError> {
     let row = sqlx::query!(
-        r#"SELECT json_group_array(json_array(t.memory_id, 0, length(t.signs))) AS "rows!: String",
-                  CAST(group_concat(t.signs, '') AS BLOB) AS "signs: Vec<u8>"
+        r#"SELECT json_group_array(json_array(t.memory_id, length(t.signs))) AS "rows!: String",
+                  CAST(group_concat(t.signs, '') AS BLOB) AS "bytes: Vec<u8>"
            FROM json_each($1) wanted CROSS JOIN token_signs t ON t.model_id = $2 AND t.memory_id = wanted.value"#,
         ids,
         model
     )
     .fetch_one(&mut *tx)
     .await?;
-    meanings(&row.rows, None, row.signs)
+    meanings(&row.rows, row.bytes)
 }
 
-fn meanings(rows: &str, vectors: Option<Vec<u8>>, signs: Option<Vec<u8>>) -> Result<Vec<MeaningRow>, StoreError> {
-    let (vectors, signs) = (vectors.unwrap_or_default(), signs.unwrap_or_default());
-    let (mut vectors, mut signs) = (vectors.as_slice(), signs.as_slice());
-    let meaning = |MeaningJson(id, vector, tokens): MeaningJson| MeaningRow {
-        id,
-        vector: cut(&mut vectors, vector.unwrap_or(0)).to_vec(),
-        signs: cut(&mut signs, tokens.unwrap_or(0)).to_vec(),
-    };
+fn meanings(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<MeaningRow>, StoreError> {
+    let bytes = bytes.unwrap_or_default();
+    let mut rest = bytes.as_slice();
+    let meaning = |MeaningJson(id, length)| MeaningRow { id, bytes: cut(&mut rest, length).to_vec() };
     Ok(list("vectors", rows)?.into_iter().map(meaning).collect())
 }
 

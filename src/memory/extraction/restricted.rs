@@ -3,6 +3,7 @@
 //! A person may still tell Hob to remember such a thing.
 
 use crate::memory::rank::words::words;
+use crate::policy::restricted::restricted;
 
 /// Beginnings of words that speak of these, in lower case and without accents, in English and German.
 const BEGINNINGS: &[&str] = &[
@@ -257,10 +258,10 @@ const CATEGORIES: &[&str] = &[
     "glaube",
 ];
 
-/// Whether a category is restricted.
+/// Whether a category is restricted: what nobody may tell unasked (`policy::restricted`), and whatever sounds like it.
 #[must_use]
 pub fn is_category(category: &str) -> bool {
-    words(category).any(|word| CATEGORIES.iter().any(|known| word.starts_with(known)))
+    restricted(category).is_some() || words(category).any(|word| CATEGORIES.iter().any(|known| word.starts_with(known)))
 }
 
 /// Whether a text speaks of health, money, politics or religion.
@@ -327,7 +328,8 @@ mod tests {
 
     #[test]
     fn n8_restricted_categories_have_many_names() {
-        for category in ["health", "Medical history", "personal finances", "politics", "religious views", "Gesundheit"]
+        for category in
+            ["health", "Medical history", "personal finances", "politics", "religious views", "Gesundheit", "Einkommen"]
         {
             assert!(is_category(category), "{category}");
         }

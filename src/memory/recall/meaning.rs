@@ -72,7 +72,7 @@ impl Memory {
         wanted.sort_unstable();
         let vectors = Vectors { model: serving.model, ids: ids(wanted) };
         let rows = self.store.read(vectors).await?;
-        Ok(rescore(vector, rows.iter().map(|row| (row.id, row.vector.as_slice())), rows.len()))
+        Ok(rescore(vector, rows.iter().map(|row| (row.id, row.bytes.as_slice())), rows.len()))
     }
 }
 

@@ -149,10 +149,10 @@ impl Pool {
         );
         let cosine = |bytes: &[u8]| Some(Stored::read(bytes, vector.len())?.dot(vector));
         let read: HashMap<i64, f32> =
-            vectors?.iter().filter_map(|row| Some((row.id, cosine(&row.vector)?))).chain(known).collect();
+            vectors?.iter().filter_map(|row| Some((row.id, cosine(&row.bytes)?))).chain(known).collect();
         let signs = signs?;
         let mut signs: HashMap<i64, TokenSigns> =
-            signs.iter().filter_map(|row| Some((row.id, TokenSigns::read(&row.signs, vector.len())?))).collect();
+            signs.iter().filter_map(|row| Some((row.id, TokenSigns::read(&row.bytes, vector.len())?))).collect();
         for turn in sessions.iter_mut().flat_map(|session| &mut session.turns) {
             turn.cosine = read.get(&turn.id).map(|&cosine| f64::from(cosine));
             turn.tokens = signs.remove(&turn.id).unwrap_or_default();
