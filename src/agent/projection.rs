@@ -300,8 +300,10 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         // What the machine answers by itself is known there as well.
         Event::ToolFinished { outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. }, .. } => Vec::new(),
         // It is run again: what came of the call is not known yet.
-        Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. } } if is_running(after, call) => Vec::new(),
-        Event::ToolFinished { call, outcome } => {
+        Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. }, .. } if is_running(after, call) => {
+            Vec::new()
+        }
+        Event::ToolFinished { call, outcome, .. } => {
             let (text, is_error) = outcome_text(outcome);
             vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
         }
@@ -345,6 +347,7 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::Suspended
         | Event::ModelAsked { .. }
         | Event::ModelAnswered(_)
+        | Event::Assessed { .. }
         | Event::ModelFailed { .. }
         | Event::Resumed { .. }
         | Event::Mismatched(_)

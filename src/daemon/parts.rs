@@ -25,7 +25,7 @@ use crate::daemon::{Blueprint, StartError, declared};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
-use crate::domain::tools::{Approval, ToolFacts};
+use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::extraction::{Extractor, Ports, Settings};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
@@ -329,7 +329,12 @@ fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Lefto
         module: tool.module.clone(),
         role: role(tool.role),
         idempotent: tool.idempotent,
-        facts: ToolFacts { changes, exclusive: tool.exclusive, approval: approval(tool.approval) },
+        facts: ToolFacts {
+            changes,
+            exclusive: tool.exclusive,
+            approval: approval(tool.approval),
+            risk: if changes { Risk::Execute } else { Risk::Read },
+        },
         timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
         working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
         leftovers: leftovers.clone(),

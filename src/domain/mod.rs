@@ -10,6 +10,7 @@ pub mod inbound;
 pub mod memory;
 pub mod money;
 pub mod notebook;
+pub mod origin;
 pub mod outgoing;
 pub mod principal;
 pub mod rng;

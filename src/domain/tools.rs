@@ -6,7 +6,21 @@ use serde::{Deserialize, Serialize};
 pub const CONTROL: &str = "control";
 
 /// The modules of the built-in tools that personas choose by (row C3).
-pub const MODULES: [&str; 4] = ["memory", "time", "journal", "commands"];
+pub const MODULES: [&str; 13] = [
+    "memory",
+    "time",
+    "journal",
+    "commands",
+    "files",
+    "terminal",
+    "web",
+    "messages",
+    "schedules",
+    "agents",
+    "skills",
+    "system",
+    "mcp",
+];
 
 /// The built-in tools.
 pub const BUILT_IN: [&str; 11] = [
@@ -33,6 +47,103 @@ pub struct ToolFacts {
     pub exclusive: bool,
     /// A person has to approve each call (row D6).
     pub approval: Approval,
+    /// What a call may do, at most.
+    #[serde(skip_serializing_if = "Risk::is_read")]
+    pub risk: Risk,
+}
+
+/// What a call may do, from little to much. From `Write` on it has an effect: a tainted run may not have it unasked (row N6).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// It looks at something.
+    #[default]
+    Read,
+    /// It changes what Hob keeps, files or memory.
+    Write,
+    /// It runs something.
+    Execute,
+    /// It tells somebody something, an address on the network too.
+    Send,
+    /// It spends money.
+    Spend,
+}
+
+impl Risk {
+    /// Has it no effect?
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        *self == Self::Read
+    }
+
+    /// In a word, for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Execute => "execute",
+            Self::Send => "send",
+            Self::Spend => "spend",
+        }
+    }
+}
+
+/// How dangerous one call is, by its arguments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// It may be made as the tool's settings say.
+    #[default]
+    Safe,
+    /// A person is asked, unless they have said "always".
+    Medium,
+    /// A person is asked each time.
+    High,
+    /// A person is asked each time, with a warning.
+    Critical,
+    /// Nobody may have it made.
+    Refused,
+}
+
+impl Grade {
+    /// In a word, for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// What a tool says of one call before it is made. It is looked at when the model's reply is taken in, and recorded with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assessment {
+    /// What this call may do: perhaps less than its tool.
+    #[serde(default, skip_serializing_if = "Risk::is_read")]
+    pub risk: Risk,
+    /// How dangerous it is.
+    #[serde(default, skip_serializing_if = "is_safe")]
+    pub grade: Grade,
+    /// Why, in words for people; each is a sentence without its full stop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+}
+
+fn is_safe(grade: &Grade) -> bool {
+    *grade == Grade::Safe
+}
+
+impl Assessment {
+    /// A call like any other of its tool.
+    #[must_use]
+    pub fn usual(risk: Risk) -> Self {
+        Self { risk, ..Self::default() }
+    }
 }
 
 /// Whether a person has to approve a call (row D6).

@@ -83,6 +83,7 @@ impl CommandTool {
             facts: declaration.facts,
             module: declaration.module.clone(),
             role: declaration.role,
+            core: true,
         };
         Self { declaration, spec }
     }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::domain::ids::{CallId, RunId, SessionId, SessionKey, UserId};
+use crate::domain::ids::{SessionId, SessionKey, UserId};
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::facts::RelevantFacts;
 use crate::memory::facts::rivals::OpenRivals;
@@ -203,11 +203,8 @@ impl House {
             principal: actor.principal(),
             session: SessionKey("1".to_owned()),
             place: actor.place(),
-            run: RunId(1),
-            call: CallId::new(0, 0),
-            attempt: 1,
-            arguments,
             now: NOW.parse().unwrap(),
+            ..Invocation::trial(arguments)
         };
         match self.tools.get(tool).unwrap().call(invocation).await {
             Outcome::Text(text) | Outcome::Error(text) => text,

@@ -200,9 +200,8 @@ fn reason(printed: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::{CallId, RunId, SessionId, SessionKey, UserId};
+    use crate::domain::ids::UserId;
     use crate::domain::principal::Principal;
-    use crate::policy::memory::Place;
 
     fn hook(moment: Moment, tools: &[&str], script: &str) -> Hook {
         Hook {
@@ -217,13 +216,8 @@ mod tests {
     fn call() -> Invocation {
         Invocation {
             principal: Principal { user: UserId(3), name: "Ada".to_owned(), role: Role::User, trust: Trust::Untrusted },
-            session: SessionKey("7".to_owned()),
-            place: Place { session: SessionId(7), private: true },
-            run: RunId(12),
-            call: CallId::new(1, 0),
             attempt: 2,
-            arguments: serde_json::json!({ "room": "kitchen" }),
-            now: jiff::Timestamp::UNIX_EPOCH,
+            ..Invocation::trial(serde_json::json!({ "room": "kitchen" }))
         }
     }
 

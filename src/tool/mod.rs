@@ -29,8 +29,10 @@ use serde_json::Value;
 
 use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
+use crate::domain::origin::{Source, Taint};
+use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role};
-use crate::domain::tools::ToolFacts;
+use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::provider::ToolSchema;
 use crate::policy::memory::Place;
 use crate::store::error::StoreError;
@@ -111,6 +113,8 @@ pub struct ToolSpec {
     pub module: String,
     /// Who may have it called (row C5).
     pub role: Role,
+    /// Its schema goes with every request; others are named there, and shown on need.
+    pub core: bool,
 }
 
 impl ToolSpec {
@@ -118,6 +122,18 @@ impl ToolSpec {
     #[must_use]
     pub fn of(self, module: &str, role: Role) -> Self {
         Self { module: module.to_owned(), role, ..self }
+    }
+
+    /// The same tool, with these facts.
+    #[must_use]
+    pub fn with(self, facts: ToolFacts) -> Self {
+        Self { facts, ..self }
+    }
+
+    /// The same tool, shown to the model only on need.
+    #[must_use]
+    pub fn on_need(self) -> Self {
+        Self { core: false, ..self }
     }
 }
 
@@ -130,6 +146,10 @@ pub struct Invocation {
     pub session: SessionKey,
     /// What kind of place it is: whose memories may be seen there.
     pub place: Place,
+    /// Where the run's answer goes.
+    pub destination: Destination,
+    /// What the run has read up to now that nobody vouches for.
+    pub taint: Taint,
     /// The run.
     pub run: RunId,
     /// The call within it.
@@ -140,6 +160,30 @@ pub struct Invocation {
     pub arguments: Value,
     /// Now.
     pub now: Timestamp,
+}
+
+#[cfg(test)]
+impl Invocation {
+    /// A first call by a user of the house, in a private chat, of a run that has read nothing.
+    pub(crate) fn trial(arguments: Value) -> Self {
+        use crate::domain::ids::{SessionId, UserId};
+        use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+        use crate::domain::principal::Trust;
+        let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
+        let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
+        Self {
+            principal: Principal { user: UserId(1), name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
+            session: conversation.session_key(),
+            place: Place { session: SessionId(7), private: true },
+            destination: Destination { conversation, reply_to: None },
+            taint: Taint::default(),
+            run: RunId(12),
+            call: CallId::new(1, 0),
+            attempt: 1,
+            arguments,
+            now: Timestamp::UNIX_EPOCH,
+        }
+    }
 }
 
 /// What a tool answers.
@@ -160,6 +204,8 @@ pub enum Outcome {
     Transient(String),
     /// Something that only the machine can do.
     Request(Request),
+    /// Any of the others, with words in it that come from there: who reads them is tainted (row N6).
+    From(Source, Box<Outcome>),
 }
 
 /// What a tool asks of the machine.
@@ -180,6 +226,12 @@ pub enum Request {
 }
 
 impl Outcome {
+    /// The same, with words in it that come from there.
+    #[must_use]
+    pub fn from(self, source: Source) -> Self {
+        Self::From(source, Box::new(self))
+    }
+
     /// A tool's words about the database that failed it: whether that may pass, the database knows.
     #[must_use]
     pub fn of_store(error: &StoreError, text: String) -> Self {
@@ -187,11 +239,20 @@ impl Outcome {
     }
 }
 
+/// Whether words stand in what a run has seen up to now.
+pub type Heard<'a> = dyn Fn(&str) -> bool + Send + Sync + 'a;
+
 /// A tool. Dropping the future of [`Tool::call`] stops it, with everything it started.
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// What is known of it.
     fn spec(&self) -> &ToolSpec;
+
+    /// What is to be known of a call before it is made. Its arguments fit the schema; nothing may be changed or sent for it.
+    /// `heard` tells whether words stand in what the run has seen up to now, letter by letter.
+    async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        Assessment::usual(self.spec().facts.risk)
+    }
 
     /// Runs it.
     async fn call(&self, invocation: Invocation) -> Outcome;

@@ -132,7 +132,15 @@ pub fn spec_of<A: JsonSchema>(name: &str, description: &str, idempotent: bool) -
     }
     let schema = ToolSchema { name: name.to_owned(), description: description.to_owned(), parameters };
     let facts = ToolFacts::default();
-    ToolSpec { schema, idempotent, timeout: Timeout::Usual, facts, module: CONTROL.to_owned(), role: Role::Guest }
+    ToolSpec {
+        schema,
+        idempotent,
+        timeout: Timeout::Usual,
+        facts,
+        module: CONTROL.to_owned(),
+        role: Role::Guest,
+        core: true,
+    }
 }
 
 /// The arguments as their type, or what is wrong with them, in words for the model.
@@ -178,6 +186,7 @@ mod tests {
             facts: ToolFacts::default(),
             module: "core".to_owned(),
             role: Role::Guest,
+            core: true,
         }))
     }
 

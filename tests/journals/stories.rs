@@ -15,6 +15,7 @@ use hob::domain::ids::{CallId, InboundId, RunId, UserId};
 use hob::domain::inbound::{ChannelKind, Conversation};
 use hob::domain::money::Money;
 use hob::domain::notebook::NotebookChange;
+use hob::domain::origin::Taint;
 use hob::domain::outgoing::Destination;
 use hob::domain::principal::{Principal, Role, Trust};
 use hob::domain::tools::{Approval, ToolFacts};
@@ -104,7 +105,7 @@ fn priced() -> Event {
 /// The third edition: a run that goes by its policy, with what it knows of its tools and of the room for it.
 fn supervised(policy: Policy) -> Event {
     let Event::Begun(begun) = priced() else { unreachable!("it begins") };
-    let facts = |changes, approval| ToolFacts { changes, exclusive: false, approval };
+    let facts = |changes, approval| ToolFacts { changes, approval, ..ToolFacts::default() };
     let tools = [
         ("ask_human", facts(false, Approval::Free)),
         ("recall", facts(false, Approval::Free)),
@@ -339,6 +340,7 @@ fn begun() -> Event {
         persona: None,
         notebook: None,
         recalled: Vec::new(),
+        taint: Taint::default(),
         at: Timestamp::UNIX_EPOCH,
     }))
 }
@@ -362,7 +364,7 @@ fn fails(class: ErrorClass, retry_after_ms: Option<u64>) -> Event {
 }
 
 fn finished(call: &str, outcome: ToolOutcome) -> Event {
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome }
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None }
 }
 
 fn text(call: &str, text: &str, is_error: bool) -> Event {

@@ -39,7 +39,8 @@ impl Hand {
         };
         let facts = ToolFacts { changes: !idempotent, approval, ..ToolFacts::default() };
         let timeout = Timeout::Usual;
-        let spec = ToolSpec { schema, idempotent, timeout, facts, module: "core".to_owned(), role: Role::Guest };
+        let spec =
+            ToolSpec { schema, idempotent, timeout, facts, module: "core".to_owned(), role: Role::Guest, core: true };
         Arc::new(Self { world: Arc::clone(world), spec, slow_ms })
     }
 }

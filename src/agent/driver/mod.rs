@@ -322,7 +322,10 @@ impl Driver {
         let principal = active.input.principal.clone();
         let session = self.destination.conversation.session_key();
         let place = Place::of(self.key.session, &self.destination.conversation);
-        let job = perform::tool::ToolJob { principal, session, place, run: self.key.run, call, attempt, delay_ms };
+        let (destination, taint) = (self.destination.clone(), active.taint.clone());
+        let run = self.key.run;
+        let job =
+            perform::tool::ToolJob { principal, session, place, destination, taint, run, call, attempt, delay_ms };
         self.work.run_tool(&self.ports, job);
     }
 

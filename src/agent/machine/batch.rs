@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
+use crate::domain::tools::Assessment;
 use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, reply_calls};
 
 /// The tool calls of one reply (row D4: the model sees the results when all are settled).
@@ -26,6 +27,9 @@ pub struct OpenCall {
     pub exit_code: Option<i32>,
     /// What became of it, as far as it is settled.
     pub fate: Fate,
+    /// What its tool said of it beforehand; none: nothing was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assessed: Option<Assessment>,
 }
 
 /// What became of a call, for the record (row E10).
@@ -82,14 +86,16 @@ pub enum Progress {
 }
 
 impl Batch {
-    /// The batch of a fresh reply: nothing started yet.
+    /// The batch of a fresh reply: nothing started yet. What is known of its calls stands in their order.
     #[must_use]
-    pub fn new(reply: Vec<ReplyPart>) -> Self {
+    pub fn new(reply: Vec<ReplyPart>, assessed: Vec<Assessment>) -> Self {
+        let mut assessed = assessed.into_iter();
         let open = |call: &ToolCall| OpenCall {
             call: call.clone(),
             progress: Progress::Queued,
             exit_code: None,
             fate: Fate::Open,
+            assessed: assessed.next(),
         };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }

@@ -11,6 +11,7 @@ use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::policy::Policy;
 use crate::domain::ids::{FactId, MemoryId};
 use crate::domain::memory::Leg;
+use crate::domain::origin::Taint;
 use crate::domain::tools::ToolFacts;
 use crate::model::price::Rates;
 
@@ -55,6 +56,9 @@ pub struct Begun {
     /// What was recalled for it, in the order in which it stands in the context (row A4).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recalled: Vec<Recalled>,
+    /// What nobody vouches for in all that (row N6): in what the run answers, in its history, in what was recalled.
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
     /// When.
     pub at: Timestamp,
 }
@@ -219,11 +223,13 @@ pub struct Rules(pub u32);
 
 impl Rules {
     /// What runs begin with now.
-    pub const CURRENT: Self = Self::THIRD;
+    pub const CURRENT: Self = Self::FOURTH;
     /// A failing model is dealt with by rows A7 and E2 together, and a reply that was cut off goes on (row E4).
     pub const SECOND: Self = Self(1);
     /// The run goes by its [`Policy`]: guards, context, truth, approvals, declared loops.
     pub const THIRD: Self = Self(2);
+    /// What is read that nobody vouches for lowers what the run may do; tools are shown on need; agents work for agents.
+    pub const FOURTH: Self = Self(3);
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference in")]
     fn is_first(&self) -> bool {

@@ -9,8 +9,10 @@ use crate::agent::machine::question::{Answer, Question};
 use crate::domain::ids::{CallId, InboundId, RunId, UserId};
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
+use crate::domain::origin::Source;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
+use crate::domain::tools::Assessment;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Usage};
 use crate::policy::budget::Scope;
@@ -56,6 +58,12 @@ pub enum Event {
     /// The model replied.
     #[serde(rename = "model.answered")]
     ModelAnswered(Completion),
+    /// What is known of the calls of the reply that comes next, in their order, before any is made (row N6).
+    #[serde(rename = "calls.assessed")]
+    Assessed {
+        /// One for each call.
+        calls: Vec<Assessment>,
+    },
     /// The model call failed.
     #[serde(rename = "model.failed")]
     ModelFailed {
@@ -83,6 +91,9 @@ pub enum Event {
         call: CallId,
         /// What came of it.
         outcome: ToolOutcome,
+        /// Where its words come from, if nobody vouches for them (row N6).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<Source>,
     },
     /// The run is about to wait for a person.
     #[serde(rename = "human.asked")]
@@ -221,6 +232,7 @@ impl Event {
             Self::Steered(_) => "input.steered",
             Self::ModelAsked { .. } => "model.asked",
             Self::ModelAnswered(_) => "model.answered",
+            Self::Assessed { .. } => "calls.assessed",
             Self::ModelFailed { .. } => "model.failed",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolFinished { .. } => "tool.finished",

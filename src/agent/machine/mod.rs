@@ -76,7 +76,11 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::ModelFailed { class, message, retry_after_ms } => {
             model::on_failed(run, *class, message, *retry_after_ms)
         }
-        Event::ToolFinished { call, outcome } => tools::on_finished(run, call, outcome),
+        Event::Assessed { calls } => {
+            run.assessed.clone_from(calls);
+            Vec::new()
+        }
+        Event::ToolFinished { call, outcome, source } => tools::on_finished(run, call, (outcome, source.as_ref())),
         Event::HumanAnswered(answer) => human::on_answered(run, answer),
         Event::Steered(steered) => control::on_steered(run, steered),
         Event::CancelRequested(reason) => control::on_cancel(run, *reason),

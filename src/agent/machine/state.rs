@@ -21,7 +21,8 @@ use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::agent::machine::truth::Check;
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;
-use crate::domain::tools::ToolFacts;
+use crate::domain::origin::Taint;
+use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, Usage};
 use crate::model::price::{self, Rates};
@@ -64,6 +65,12 @@ pub struct Active {
     pub tools: BTreeMap<String, ToolFacts>,
     /// The tools that need no approval any more.
     pub granted: BTreeSet<String>,
+    /// What is known of the calls of the reply that comes next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assessed: Vec<Assessment>,
+    /// What it has read that nobody vouches for (row N6).
+    #[serde(skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
     /// The numbers and switches it goes by, from the third edition of the rules on.
     #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
@@ -205,6 +212,8 @@ impl Active {
             idempotent: begun.idempotent_tools.into_iter().collect(),
             tools: begun.tools,
             granted: begun.granted.into_iter().collect(),
+            assessed: Vec::new(),
+            taint: begun.taint,
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
             room: begun.room,

@@ -10,10 +10,15 @@ use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Paused, Phase};
 use crate::agent::machine::{approval, compaction, declared, guards, pause, texts};
 use crate::domain::ids::CallId;
+use crate::domain::origin::Source;
 use crate::model::message::ToolCall;
 
 /// A tool is done.
-pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) -> Vec<Effect> {
+pub(super) fn on_finished(
+    run: &mut Active,
+    id: &CallId,
+    (outcome, source): (&ToolOutcome, Option<&Source>),
+) -> Vec<Effect> {
     let declared = declared::of(run).map(declared::no_more);
     let Phase::Acting(batch) = &mut run.phase else {
         return vec![Effect::Ignored { why: "no tool is running" }];
@@ -23,6 +28,9 @@ pub(super) fn on_finished(run: &mut Active, id: &CallId, outcome: &ToolOutcome) 
         return vec![Effect::Ignored { why: "that tool is not running" }];
     };
     run.crashes = 0;
+    if let Some(source) = source {
+        run.taint.add(source.clone());
+    }
     if let ToolOutcome::Transient { text } = outcome {
         return match wait_before_retry(run, &call.name, attempt) {
             Some(delay_ms) => retry(run, call, attempt + 1, delay_ms),

@@ -280,7 +280,11 @@ fn c9_words_beside_calls_are_written_with_them() {
 fn after_noting(event: Event) -> Vec<String> {
     let mut run = Script::acting(&["update_run_journal"]);
     let change = noting("Paint the fence");
-    run.on(Event::ToolFinished { call: CallId("1.0".to_owned()), outcome: ToolOutcome::Notebook { change } });
+    run.on(Event::ToolFinished {
+        call: CallId("1.0".to_owned()),
+        outcome: ToolOutcome::Notebook { change },
+        source: None,
+    });
     projected(&mut run.state, event)
 }
 
@@ -294,7 +298,11 @@ fn b12_what_was_noted_is_kept_unless_the_task_came_to_its_end() {
     let mut wrapping_up = Script::acting(&["update_run_journal"]);
     wrapping_up.on(Event::SoftLimit);
     let change = noting("Paint the fence");
-    wrapping_up.on(Event::ToolFinished { call: CallId("1.0".to_owned()), outcome: ToolOutcome::Notebook { change } });
+    wrapping_up.on(Event::ToolFinished {
+        call: CallId("1.0".to_owned()),
+        outcome: ToolOutcome::Notebook { change },
+        source: None,
+    });
     assert_eq!(projected(&mut wrapping_up.state, says("so far")).last().unwrap(), kept);
     let mut silent = Script::begun();
     assert!(!projected(&mut silent.state, stop()).iter().any(|row| row.contains("notes")), "nothing was noted");

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::domain::ids::{CallId, RunId, SessionId, SessionKey, UserId};
+use crate::domain::ids::{SessionId, SessionKey, UserId};
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::recall::Memory;
 use crate::policy::memory::Place;
@@ -79,11 +79,8 @@ impl Home {
             principal: Principal { user: UserId(user), name, role, trust },
             session: SessionKey("terminal:1".to_owned()),
             place: Place { session: SessionId(1), private },
-            run: RunId(1),
-            call: CallId::new(0, 0),
-            attempt: 1,
-            arguments,
             now: "2027-05-04T10:00:00Z".parse().unwrap(),
+            ..Invocation::trial(arguments)
         };
         self.tools.get(tool).unwrap().call(invocation).await
     }

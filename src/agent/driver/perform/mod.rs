@@ -116,19 +116,19 @@ impl Work {
         let work = Box::pin(async move {
             let call = job.call.id.clone();
             let done = AssertUnwindSafe(tool::run(&ports, job)).catch_unwind().await;
-            let outcome = done.unwrap_or_else(|panic| {
+            let (outcome, source) = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
                 tracing::error!(message = excerpt(&message), "a tool panicked");
-                ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true }
+                (ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true }, None)
             });
-            Event::ToolFinished { call, outcome }
+            Event::ToolFinished { call, outcome, source }
         });
         self.running.push(Running { call: Some(id), work });
     }
 
     /// A tool call that comes to its end without being run.
     pub(super) fn settle(&mut self, call: CallId, outcome: ToolOutcome) {
-        self.ready.push_back(Event::ToolFinished { call, outcome });
+        self.ready.push_back(Event::ToolFinished { call, outcome, source: None });
     }
 
     /// Stops tools: what they started is killed before their end is told, for that end may be committed at once.
@@ -136,7 +136,8 @@ impl Work {
         for id in calls {
             if let Some(at) = self.running.iter().position(|running| running.call.as_ref() == Some(id)) {
                 drop(self.running.remove(at));
-                self.ready.push_back(Event::ToolFinished { call: id.clone(), outcome: ToolOutcome::Interrupted });
+                let (call, outcome) = (id.clone(), ToolOutcome::Interrupted);
+                self.ready.push_back(Event::ToolFinished { call, outcome, source: None });
             }
         }
     }
@@ -245,7 +246,8 @@ mod tests {
         work.abort(&[CallId("1.1".to_owned())]);
         assert_eq!((Arc::strong_count(&first_held), Arc::strong_count(&second_held)), (2, 1));
         let told = work.next().await;
-        assert_eq!(told, Event::ToolFinished { call: CallId("1.1".to_owned()), outcome: ToolOutcome::Interrupted });
+        let (call, outcome) = (CallId("1.1".to_owned()), ToolOutcome::Interrupted);
+        assert_eq!(told, Event::ToolFinished { call, outcome, source: None });
         assert!(work.next().now_or_never().is_none(), "the other goes on");
         assert_eq!(Arc::strong_count(&first_held), 2);
     }

@@ -7,6 +7,8 @@ use serde_json::Value;
 use crate::agent::machine::event::ToolOutcome;
 use crate::agent::ports::Ports;
 use crate::domain::ids::{RunId, SessionKey};
+use crate::domain::origin::{Source, Taint};
+use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::message::ToolCall;
 use crate::policy::memory::Place;
@@ -18,18 +20,20 @@ pub(in crate::agent::driver) struct ToolJob {
     pub(in crate::agent::driver) principal: Principal,
     pub(in crate::agent::driver) session: SessionKey,
     pub(in crate::agent::driver) place: Place,
+    pub(in crate::agent::driver) destination: Destination,
+    pub(in crate::agent::driver) taint: Taint,
     pub(in crate::agent::driver) run: RunId,
     pub(in crate::agent::driver) call: ToolCall,
     pub(in crate::agent::driver) attempt: u32,
     pub(in crate::agent::driver) delay_ms: u64,
 }
 
-/// Runs a tool to its end.
-pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolOutcome {
+/// Runs a tool to its end: what came of it, and where its words come from, if nobody vouches for them.
+pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Source>) {
     if job.delay_ms > 0 {
         tokio::time::sleep(Duration::from_millis(job.delay_ms)).await;
     }
-    let error = |text: String| ToolOutcome::Text { text, is_error: true };
+    let error = |text: String| (ToolOutcome::Text { text, is_error: true }, None);
     let Some(tool) = ports.tools.get(&job.call.name) else {
         let names = ports.tools.names().join(", ");
         return error(format!("There is no tool {:?}. There are: {names}.", job.call.name));
@@ -46,6 +50,8 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolOutcome {
         principal: job.principal,
         session: job.session,
         place: job.place,
+        destination: job.destination,
+        taint: job.taint,
         run: job.run,
         call: job.call.id,
         attempt: job.attempt,
@@ -53,11 +59,12 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> ToolOutcome {
         now: ports.clock.now(),
     };
     if let Some(reason) = ports.toolbox.hooks.blocks(&name, &invocation).await {
-        return ToolOutcome::Denied { reason };
+        return (ToolOutcome::Denied { reason }, None);
     }
     let outcome = call(&*tool, invocation.clone(), ports.toolbox.timeouts.limit(tool.spec().timeout)).await;
+    let (outcome, source) = apart(outcome);
     let outcome = told(ports, &name, &invocation, outcome).await;
-    shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await
+    (shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await, source)
 }
 
 /// The arguments as the model wrote them; nothing at all stands for none.
@@ -84,6 +91,15 @@ async fn call(tool: &dyn Tool, invocation: Invocation, limit: Option<Duration>) 
     }
 }
 
+/// What a tool answered, and where its words come from; the innermost knows best.
+fn apart(mut outcome: Outcome) -> (Outcome, Option<Source>) {
+    let mut source = None;
+    while let Outcome::From(from, inner) = outcome {
+        (outcome, source) = (*inner, Some(from));
+    }
+    (outcome, source)
+}
+
 /// Row E7: hooks after the call may withhold its words; whether it failed stays as it was, for the record tells that
 /// (row E10). What only the machine can do has no words yet.
 async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outcome) -> Outcome {
@@ -91,7 +107,7 @@ async fn told(ports: &Ports, name: &str, invocation: &Invocation, outcome: Outco
         Outcome::Text(text) => (text.as_str(), false),
         Outcome::Exited { text, code } => (text.as_str(), *code != 0),
         Outcome::Error(text) | Outcome::Transient(text) => (text.as_str(), true),
-        Outcome::Request(_) => return outcome,
+        Outcome::Request(_) | Outcome::From(..) => return outcome,
     };
     match ports.toolbox.hooks.withholds(name, invocation, result).await {
         None => outcome,
@@ -108,6 +124,7 @@ async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
         Outcome::Exited { text, code } => ToolOutcome::Exited { text: results.shown(id, text, chars_max).await, code },
         Outcome::Error(text) => ToolOutcome::Text { text: results.shown(id, text, chars_max).await, is_error: true },
         Outcome::Transient(text) => ToolOutcome::Transient { text: results.shown(id, text, chars_max).await },
+        Outcome::From(_, inner) => Box::pin(shown(ports, id, *inner)).await,
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
         Outcome::Request(Request::Ask { question }) => ToolOutcome::Ask { question },

@@ -38,6 +38,7 @@ use crate::agent::machine::texts::{AFTER_DENIAL, AFTER_FAILURE};
 use crate::agent::machine::{Replay, step};
 use crate::domain::ids::{CallId, InboundId, RunId, UserId};
 use crate::domain::inbound::{ChannelKind, Conversation};
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::model::error::ErrorClass;
@@ -238,6 +239,7 @@ pub(crate) fn begun() -> Begun {
         persona: None,
         notebook: None,
         recalled: Vec::new(),
+        taint: Taint::default(),
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }
@@ -275,7 +277,7 @@ pub(crate) fn fails(class: ErrorClass) -> Event {
 }
 
 pub(crate) fn finished(call: &str, outcome: ToolOutcome) -> Event {
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome }
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None }
 }
 
 pub(crate) fn done(call: &str) -> Event {

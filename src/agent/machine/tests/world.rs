@@ -122,7 +122,7 @@ fn before(what: u8, how: u8) -> Event {
 /// Runs of several kinds: plain, careful, one call after another, in a small window, in a declared loop.
 fn household(how: u8) -> Begun {
     let mut policy = Policy::default();
-    let facts = |changes, approval, exclusive| ToolFacts { changes, approval, exclusive };
+    let facts = |changes, approval, exclusive| ToolFacts { changes, approval, exclusive, ..ToolFacts::default() };
     let ask = |tool: &str| (tool.to_owned(), ToolFacts::default());
     let steers = [ask("ask_human"), ask("request_more_iterations")];
     let tools = |look, send| [("look".to_owned(), look), ("send".to_owned(), send)].into_iter().chain(steers.clone());

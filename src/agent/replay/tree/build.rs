@@ -90,7 +90,7 @@ impl Builder {
                 self.end_ask(timed.at, AskOutcome::Failed { class: *class, message: message.clone() });
             }
             Event::ToolStarted { call, attempt, .. } => self.started(call, *attempt, timed.at),
-            Event::ToolFinished { call, outcome } => self.finished(call, outcome, timed.at),
+            Event::ToolFinished { call, outcome, .. } => self.finished(call, outcome, timed.at),
             Event::Terminated(terminated) => self.declared_end = Some(terminated.condition),
             Event::Replied(reply) => {
                 self.evaluation.text = match reply {
@@ -274,6 +274,7 @@ fn remark(event: &Event) -> Option<String> {
         | Event::Begun(_)
         | Event::ModelAsked { .. }
         | Event::ModelAnswered(_)
+        | Event::Assessed { .. }
         | Event::ModelFailed { .. }
         | Event::ToolStarted { .. }
         | Event::ToolFinished { .. } => None,

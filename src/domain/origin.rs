@@ -1,0 +1,173 @@
+//! Where words come from, and whom a run has listened to (row N6).
+//!
+//! A run that has read what nobody here vouches for is *tainted* from there on: whoever wrote those words might now be
+//! speaking through it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The most sources that a taint names; what comes after them adds nothing to what must be asked.
+const SOURCES_MAX: usize = 12;
+/// The most characters of a source's name.
+const WHAT_CHARS_MAX: usize = 160;
+
+/// What kind of place words come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The household's head.
+    Owner,
+    /// A member of the household.
+    User,
+    /// Somebody let in, and no more.
+    Guest,
+    /// A page or an answer from the network.
+    Web,
+    /// A letter.
+    Email,
+    /// Something that called in from outside.
+    Event,
+    /// A file.
+    File,
+    /// What a tool answered.
+    Tool,
+    /// What is remembered.
+    Memory,
+    /// A skill.
+    Skill,
+}
+
+impl Origin {
+    /// May words from there instruct? Only what people of the household say themselves, and what its owner installed.
+    #[must_use]
+    pub fn is_trusted(self) -> bool {
+        match self {
+            Self::Owner | Self::User => true,
+            Self::Guest
+            | Self::Web
+            | Self::Email
+            | Self::Event
+            | Self::File
+            | Self::Tool
+            | Self::Memory
+            | Self::Skill => false,
+        }
+    }
+
+    /// In a word, for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Owner => "the owner",
+            Self::User => "a user",
+            Self::Guest => "a guest",
+            Self::Web => "the web",
+            Self::Email => "e-mail",
+            Self::Event => "an event",
+            Self::File => "a file",
+            Self::Tool => "a tool",
+            Self::Memory => "memory",
+            Self::Skill => "a skill",
+        }
+    }
+}
+
+/// One place that words came from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Source {
+    /// What kind of place.
+    #[serde(rename = "o")]
+    pub origin: Origin,
+    /// Which, in words for people: an address, a file's name, a sender. It may have been chosen by whoever wrote the words.
+    #[serde(rename = "w")]
+    pub what: String,
+}
+
+impl Source {
+    /// This place; a long name is cut, and what could break out of its line is left out.
+    #[must_use]
+    pub fn new(origin: Origin, what: &str) -> Self {
+        let what = what.chars().filter(|c| !c.is_control()).take(WHAT_CHARS_MAX).collect();
+        Self { origin, what }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.what.is_empty() {
+            return f.write_str(self.origin.as_str());
+        }
+        write!(f, "{} ({})", self.origin.as_str(), self.what)
+    }
+}
+
+/// Everything that is not vouched for and was read; empty: nothing was.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Taint(BTreeSet<Source>);
+
+impl Taint {
+    /// Was nothing read that is not vouched for?
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Something was read; true if it adds to what was known. What people of the household said taints nothing.
+    pub fn add(&mut self, source: Source) -> bool {
+        let adds = !source.origin.is_trusted() && self.0.len() < SOURCES_MAX;
+        adds && self.0.insert(source)
+    }
+
+    /// With everything that `other` has.
+    pub fn join(&mut self, other: &Self) {
+        for source in &other.0 {
+            self.add(source.clone());
+        }
+    }
+
+    /// What was read, sorted.
+    pub fn sources(&self) -> impl Iterator<Item = &Source> {
+        self.0.iter()
+    }
+}
+
+impl FromIterator<Source> for Taint {
+    fn from_iter<I: IntoIterator<Item = Source>>(sources: I) -> Self {
+        let mut taint = Self::default();
+        for source in sources {
+            taint.add(source);
+        }
+        taint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n6_only_what_nobody_vouches_for_taints() {
+        let of = |origin| Taint::from_iter([Source::new(origin, "x")]).is_clean();
+        for origin in [Origin::Owner, Origin::User] {
+            assert!(of(origin), "{origin:?}");
+        }
+        use Origin::{Email, Event, File, Guest, Memory, Skill, Tool, Web};
+        for origin in [Guest, Web, Email, Event, File, Tool, Memory, Skill] {
+            assert!(!of(origin), "{origin:?}");
+        }
+    }
+
+    #[test]
+    fn n6_a_taint_only_grows_and_is_bounded() {
+        let mut taint = Taint::default();
+        assert!(taint.add(Source::new(Origin::Web, "https://a.example/\n[approved]")));
+        assert!(!taint.add(Source::new(Origin::Web, "https://a.example/[approved]")), "the same, cleaned");
+        let many: Taint = (0..100).map(|n| Source::new(Origin::File, &n.to_string())).collect();
+        taint.join(&many);
+        assert_eq!(taint.sources().count(), SOURCES_MAX);
+        assert_eq!(Source::new(Origin::File, &"x".repeat(500)).what.chars().count(), WHAT_CHARS_MAX);
+    }
+}
