@@ -39,6 +39,7 @@ pub mod telegram;
 mod tests;
 pub mod tools;
 mod values;
+pub mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,6 +65,7 @@ use crate::config::quotas::QuotaConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::ToolConfig;
+use crate::config::workspace::WorkspaceConfig;
 use crate::domain::tools::BUILT_IN;
 
 /// Everything that can be configured. Only `daemon` takes this whole; the others take their section.
@@ -108,6 +110,9 @@ pub struct Config {
     /// Hob looks by itself, from time to time, whether there is something to do, and speaks only if there is. Without this
     /// section it does not.
     pub heartbeat: Option<HeartbeatConfig>,
+    /// Where Hob's tools may read and write files. They reach nothing else; commands see the system's own folders besides,
+    /// and cannot change them.
+    pub workspace: WorkspaceConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -150,6 +155,7 @@ impl Config {
         take("context", self.context.validate());
         take("memory", self.memory.validate());
         take("guards", self.guards.validate());
+        take("workspace", self.workspace.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());

@@ -234,6 +234,7 @@ mod tests {
                 "memory",
                 "guards",
                 "heartbeat",
+                "workspace",
                 "tools",
                 "approvals",
                 "hooks",

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod models;
 mod parts;
 pub mod rest;
+mod toolset;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,6 +34,7 @@ use crate::config::environment::Environment;
 use crate::daemon::chores::Household;
 use crate::daemon::learned::LearnedFile;
 use crate::daemon::rest::RestWatch;
+use crate::daemon::toolset::Grounds;
 use crate::domain::channel::Channel;
 use crate::domain::clock::Clock;
 use crate::domain::inbound::ChannelKind;
@@ -342,7 +344,14 @@ struct People {
 
 fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
     let config = &blueprint.config;
-    let tools = parts::tools(config, memory, &blueprint.data_dir);
+    let workspace = toolset::workspace(config, &blueprint.data_dir);
+    let tools = toolset::tools(&Grounds {
+        config,
+        memory,
+        data_dir: &blueprint.data_dir,
+        environment: &blueprint.environment,
+        workspace: &workspace,
+    });
     let personas = Arc::new(parts::personas(config, models, &tools)?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
     Ok(People { tools, meter, personas, access: Arc::new(parts::access(config)) })

@@ -20,12 +20,10 @@ use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::telegram::TelegramConfig;
-use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::{Blueprint, StartError, declared};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
-use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::extraction::{Extractor, Ports, Settings};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
@@ -36,21 +34,10 @@ use crate::policy::budget::Budget;
 use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
 use crate::router::heartbeat::Heartbeat;
-use crate::tool::ask_human::AskHuman;
-use crate::tool::command::{CommandTool, Declaration};
-use crate::tool::current_time::CurrentTime;
-use crate::tool::forget::ForgetTool;
 use crate::tool::hook::{Hook, Hooks, Moment};
-use crate::tool::leftovers::Leftovers;
-use crate::tool::manage_people::ManagePeople;
-use crate::tool::read_result::ReadResult;
-use crate::tool::recall::RecallTool;
 use crate::tool::registry::Registry;
-use crate::tool::remember_fact::RememberFact;
-use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
-use crate::tool::run_journal::RunJournal;
-use crate::tool::{Timeout, Timeouts, Toolbox};
+use crate::tool::{Timeouts, Toolbox};
 
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
 pub(super) const REPLY_TOKENS: u64 = 4_096;
@@ -119,7 +106,7 @@ pub(super) fn access(config: &Config) -> AccessList {
     list
 }
 
-fn role(role: RoleConfig) -> Role {
+pub(super) fn role(role: RoleConfig) -> Role {
     match role {
         RoleConfig::Guest => Role::Guest,
         RoleConfig::User => Role::User,
@@ -202,15 +189,6 @@ pub(super) fn mode(mode: QueueMode) -> Mode {
         QueueMode::Queue => Mode::Queue,
         QueueMode::Steer => Mode::Steer,
         QueueMode::Interrupt => Mode::Interrupt,
-    }
-}
-
-/// Whether a person has to approve a tool's calls.
-fn approval(approval: ApprovalConfig) -> Approval {
-    match approval {
-        ApprovalConfig::Never => Approval::Free,
-        ApprovalConfig::Ask => Approval::Ask,
-        ApprovalConfig::Critical => Approval::Critical,
     }
 }
 
@@ -297,50 +275,6 @@ pub(super) fn telegram(config: &TelegramConfig) -> Result<telegram_settings::Set
     })
 }
 
-/// All tools: the built-in ones, then those that the operator declares.
-pub(super) fn tools(config: &Config, memory: &Memory, data_dir: &Path) -> Registry {
-    let (store, zone) = (&memory.store, &memory.zone);
-    let (results, chars_max) = (Results::of(data_dir), config.agent.tool_output_chars_max);
-    let built_in = Registry::default()
-        .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
-        .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
-        .with(Arc::new(ForgetTool::new(memory.clone())))
-        .with(Arc::new(RecallTool::new(memory.clone())))
-        .with(Arc::new(ReadResult::new(store.clone(), results, chars_max)))
-        .with(Arc::new(CurrentTime::new(zone.clone())))
-        .with(Arc::new(RequestMoreIterations::default()))
-        .with(Arc::new(RunJournal::get()))
-        .with(Arc::new(RunJournal::update()))
-        .with(Arc::new(RunJournal::append()))
-        .with(Arc::new(AskHuman::default()));
-    let leftovers = Leftovers::of(data_dir);
-    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers));
-    declared.fold(built_in, |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
-}
-
-fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Leftovers) -> Declaration {
-    // Even one that may be run twice may have switched a light.
-    let changes = tool.changes.unwrap_or(true);
-    Declaration {
-        name: name.to_owned(),
-        description: tool.description.clone(),
-        command: tool.command.clone(),
-        parameters: tool.parameters.clone(),
-        module: tool.module.clone(),
-        role: role(tool.role),
-        idempotent: tool.idempotent,
-        facts: ToolFacts {
-            changes,
-            exclusive: tool.exclusive,
-            approval: approval(tool.approval),
-            risk: if changes { Risk::Execute } else { Risk::Read },
-        },
-        timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
-        working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
-        leftovers: leftovers.clone(),
-    }
-}
-
 /// How tools are run, whatever they are.
 pub(super) fn toolbox(config: &Config, environment: &Environment, data_dir: &Path) -> Result<Toolbox, StartError> {
     let hooks = Hooks::new(config.hooks.iter().map(hook).collect(), data_dir);
@@ -381,16 +315,6 @@ fn timeouts(environment: &Environment) -> Result<Timeouts, StartError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
-
-    #[tokio::test]
-    async fn d4_the_built_in_tools_are_known_by_name() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
-        let memory = Memory::by_words(store, TimeZone::UTC);
-        let built_in = tools(&Config::default(), &memory, dir.path());
-        assert_eq!(built_in.names(), crate::domain::tools::BUILT_IN);
-    }
 
     #[test]
     fn e3_the_environment_goes_before_the_usual_timeouts() {
@@ -405,24 +329,6 @@ mod tests {
         assert_eq!(read(&[("HOB_AGENT_TOOL_TIMEOUT_SECS", "0"), ("HOB_TOOL_TIMEOUT_SECS", "")]), Ok((120, 0)));
         insta::assert_snapshot!(read(&[("HOB_TOOL_TIMEOUT_SECS", "2m")]).unwrap_err(), @r#"$HOB_TOOL_TIMEOUT_SECS is "2m", expected whole seconds (0: no limit); set it right or unset it"#);
         assert!(read(&[("HOB_AGENT_TOOL_TIMEOUT_SECS", "-1")]).is_err());
-    }
-
-    #[test]
-    fn e3_a_tools_own_timeout_goes_before_both() {
-        let tool = |settings: &str| -> ToolConfig {
-            toml::from_str(&format!("description = \"x\"\ncommand = [\"/bin/true\"]\n{settings}")).unwrap()
-        };
-        let of = |settings: &str| {
-            let (dir, leftovers) = (Path::new("/d"), Leftovers::of(Path::new("/d")));
-            declaration("x", &tool(settings), dir, &leftovers)
-        };
-        assert_eq!(of("").timeout, Timeout::Usual);
-        assert_eq!(of("timeout_secs = 0").timeout, Timeout::Own(Duration::ZERO));
-        assert_eq!(of("timeout_secs = 5").timeout, Timeout::Own(Duration::from_secs(5)));
-        let facts = |settings: &str| (of(settings).facts.changes, of(settings).facts.exclusive);
-        assert_eq!(facts(""), (true, false));
-        assert_eq!(facts("idempotent = true\nexclusive = true"), (true, true), "it may have switched a light");
-        assert_eq!(facts("changes = false"), (false, false));
     }
 
     #[test]

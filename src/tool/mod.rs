@@ -19,6 +19,7 @@ pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
+pub mod workspace;
 
 use std::path::Path;
 use std::time::Duration;
@@ -205,7 +206,7 @@ pub enum Outcome {
     /// Something that only the machine can do.
     Request(Request),
     /// Any of the others, with words in it that come from there: who reads them is tainted (row N6).
-    From(Source, Box<Outcome>),
+    From(Source, Box<Self>),
 }
 
 /// What a tool asks of the machine.

@@ -131,6 +131,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             // Its limits say it all.
             "approvals" => {}
+            "workspace" => workspace(section),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());
@@ -148,6 +149,15 @@ fn settle(mut document: toml::Table) -> toml::Table {
         document.remove("heartbeat");
     }
     document
+}
+
+fn workspace(section: &mut toml::Table) {
+    replace(section, "dir", "/w");
+    for key in ["read_dirs", "write_dirs"] {
+        if let Some(Toml::Array(dirs)) = section.get_mut(key) {
+            dirs.iter_mut().for_each(|dir| *dir = "/w".into());
+        }
+    }
 }
 
 fn people(section: &mut toml::Table) {
