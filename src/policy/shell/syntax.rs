@@ -22,6 +22,9 @@ const ALTERNATIVES_MAX: usize = 64;
 /// The most blocks (loops, groups, conditions) of one text.
 const BLOCKS_MAX: usize = 40;
 
+/// The most parentheses of one text: two that touch might be a sum, and are tried as one first.
+const PARENTHESES_MAX: usize = 16;
+
 /// Why a text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unreadable {
@@ -45,16 +48,24 @@ pub(super) fn program(text: &str) -> Result<Program, Unreadable> {
     guarded(|| {
         let tokens =
             brush_parser::uncached_tokenize_str(text, &TokenizerOptions::default()).or(Err(Unreadable::Wrong))?;
-        if tokens.iter().filter(|token| opens(token)).count() > BLOCKS_MAX {
+        let parentheses: usize = tokens.iter().map(parentheses).sum();
+        if parentheses > PARENTHESES_MAX || tokens.iter().filter(|token| opens(token)).count() > BLOCKS_MAX {
             return Err(Unreadable::Deep);
         }
         brush_parser::parse_tokens(&tokens, &ParserOptions::default()).or(Err(Unreadable::Wrong))
     })
 }
 
+fn parentheses(token: &Token) -> usize {
+    match token {
+        Token::Operator(operator, _) => operator.matches('(').count(),
+        Token::Word(..) => 0,
+    }
+}
+
 fn opens(token: &Token) -> bool {
     match token {
-        Token::Operator(operator, _) => operator.starts_with('('),
+        Token::Operator(..) => false,
         Token::Word(word, _) => {
             matches!(
                 word.as_str(),
