@@ -16,19 +16,58 @@ const SYSTEM: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/
 
 /// Variables that decide what is run, and how a command is read.
 const STEERING: &[&str] = &[
-    "PATH", "IFS", "BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "SHELL", "HOME", "PWD", "OLDPWD", "CDPATH",
-    "GLOBIGNORE", "PYTHONSTARTUP", "PYTHONHOME", "PERL5OPT", "PERL5LIB", "RUBYOPT", "RUBYLIB", "NODE_OPTIONS", "NODE_PATH",
-    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT", "GIT_PROXY_COMMAND", "GIT_ASKPASS",
-    "GIT_DIR", "GIT_EXEC_PATH", "SSH_ASKPASS", "LESSOPEN", "LESSCLOSE", "TAR_OPTIONS", "MAKEFLAGS", "JAVA_TOOL_OPTIONS",
-    "RUSTC_WRAPPER", "RUSTC", "DOCKER_HOST", "BROWSER", "POSIXLY_CORRECT", "PYTHONINSPECT", "RIPGREP_CONFIG_PATH",
+    "PATH",
+    "IFS",
+    "BASH_ENV",
+    "ENV",
+    "PS4",
+    "PROMPT_COMMAND",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "SHELL",
+    "HOME",
+    "PWD",
+    "OLDPWD",
+    "CDPATH",
+    "GLOBIGNORE",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PERL5OPT",
+    "PERL5LIB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_COUNT",
+    "GIT_PROXY_COMMAND",
+    "GIT_ASKPASS",
+    "GIT_DIR",
+    "GIT_EXEC_PATH",
+    "SSH_ASKPASS",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "TAR_OPTIONS",
+    "MAKEFLAGS",
+    "JAVA_TOOL_OPTIONS",
+    "RUSTC_WRAPPER",
+    "RUSTC",
+    "DOCKER_HOST",
+    "BROWSER",
+    "POSIXLY_CORRECT",
+    "PYTHONINSPECT",
+    "RIPGREP_CONFIG_PATH",
 ];
 
 /// Variables that name a program; some are harmless.
 const SHOWING: &[&str] = &["PAGER", "GIT_PAGER", "MANPAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"];
 
 impl Walk<'_> {
-    /// A command with its words.
-    pub(super) fn argv(&mut self, argv: &[Word]) {
+    /// What a command with these words does.
+    pub(super) fn run(&mut self, argv: &[Word]) {
         let Some((name, arguments)) = argv.split_first() else { return };
         let part = joined(argv);
         if !name.is_known() || name.wild {
@@ -177,7 +216,8 @@ impl Walk<'_> {
             Operands::Any => {
                 for word in words {
                     let value = word.text.split_once('=').map_or(word.text.as_str(), |(_, value)| value);
-                    let path = value.contains('/') || value.starts_with('.') || paths::secret(Path::new(value)).is_some();
+                    let path =
+                        value.contains('/') || value.starts_with('.') || paths::secret(Path::new(value)).is_some();
                     let path = path && !value.contains("://") && !value.starts_with(UNKNOWN);
                     if path {
                         self.place(&Word::literal(value), Access::Run);
@@ -193,7 +233,10 @@ impl Walk<'_> {
 
     /// A variable is set.
     pub(super) fn changes_variable(&mut self, name: &str, value: &str, reads_line: bool) {
-        let steering = STEERING.contains(&name) || name.starts_with("LD_") || name.starts_with("DYLD_") || name.starts_with("BASH_FUNC");
+        let steering = STEERING.contains(&name)
+            || name.starts_with("LD_")
+            || name.starts_with("DYLD_")
+            || name.starts_with("BASH_FUNC");
         let steering = steering && !(reads_line && name == "IFS");
         let shown = matches!(value, "" | "cat" | "less" | "more" | "true" | ":");
         if steering || (SHOWING.contains(&name) && !shown) {
@@ -202,7 +245,12 @@ impl Walk<'_> {
     }
 
     fn wrapped(&mut self, wrapper: &Wrapper, arguments: &[Word], part: &str) {
-        self.note(wrapper.grade, if wrapper.grade > Grade::Safe { Risk::Execute } else { Risk::Read }, part, wrapper.why);
+        self.note(
+            wrapper.grade,
+            if wrapper.grade > Grade::Safe { Risk::Execute } else { Risk::Read },
+            part,
+            wrapper.why,
+        );
         let mut own = wrapper.own;
         let mut index = 0;
         let mut looks = false;
@@ -215,14 +263,20 @@ impl Walk<'_> {
             if let Some(value) = options::matching("-S", text).or_else(|| options::matching("--split-string", text))
                 && wrapper.name == "env"
             {
-                let value = if value.is_empty() { arguments.get(index + 1).map_or("", |next| next.text.as_str()) } else { value };
+                let value = if value.is_empty() {
+                    arguments.get(index + 1).map_or("", |next| next.text.as_str())
+                } else {
+                    value
+                };
                 return self.text(value);
             }
             looks |= wrapper.name == "command" && matches!(text, "-v" | "-V");
             if text.starts_with('-') {
                 let valued = wrapper.valued.iter().any(|name| options::matching(name, text) == Some(""));
                 index += 1 + usize::from(valued && !text.contains('='));
-            } else if let Some((name, value)) = text.split_once('=').filter(|_| matches!(wrapper.name, "env" | "sudo" | "doas")) {
+            } else if let Some((name, value)) =
+                text.split_once('=').filter(|_| matches!(wrapper.name, "env" | "sudo" | "doas"))
+            {
                 self.changes_variable(name, value, false);
                 index += 1;
             } else if own > 0 {

@@ -8,23 +8,92 @@ use super::words::Word;
 use crate::domain::tools::{Grade, Risk};
 
 const LOOKS: &[&str] = &[
-    "status", "log", "diff", "show", "blame", "annotate", "grep", "ls-files", "ls-tree", "rev-parse", "rev-list", "describe",
-    "shortlog", "cat-file", "name-rev", "merge-base", "for-each-ref", "show-ref", "whatchanged", "diff-tree", "diff-index",
-    "diff-files", "count-objects", "check-ignore", "check-attr", "var", "version", "--version", "help", "--help", "cherry",
-    "range-diff", "fsck", "verify-commit", "show-branch", "symbolic-ref",
+    "status",
+    "log",
+    "diff",
+    "show",
+    "blame",
+    "annotate",
+    "grep",
+    "ls-files",
+    "ls-tree",
+    "rev-parse",
+    "rev-list",
+    "describe",
+    "shortlog",
+    "cat-file",
+    "name-rev",
+    "merge-base",
+    "for-each-ref",
+    "show-ref",
+    "whatchanged",
+    "diff-tree",
+    "diff-index",
+    "diff-files",
+    "count-objects",
+    "check-ignore",
+    "check-attr",
+    "var",
+    "version",
+    "--version",
+    "help",
+    "--help",
+    "cherry",
+    "range-diff",
+    "fsck",
+    "verify-commit",
+    "show-branch",
+    "symbolic-ref",
 ];
 
 const NETWORKED: &[&str] = &["clone", "fetch", "pull", "ls-remote", "remote-update", "lfs"];
 
-const OUTWARD: &[&str] = &["send-email", "request-pull", "svn", "p4", "imap-send", "daemon", "instaweb", "http-push", "send-pack", "credential"];
+const OUTWARD: &[&str] = &[
+    "send-email",
+    "request-pull",
+    "svn",
+    "p4",
+    "imap-send",
+    "daemon",
+    "instaweb",
+    "http-push",
+    "send-pack",
+    "credential",
+];
 
 const LOSES: &str = "throws away work that git cannot bring back";
 
 /// Settings by which git runs something else.
 const RUNNING: &[&str] = &[
-    "pager", "editor", "sshcommand", "fsmonitor", "hookspath", "askpass", "external", "textconv", "command", "cmd", "driver", "helper",
-    "program", "alias", "proxy", "smudge", "clean", "process", "ext.allow", "protocol", "attributesfile", "worktree", "include",
-    "gitproxy", "receivepack", "uploadpack", "browser", "vcs", "insteadof",
+    "pager",
+    "editor",
+    "sshcommand",
+    "fsmonitor",
+    "hookspath",
+    "askpass",
+    "external",
+    "textconv",
+    "command",
+    "cmd",
+    "driver",
+    "helper",
+    "program",
+    "alias",
+    "proxy",
+    "smudge",
+    "clean",
+    "process",
+    "ext.allow",
+    "protocol",
+    "attributesfile",
+    "worktree",
+    "include",
+    "gitproxy",
+    "receivepack",
+    "uploadpack",
+    "browser",
+    "vcs",
+    "insteadof",
 ];
 
 impl Walk<'_> {
@@ -75,33 +144,49 @@ impl Walk<'_> {
     }
 
     fn git_verb(&mut self, verb: &str, rest: &[Word], part: &str) {
-        let has = |names: &[&str]| rest.iter().any(|word| names.iter().any(|name| options::matching(name, &word.text).is_some()));
+        let has = |names: &[&str]| {
+            rest.iter().any(|word| names.iter().any(|name| options::matching(name, &word.text).is_some()))
+        };
         let first = rest.iter().map(|word| word.text.as_str()).find(|word| !word.starts_with('-')).unwrap_or_default();
         let named = rest.iter().any(|word| !word.text.starts_with('-'));
         let (grade, risk, why) = match verb {
-            _ if rest.iter().any(|word| word.text.starts_with("ext::")) => (Grade::High, Risk::Execute, "runs a command as an address"),
+            _ if rest.iter().any(|word| word.text.starts_with("ext::")) => {
+                (Grade::High, Risk::Execute, "runs a command as an address")
+            }
             "push" => return self.git_push(rest, part),
             "submodule" if first == "foreach" => return self.git_runs(rest.get(1..).unwrap_or_default(), part),
             "bisect" if first == "run" => return self.git_runs(rest.get(1..).unwrap_or_default(), part),
             "rebase" if has(&["-x", "--exec"]) => (Grade::High, Risk::Execute, "runs a command for each change"),
             "filter-branch" | "filter-repo" | "replace" => (Grade::High, Risk::Execute, "rewrites what was recorded"),
-            "difftool" | "mergetool" | "gui" | "gitk" | "citool" => (Grade::Medium, Risk::Execute, "opens another program"),
+            "difftool" | "mergetool" | "gui" | "gitk" | "citool" => {
+                (Grade::Medium, Risk::Execute, "opens another program")
+            }
             "config" => return self.git_config(rest, part),
             "clean" if !has(&["-n", "--dry-run"]) => (Grade::High, Risk::Write, LOSES),
             "reset" if has(&["--hard", "--merge", "--keep"]) => (Grade::High, Risk::Write, LOSES),
             "restore" if !has(&["--staged", "-S"]) || has(&["--worktree", "-W"]) => (Grade::High, Risk::Write, LOSES),
-            "checkout" | "switch" if has(&["-f", "--force", "--discard-changes"]) || discards(rest) => (Grade::High, Risk::Write, LOSES),
+            "checkout" | "switch" if has(&["-f", "--force", "--discard-changes"]) || discards(rest) => {
+                (Grade::High, Risk::Write, LOSES)
+            }
             "stash" if matches!(first, "drop" | "clear") => (Grade::High, Risk::Write, LOSES),
-            "branch" | "tag" if has(&["-D", "-d", "--delete"]) => (Grade::High, Risk::Write, "deletes a branch or a tag"),
+            "branch" | "tag" if has(&["-D", "-d", "--delete"]) => {
+                (Grade::High, Risk::Write, "deletes a branch or a tag")
+            }
             "reflog" if matches!(first, "expire" | "delete") => (Grade::High, Risk::Write, LOSES),
-            "gc" | "prune" | "update-ref" | "worktree" if has(&["--prune", "-d", "--force"]) || verb == "prune" || first == "remove" => {
+            "gc" | "prune" | "update-ref" | "worktree"
+                if has(&["--prune", "-d", "--force"]) || verb == "prune" || first == "remove" =>
+            {
                 (Grade::High, Risk::Write, LOSES)
             }
             "rm" => (Grade::Medium, Risk::Write, "deletes something"),
             "submodule" if matches!(first, "add" | "update") => (Grade::Medium, Risk::Send, NETWORK),
-            "remote" if matches!(first, "add" | "set-url" | "remove" | "rename") => (Grade::Medium, Risk::Write, "changes where work is sent"),
+            "remote" if matches!(first, "add" | "set-url" | "remove" | "rename") => {
+                (Grade::Medium, Risk::Write, "changes where work is sent")
+            }
             "remote" if matches!(first, "update" | "prune" | "show") => (Grade::Medium, Risk::Send, NETWORK),
-            "branch" | "tag" | "remote" | "stash" | "reflog" | "worktree" if !named && (verb != "stash") || first == "list" => {
+            "branch" | "tag" | "remote" | "stash" | "reflog" | "worktree"
+                if !named && (verb != "stash") || first == "list" =>
+            {
                 (Grade::Safe, Risk::Read, "")
             }
             "archive" if has(&["--remote"]) => (Grade::Medium, Risk::Send, NETWORK),
@@ -120,7 +205,9 @@ impl Walk<'_> {
         let forced = rest.iter().any(|word| {
             let text = word.text.as_str();
             let option = ["--force", "--force-with-lease", "-f", "--delete", "-d", "--mirror", "--prune"];
-            text.starts_with(['+', ':']) || !word.is_known() || option.iter().any(|name| options::matching(name, text).is_some())
+            text.starts_with(['+', ':'])
+                || !word.is_known()
+                || option.iter().any(|name| options::matching(name, text).is_some())
         });
         if forced {
             self.note(Grade::Critical, Risk::Send, part, "overwrites or deletes what others have there");
@@ -129,7 +216,8 @@ impl Walk<'_> {
 
     fn git_runs(&mut self, words: &[Word], part: &str) {
         self.note(Grade::Medium, Risk::Execute, part, "runs a command again and again");
-        let words: Vec<&str> = words.iter().map(|word| word.text.as_str()).filter(|word| !word.starts_with("--")).collect();
+        let words: Vec<&str> =
+            words.iter().map(|word| word.text.as_str()).filter(|word| !word.starts_with("--")).collect();
         self.text(&words.join(" "));
     }
 
@@ -144,7 +232,9 @@ impl Walk<'_> {
                 self.note(Grade::Safe, Risk::Write, part, "");
                 self.git_setting(&format!("{}={}", name.text, value.text), part);
             }
-            _ if has(&["-e", "--edit", "edit"]) => self.note(Grade::Medium, Risk::Execute, part, "opens another program"),
+            _ if has(&["-e", "--edit", "edit"]) => {
+                self.note(Grade::Medium, Risk::Execute, part, "opens another program")
+            }
             _ => {}
         }
     }
@@ -152,10 +242,45 @@ impl Walk<'_> {
 
 /// Ordinary work.
 const KNOWN: &[&str] = &[
-    "add", "commit", "checkout", "switch", "branch", "tag", "merge", "rebase", "cherry-pick", "revert", "reset", "restore", "stash",
-    "init", "mv", "am", "apply", "format-patch", "bisect", "notes", "worktree", "gc", "reflog", "archive", "bundle", "sparse-checkout",
-    "update-index", "write-tree", "commit-tree", "hash-object", "submodule", "remote", "clean", "rerere", "maintenance", "repack",
-    "update-ref", "read-tree", "pack-refs",
+    "add",
+    "commit",
+    "checkout",
+    "switch",
+    "branch",
+    "tag",
+    "merge",
+    "rebase",
+    "cherry-pick",
+    "revert",
+    "reset",
+    "restore",
+    "stash",
+    "init",
+    "mv",
+    "am",
+    "apply",
+    "format-patch",
+    "bisect",
+    "notes",
+    "worktree",
+    "gc",
+    "reflog",
+    "archive",
+    "bundle",
+    "sparse-checkout",
+    "update-index",
+    "write-tree",
+    "commit-tree",
+    "hash-object",
+    "submodule",
+    "remote",
+    "clean",
+    "rerere",
+    "maintenance",
+    "repack",
+    "update-ref",
+    "read-tree",
+    "pack-refs",
 ];
 
 /// `git checkout -- FILE` and `git checkout .` take files back.

@@ -35,8 +35,30 @@ const TELLING: &[(Grade, Risk, &str, &[&str])] = &[
         Risk::Execute,
         "runs other programs from its code",
         &[
-            "os.system", "subprocess", "popen", "pty", "os.exec", "os.spawn", "posix", "execsync", "child_process", "spawn(", "system(",
-            "system ", "qx", "`", "open3", "%x", "shell_exec", "passthru", "proc_open", "exec ", "os.execute", "ctypes", "import os,", "deno.run",
+            "os.system",
+            "subprocess",
+            "popen",
+            "pty",
+            "os.exec",
+            "os.spawn",
+            "posix",
+            "execsync",
+            "child_process",
+            "spawn(",
+            "system(",
+            "system ",
+            "qx",
+            "`",
+            "open3",
+            "%x",
+            "shell_exec",
+            "passthru",
+            "proc_open",
+            "exec ",
+            "os.execute",
+            "ctypes",
+            "import os,",
+            "deno.run",
         ],
     ),
     (
@@ -44,30 +66,91 @@ const TELLING: &[(Grade, Risk, &str, &[&str])] = &[
         Risk::Execute,
         "hides what its code does",
         &[
-            "base64", "b64decode", "eval", "exec(", "compile(", "__import__", "chr(", "fromcharcode", "atob", "unpack", "pack(", "marshal",
-            "pickle", "codecs", "getattr", "zlib", "unhexlify", "fromhex", "globals()", "importlib", "builtins", "\\x", "new function",
+            "base64",
+            "b64decode",
+            "eval",
+            "exec(",
+            "compile(",
+            "__import__",
+            "chr(",
+            "fromcharcode",
+            "atob",
+            "unpack",
+            "pack(",
+            "marshal",
+            "pickle",
+            "codecs",
+            "getattr",
+            "zlib",
+            "unhexlify",
+            "fromhex",
+            "globals()",
+            "importlib",
+            "builtins",
+            "\\x",
+            "new function",
         ],
     ),
     (
         Grade::High,
         Risk::Write,
         "deletes files from its code",
-        &["rmtree", "unlink", "os.remove", "rmdir", "rmsync", ".rm(", "fileutils.rm", "file.delete", "removedirs", "truncate"],
+        &[
+            "rmtree",
+            "unlink",
+            "os.remove",
+            "rmdir",
+            "rmsync",
+            ".rm(",
+            "fileutils.rm",
+            "file.delete",
+            "removedirs",
+            "truncate",
+        ],
     ),
     (
         Grade::Medium,
         Risk::Send,
         "uses the network from its code",
         &[
-            "socket", "urllib", "requests", "http", "fetch(", "axios", "net::", "lwp", "io::socket", "ftplib", "smtplib", "aiohttp",
-            "net.connect", "require(\"net\")", "require('net')", "dns", "telnetlib", "paramiko",
+            "socket",
+            "urllib",
+            "requests",
+            "http",
+            "fetch(",
+            "axios",
+            "net::",
+            "lwp",
+            "io::socket",
+            "ftplib",
+            "smtplib",
+            "aiohttp",
+            "net.connect",
+            "require(\"net\")",
+            "require('net')",
+            "dns",
+            "telnetlib",
+            "paramiko",
         ],
     ),
     (
         Grade::High,
         Risk::Read,
         "may look for keys or passwords",
-        &["/.ssh", "/etc/shadow", ".env", ".aws", "id_rsa", "id_ed25519", ".netrc", "/environ", "hob.db", "_history", ".gnupg", "authorized_keys"],
+        &[
+            "/.ssh",
+            "/etc/shadow",
+            ".env",
+            ".aws",
+            "id_rsa",
+            "id_ed25519",
+            ".netrc",
+            "/environ",
+            "hob.db",
+            "_history",
+            ".gnupg",
+            "authorized_keys",
+        ],
     ),
 ];
 
@@ -84,7 +167,9 @@ impl Walk<'_> {
             return true;
         }
         let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let Some((_, code, valued)) = LANGUAGES.iter().find(|(language, _, _)| *language == name || *language == program) else {
+        let Some((_, code, valued)) =
+            LANGUAGES.iter().find(|(language, _, _)| *language == name || *language == program)
+        else {
             return false;
         };
         self.note(Grade::Safe, Risk::Execute, part, "");
@@ -96,7 +181,9 @@ impl Walk<'_> {
         let mut inline = false;
         let mut from_stdin = false;
         let mut index = 0;
-        while let Some(word) = arguments.get(index).filter(|word| word.text.len() > 1 && word.text.starts_with(['-', '+'])) {
+        while let Some(word) =
+            arguments.get(index).filter(|word| word.text.len() > 1 && word.text.starts_with(['-', '+']))
+        {
             index += 1;
             let text = word.text.as_str();
             if text == "--" {
@@ -174,7 +261,8 @@ impl Walk<'_> {
             }
             index += usize::from(valued.contains(&word.text.as_str()));
         }
-        let has_code = arguments.iter().any(|word| code.iter().any(|name| options::matching(name, &word.text).is_some()));
+        let has_code =
+            arguments.iter().any(|word| code.iter().any(|name| options::matching(name, &word.text).is_some()));
         let asks = arguments.iter().any(|word| matches!(word.text.as_str(), "--version" | "-V" | "-v" | "--help"));
         if !has_code && !asks {
             self.language_reads(part);
@@ -190,7 +278,9 @@ impl Walk<'_> {
     fn python_module(&mut self, module: Option<&Word>, rest: &[Word], part: &str) {
         match module.map_or("", |word| word.text.as_str()) {
             "pip" | "ensurepip" | "pipx" => {
-                let looks = rest.first().is_some_and(|word| matches!(word.text.as_str(), "list" | "show" | "freeze" | "--version"));
+                let looks = rest
+                    .first()
+                    .is_some_and(|word| matches!(word.text.as_str(), "list" | "show" | "freeze" | "--version"));
                 if !looks {
                     self.note(Grade::Medium, Risk::Send, part, INSTALLS);
                 }
@@ -222,10 +312,20 @@ impl Walk<'_> {
             }
         }
         let shell = ["pty", "dup2", "/bin/sh", "/bin/bash", "spawn", "'sh'"].iter().any(|word| small.contains(word));
-        if shell && ["socket", "net.connect", "tcpsocket", "require('net')", "require(\"net\")"].iter().any(|word| small.contains(word)) {
+        if shell
+            && ["socket", "net.connect", "tcpsocket", "require('net')", "require(\"net\")"]
+                .iter()
+                .any(|word| small.contains(word))
+        {
             self.note(Grade::Refused, Risk::Send, part, "hands a shell to another machine");
         }
-        for text in code.split(['"', '\'']).skip(1).step_by(2).filter(|text| text.starts_with(['/', '~']) || text.contains("../")).take(20) {
+        for text in code
+            .split(['"', '\''])
+            .skip(1)
+            .step_by(2)
+            .filter(|text| text.starts_with(['/', '~']) || text.contains("../"))
+            .take(20)
+        {
             self.place(&Word::literal(text), Access::Run);
         }
     }
@@ -247,7 +347,8 @@ pub(super) fn sed_does(script: &str) -> (bool, bool) {
             }
             's' | 'y' => {
                 let mark = after.chars().next().unwrap_or('/');
-                let flags = past(after.get(mark.len_utf8()..).unwrap_or_default(), mark).and_then(|rest| past(rest, mark));
+                let flags =
+                    past(after.get(mark.len_utf8()..).unwrap_or_default(), mark).and_then(|rest| past(rest, mark));
                 let flags = flags.unwrap_or_default();
                 let end = flags.find([';', '\n', '}']).unwrap_or(flags.len());
                 let own = flags.get(..end).unwrap_or_default();
@@ -265,7 +366,8 @@ pub(super) fn sed_does(script: &str) -> (bool, bool) {
                 writes = true;
                 line_after(after)
             }
-            'I' | 'M' | 'p' | 'd' | 'D' | 'n' | 'N' | 'P' | 'q' | 'Q' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'l' | 'z' | 'F' => after,
+            'I' | 'M' | 'p' | 'd' | 'D' | 'n' | 'N' | 'P' | 'q' | 'Q' | 'g' | 'G' | 'h' | 'H' | 'x' | '=' | 'l'
+            | 'z' | 'F' => after,
             // Nothing that `sed` knows: it may be anything.
             _ => {
                 runs = true;

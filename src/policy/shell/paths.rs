@@ -19,40 +19,122 @@ pub(super) enum Access {
 
 /// Names of files and folders that hold keys, passwords or what people did.
 const KEPT_SECRET: &[&str] = &[
-    ".ssh", ".aws", ".gnupg", ".netrc", "_netrc", ".npmrc", ".pypirc", ".kube", ".git-credentials", ".pgpass", ".azure",
-    ".password-store", ".vault-token", ".docker", ".gcloud", "gcloud", ".htpasswd", ".my.cnf", ".s3cfg", ".boto",
-    ".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
-    ".sqlite_history", "fish_history", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "shadow", "gshadow", "shadow-",
-    "sudoers", "sudoers.d", "keyrings", "cookies.sqlite", "logins.json", "key4.db", "Login Data", "hob.db",
-    "authorized_keys", "credentials.toml", ".env", "environ", "kcore", "docker.sock", ".mozilla", ".thunderbird",
+    ".ssh",
+    ".aws",
+    ".gnupg",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".kube",
+    ".git-credentials",
+    ".pgpass",
+    ".azure",
+    ".password-store",
+    ".vault-token",
+    ".docker",
+    ".gcloud",
+    "gcloud",
+    ".htpasswd",
+    ".my.cnf",
+    ".s3cfg",
+    ".boto",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mysql_history",
+    ".sqlite_history",
+    "fish_history",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "shadow",
+    "gshadow",
+    "shadow-",
+    "sudoers",
+    "sudoers.d",
+    "keyrings",
+    "cookies.sqlite",
+    "logins.json",
+    "key4.db",
+    "Login Data",
+    "hob.db",
+    "authorized_keys",
+    "credentials.toml",
+    ".env",
+    "environ",
+    "kcore",
+    "docker.sock",
+    ".mozilla",
+    ".thunderbird",
 ];
 
 /// Ends of names of keys.
 const KEY_ENDS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".kdbx", ".keystore", ".jks"];
 
 /// Words that are secret only as a part of a whole path.
-const SECRET_PATHS: &[&str] = &["/proc/self/mem", "/proc/kcore", ".config/gh/hosts.yml", ".cargo/credentials", ".config/hob"];
+const SECRET_PATHS: &[&str] =
+    &["/proc/self/mem", "/proc/kcore", ".config/gh/hosts.yml", ".cargo/credentials", ".config/hob"];
 
 /// What runs by itself later, or holds the house together: nobody's own work is there.
 const HOUSEKEEPING: &[&str] = &[
-    "cron", "cron.d", "cron.daily", "cron.hourly", "cron.weekly", "crontab", "crontabs", "systemd", "init.d", ".ssh",
-    "authorized_keys", "autostart", "sudoers", "sudoers.d", "ld.so.preload", "pam.d", "LaunchAgents", "LaunchDaemons",
+    "cron",
+    "cron.d",
+    "cron.daily",
+    "cron.hourly",
+    "cron.weekly",
+    "crontab",
+    "crontabs",
+    "systemd",
+    "init.d",
+    ".ssh",
+    "authorized_keys",
+    "autostart",
+    "sudoers",
+    "sudoers.d",
+    "ld.so.preload",
+    "pam.d",
+    "LaunchAgents",
+    "LaunchDaemons",
 ];
 
 /// Files that a shell, an editor or git runs by itself.
 const STARTUP: &[&str] = &[
-    ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".bash_logout", ".inputrc", ".vimrc", ".gitconfig",
-    ".envrc", ".xinitrc", ".xprofile",
+    ".bashrc",
+    ".bash_profile",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".bash_logout",
+    ".inputrc",
+    ".vimrc",
+    ".gitconfig",
+    ".envrc",
+    ".xinitrc",
+    ".xprofile",
 ];
 
 /// Devices that are nobody's data.
 const HARMLESS: &[&str] = &[
-    "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/tty",
 ];
 
 /// Beginnings of the names of disks.
-const DISKS: &[&str] =
-    &["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "dm-", "mapper", "loop", "md", "disk", "mem", "kmem", "port", "zram", "sr"];
+const DISKS: &[&str] = &[
+    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "dm-", "mapper", "loop", "md", "disk", "mem", "kmem", "port", "zram",
+    "sr",
+];
 
 /// The path that words name, without `.` and `..`; symbolic links are the caller's.
 pub(super) fn plain(cwd: &Path, text: &str) -> PathBuf {

@@ -14,7 +14,9 @@ impl Walk<'_> {
             "rm" => self.delete(arguments, part),
             "find" => self.find(arguments, part),
             "xargs" => self.xargs(arguments, part),
-            "cd" | "pushd" | "chdir" => self.goes_to(arguments.iter().find(|word| !word.text.starts_with('-') || word.text == "-")),
+            "cd" | "pushd" | "chdir" => {
+                self.goes_to(arguments.iter().find(|word| !word.text.starts_with('-') || word.text == "-"))
+            }
             "eval" => self.text(&whole(arguments)),
             "trap" => arguments.first().into_iter().for_each(|word| self.text(&word.text)),
             "alias" => self.alias(arguments, part),
@@ -89,7 +91,8 @@ impl Walk<'_> {
                 }
                 "-exec" | "-execdir" | "-ok" | "-okdir" => {
                     let tail = expression.get(index..).unwrap_or_default();
-                    let end = tail.iter().position(|word| matches!(word.text.as_str(), ";" | "+")).unwrap_or(tail.len());
+                    let end =
+                        tail.iter().position(|word| matches!(word.text.as_str(), ";" | "+")).unwrap_or(tail.len());
                     let asks = matches!(word.text.as_str(), "-ok" | "-okdir");
                     if asks {
                         self.note(Grade::High, Risk::Execute, part, "waits for an answer at a keyboard");
@@ -98,7 +101,9 @@ impl Walk<'_> {
                     self.argv(&inner);
                     index += end;
                 }
-                _ if !word.is_known() => self.note(Grade::Medium, Risk::Read, part, "has a condition that is only known when it runs"),
+                _ if !word.is_known() => {
+                    self.note(Grade::Medium, Risk::Read, part, "has a condition that is only known when it runs")
+                }
                 _ => {}
             }
         }
@@ -120,7 +125,8 @@ impl Walk<'_> {
     }
 
     fn xargs(&mut self, arguments: &[Word], part: &str) {
-        const VALUED: &[&str] = &["-n", "-I", "-L", "-P", "-d", "-s", "-a", "-E", "--max-args", "--max-procs", "--delimiter", "--arg-file"];
+        const VALUED: &[&str] =
+            &["-n", "-I", "-L", "-P", "-d", "-s", "-a", "-E", "--max-args", "--max-procs", "--delimiter", "--arg-file"];
         let mut index = 0;
         let mut replaced = None;
         while let Some(word) = arguments.get(index).filter(|word| word.text.starts_with('-')) {
@@ -190,14 +196,20 @@ impl Walk<'_> {
 
     fn chmod(&mut self, arguments: &[Word], part: &str) {
         self.found.add(Grade::Safe, Risk::Write, String::new());
-        let recursive = arguments.iter().any(|word| matches!(word.text.as_str(), "-R" | "-Rf" | "-fR" | "-vR" | "-Rv") || word.text.starts_with("--rec"));
+        let recursive = arguments.iter().any(|word| {
+            matches!(word.text.as_str(), "-R" | "-Rf" | "-fR" | "-vR" | "-Rv") || word.text.starts_with("--rec")
+        });
         let modes = arguments.iter().map(|word| word.text.as_str());
         let digits = |mode: &str| !mode.is_empty() && mode.chars().all(|c| c.is_ascii_digit());
         let open = modes.clone().any(|mode| {
             (digits(mode) && mode.ends_with(['2', '3', '6', '7']))
-                || (mode.contains("+w") || mode.contains("=w") || mode.contains("rw")) && mode.starts_with(['a', 'o', 'u']) && mode.contains(['a', 'o'])
+                || (mode.contains("+w") || mode.contains("=w") || mode.contains("rw"))
+                    && mode.starts_with(['a', 'o', 'u'])
+                    && mode.contains(['a', 'o'])
         });
-        let other_user = modes.clone().any(|mode| (digits(mode) && mode.len() == 4 && !mode.starts_with('0')) || mode.ends_with("+s") || mode.contains("=s"));
+        let other_user = modes.clone().any(|mode| {
+            (digits(mode) && mode.len() == 4 && !mode.starts_with('0')) || mode.ends_with("+s") || mode.contains("=s")
+        });
         let grade = match (recursive, open) {
             _ if other_user => Grade::Critical,
             (true, true) => Grade::Critical,
@@ -222,9 +234,12 @@ impl Walk<'_> {
     fn tar(&mut self, arguments: &[Word], part: &str) {
         let sorted = options::sort("tar", arguments);
         self.options("tar", &sorted, part);
-        let bundled = arguments.first().filter(|word| !word.text.starts_with('-')).map_or("", |word| word.text.as_str());
+        let bundled =
+            arguments.first().filter(|word| !word.text.starts_with('-')).map_or("", |word| word.text.as_str());
         let mode = |letter: char, long: &str| {
-            bundled.contains(letter) || options::has(&sorted, &[long]) || options::has(&sorted, &[&format!("-{letter}")])
+            bundled.contains(letter)
+                || options::has(&sorted, &[long])
+                || options::has(&sorted, &[&format!("-{letter}")])
         };
         let lists = mode('t', "--list") && !mode('x', "--extract") && !mode('c', "--create");
         let access = if lists || mode('x', "--extract") { Access::Read } else { Access::Write };
@@ -245,11 +260,12 @@ impl Walk<'_> {
         let mut given = false;
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
-            let value = ["-e", "--expression", "-f", "--file"].iter().find_map(|name| {
-                options::matching(name, &word.text).map(|value| (*name, value.to_owned()))
-            });
+            let value = ["-e", "--expression", "-f", "--file"]
+                .iter()
+                .find_map(|name| options::matching(name, &word.text).map(|value| (*name, value.to_owned())));
             let Some((name, value)) = value.filter(|_| word.text.starts_with('-')) else { continue };
-            let value = if value.is_empty() { words.next().map_or(String::new(), |next| next.text.clone()) } else { value };
+            let value =
+                if value.is_empty() { words.next().map_or(String::new(), |next| next.text.clone()) } else { value };
             given = true;
             match name {
                 "-f" | "--file" => self.place(&Word::literal(&value), Access::Read),
@@ -299,7 +315,10 @@ impl Walk<'_> {
 
     fn awk_program(&mut self, program: &str, part: &str) {
         let close = program.replace([' ', '\t', '\n'], "");
-        let pipes = close.contains("|\"") || close.contains("|getline") || close.contains("|&") || close.replace("||", "").contains('|') && close.contains("print");
+        let pipes = close.contains("|\"")
+            || close.contains("|getline")
+            || close.contains("|&")
+            || close.replace("||", "").contains('|') && close.contains("print");
         if close.contains("system(") || pipes || close.contains("@load") {
             self.note(Grade::High, Risk::Execute, part, "runs commands from its program");
         }
@@ -323,7 +342,12 @@ impl Walk<'_> {
         self.note(grade, Risk::Send, part, NETWORK);
         let sorted = options::sort(program, arguments);
         self.options(program, &sorted, part);
-        let changes = arguments.iter().any(|word| matches!(word.text.as_str(), "DELETE" | "PUT" | "POST" | "PATCH") || ["-XDELETE", "-XPUT", "-XPOST", "-XPATCH", "--post-data", "--method"].iter().any(|start| word.text.starts_with(start)));
+        let changes = arguments.iter().any(|word| {
+            matches!(word.text.as_str(), "DELETE" | "PUT" | "POST" | "PATCH")
+                || ["-XDELETE", "-XPUT", "-XPOST", "-XPATCH", "--post-data", "--method"]
+                    .iter()
+                    .any(|start| word.text.starts_with(start))
+        });
         if changes {
             self.note(Grade::Medium, Risk::Send, part, "changes something elsewhere");
         }
@@ -342,7 +366,11 @@ impl Walk<'_> {
 
     fn kill(&mut self, arguments: &[Word], part: &str) {
         let words: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
-        let targets = words.iter().enumerate().filter(|(index, word)| *index > 0 || !word.starts_with('-')).map(|(_, word)| *word);
+        let targets = words
+            .iter()
+            .enumerate()
+            .filter(|(index, word)| *index > 0 || !word.starts_with('-'))
+            .map(|(_, word)| *word);
         let grade = match words.first() {
             Some(&"-l" | &"-L") => Grade::Safe,
             _ if targets.clone().any(|word| matches!(word, "-1" | "1" | "0")) => Grade::Critical,
@@ -378,5 +406,9 @@ fn whole(arguments: &[Word]) -> String {
 
 /// A word in which a mark stands for what is only known later.
 fn filled(word: &Word, mark: &str) -> Word {
-    if mark.is_empty() { word.clone() } else { Word { text: word.text.replace(mark, &UNKNOWN.to_string()), ..word.clone() } }
+    if mark.is_empty() {
+        word.clone()
+    } else {
+        Word { text: word.text.replace(mark, &UNKNOWN.to_string()), ..word.clone() }
+    }
 }

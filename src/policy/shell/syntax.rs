@@ -19,11 +19,14 @@ const PARAMETERS_OF_WORD_MAX: usize = 8;
 const BRACES_OF_WORD_MAX: usize = 6;
 /// The most words that alternatives are written out to.
 const ALTERNATIVES_MAX: usize = 64;
-/// The most blocks (loops, groups, conditions) of one text.
-const BLOCKS_MAX: usize = 40;
+/// The most blocks (loops, groups, conditions) of one text; a choice (`case`) counts three times.
+const BLOCKS_MAX: usize = 24;
 
 /// The most parentheses of one text: two that touch might be a sum, and are tried as one first.
 const PARENTHESES_MAX: usize = 16;
+
+/// The most indices within indices.
+const INDICES_MAX: usize = 24;
 
 /// Why a text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -49,11 +52,19 @@ pub(super) fn program(text: &str) -> Result<Program, Unreadable> {
         let tokens =
             brush_parser::uncached_tokenize_str(text, &TokenizerOptions::default()).or(Err(Unreadable::Wrong))?;
         let parentheses: usize = tokens.iter().map(parentheses).sum();
-        if parentheses > PARENTHESES_MAX || tokens.iter().filter(|token| opens(token)).count() > BLOCKS_MAX {
+        if tokens.iter().any(|token| is_indexed(token.to_str()) && token.to_str().matches('[').count() > INDICES_MAX) {
+            return Err(Unreadable::Deep);
+        }
+        if parentheses > PARENTHESES_MAX || tokens.iter().map(blocks).sum::<usize>() > BLOCKS_MAX {
             return Err(Unreadable::Deep);
         }
         brush_parser::parse_tokens(&tokens, &ParserOptions::default()).or(Err(Unreadable::Wrong))
     })
+}
+
+/// Begins it as an element of an array does?
+fn is_indexed(word: &str) -> bool {
+    word.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').starts_with('[')
 }
 
 fn parentheses(token: &Token) -> usize {
@@ -63,15 +74,15 @@ fn parentheses(token: &Token) -> usize {
     }
 }
 
-fn opens(token: &Token) -> bool {
+fn blocks(token: &Token) -> usize {
     match token {
-        Token::Operator(..) => false,
-        Token::Word(word, _) => {
-            matches!(
-                word.as_str(),
-                "{" | "if" | "elif" | "while" | "until" | "for" | "case" | "select" | "[[" | "function" | "coproc" | "!" | "time"
-            )
-        }
+        Token::Operator(..) => 0,
+        Token::Word(word, _) => match word.as_str() {
+            // Each doubles what it costs to find out that it has no end.
+            "case" => 3,
+            "{" | "if" | "elif" | "while" | "until" | "for" | "select" | "[[" | "function" | "coproc" | "!" | "time" => 1,
+            _ => 0,
+        },
     }
 }
 
@@ -82,6 +93,10 @@ pub(super) fn pieces(word: &str, heredoc: bool) -> Result<Vec<WordPieceWithSourc
     let nested = nested + word.matches('`').count() / 2;
     let parameters = word.matches("${").count();
     if sums > SUMS_OF_WORD_MAX || nested > SUBSTITUTIONS_OF_WORD_MAX || parameters > PARAMETERS_OF_WORD_MAX {
+        return Err(Unreadable::Deep);
+    }
+    let indexed = word.contains("${") || word.contains("$[") || word.contains("((") || is_indexed(word);
+    if indexed && word.matches(['[', '(']).count() > INDICES_MAX {
         return Err(Unreadable::Deep);
     }
     guarded(|| {

@@ -60,7 +60,10 @@ fn d6_the_table_of_commands_has_the_verdicts_that_a_careful_owner_expects() {
         let verdict = assess(command, ground);
         let got = (verdict.grade.as_str(), verdict.risk.as_str());
         if got != (grade, risk) {
-            wrong.push(format!("{command:?}: {grade} {risk} expected, {} {} found: {:?}", got.0, got.1, verdict.reasons));
+            wrong.push(format!(
+                "{command:?}: {grade} {risk} expected, {} {} found: {:?}",
+                got.0, got.1, verdict.reasons
+            ));
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), table.len(), wrong.join("\n"));
@@ -169,25 +172,77 @@ fn in_time(command: &str) {
 #[test]
 fn d6_nesting_neither_overflows_nor_takes_long() {
     let openers = [
-        "(", "((", "$(", "$((", "{ ", "${", "${a:-", "`", "<(", "[", "[[ ", "[[ ( ", "\"$(", "if true; then ", "for a in b; do ", "while ",
-        "case a in a) ", "f() { ", "f() ", "! ", "time ", "{a,", "{1..9}", "a[", "$'", "@(", "sh -c '", "eval ", "env ", "sudo ", "!(", "a=(",
-        "<<E ", "\\", "a;", "a&", "a|", "a&&", "~", "$[", "\"", "xargs ", "coproc ", "function f ", "$(( $(", "${a[$(", "\"`", "[[ ! ",
+        "(",
+        "((",
+        "$(",
+        "$((",
+        "{ ",
+        "${",
+        "${a:-",
+        "`",
+        "<(",
+        "[",
+        "[[ ",
+        "[[ ( ",
+        "\"$(",
+        "if true; then ",
+        "for a in b; do ",
+        "while ",
+        "case a in a) ",
+        "f() { ",
+        "f() ",
+        "! ",
+        "time ",
+        "{a,",
+        "{1..9}",
+        "a[",
+        "$'",
+        "@(",
+        "sh -c '",
+        "eval ",
+        "env ",
+        "sudo ",
+        "!(",
+        "a=(",
+        "<<E ",
+        "\\",
+        "a;",
+        "a&",
+        "a|",
+        "a&&",
+        "~",
+        "$[",
+        "\"",
+        "xargs ",
+        "coproc ",
+        "function f ",
+        "$(( $(",
+        "${a[$(",
+        "\"`",
+        "[[ ! ",
     ];
     for opener in openers {
-        for count in [5, 9, 20, 45, 500, COMMAND_BYTES_MAX / opener.len()] {
-            eprintln!("{opener} {count}");
+        for count in [5, 8, 16, 24, 48, 500, COMMAND_BYTES_MAX / opener.len()] {
             in_time(&opener.repeat(count));
             in_time(&format!("{}echo a", opener.repeat(count.min((COMMAND_BYTES_MAX - 8) / opener.len()))));
         }
+    }
+    for (begin, again) in [
+        ("${", "a["), ("a=([", "a["), ("echo $((", "("), ("echo $((", "a["), ("echo ", "a["), ("echo ${a:-", "("), ("echo ${a", "#"), ("@(", "a|"),
+        ("echo \"", "$a"), ("echo ", "\\a"), ("echo ", "''"), ("a=", "a[0]="), ("echo $[", "["), ("a", "+="), ("echo ~", "/~"), ("[[ a ", "&& a "),
+        ("[[ ", "! "), ("a ", "> b "), ("a ", "2>&1 "), ("case a in ", "a|"), ("echo ", "{a..b}"), ("echo ", "{1..99999999}"), ("", "a=b "), ("", "\n"),
+    ] {
+        in_time(&format!("{begin}{}", again.repeat((COMMAND_BYTES_MAX - begin.len()) / again.len())));
     }
     assert_eq!(assess(&"a".repeat(COMMAND_BYTES_MAX + 1), &grounds()).grade, Grade::Refused);
 }
 
 fn shellish() -> impl Strategy<Value = String> {
     let tokens = [
-        "(", ")", "((", "))", "$(", "$((", "{", "}", "${", "${a:-", "`", "<(", "[", "]", "[[", "]]", "'", "\"", "\\", "\n", ";", ";;", "&", "&&",
-        "|", "||", "<", ">", ">>", "<<E", "E", "<<<", "$", "$a", "$'", "~", "*", "?", "!", "=", "a", "rm", "-rf", "/", "sh", "-c", "if ", "then ",
-        "fi", "for ", "do ", "done", "case ", " in ", "esac", "f()", "{a,b}", "{1..3}", "#", " ", " ", "\u{202e}", "é", "\0", "find", "-exec",
+        "(", ")", "((", "))", "$(", "$((", "{", "}", "${", "${a:-", "`", "<(", "[", "]", "[[", "]]", "'", "\"", "\\",
+        "\n", ";", ";;", "&", "&&", "|", "||", "<", ">", ">>", "<<E", "E", "<<<", "$", "$a", "$'", "~", "*", "?", "!",
+        "=", "a", "rm", "-rf", "/", "sh", "-c", "if ", "then ", "fi", "for ", "do ", "done", "case ", " in ", "esac",
+        "f()", "{a,b}", "{1..3}", "#", " ", " ", "\u{202e}", "é", "\0", "find", "-exec",
     ];
     prop::collection::vec(prop::sample::select(tokens.to_vec()), 0..40).prop_map(|words| words.concat())
 }

@@ -55,7 +55,8 @@ pub(super) fn looks_like_another(word: &str) -> bool {
     if first.is_some_and(|c| matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{FE58}' | '\u{FE63}' | '\u{FF0D}')) {
         return true;
     }
-    let slashes = |c| matches!(c, '\u{2044}' | '\u{2215}' | '\u{29F8}' | '\u{FF0F}' | '\u{2024}' | '\u{FF0E}' | '\u{FF5E}');
+    let slashes =
+        |c| matches!(c, '\u{2044}' | '\u{2215}' | '\u{29F8}' | '\u{FF0F}' | '\u{2024}' | '\u{FF0E}' | '\u{FF5E}');
     if word.contains(slashes) {
         return true;
     }
@@ -95,7 +96,8 @@ mod tests {
     #[test]
     fn n6_characters_that_hide_are_found() {
         let grade = |text: &str| hidden(text).map(|(grade, _)| grade);
-        for fine in ["ls -la", "echo Grüße", "a\n\tb", "git commit -m '👨\u{200D}👩 ❤\u{FE0F}'", "echo 日本語 Привет"] {
+        for fine in ["ls -la", "echo Grüße", "a\n\tb", "git commit -m '👨\u{200D}👩 ❤\u{FE0F}'", "echo 日本語 Привет"]
+        {
             assert_eq!(grade(fine), None, "{fine}");
         }
         for bad in ["a\0", "a\u{202E}b", "a\u{200B}b", "l\u{FE0F}s", "\u{1b}[2K", "a\rb", "a\u{E0041}", "a\u{3164}"] {

@@ -15,6 +15,8 @@ use crate::domain::tools::{Grade, Risk};
 
 /// How deep commands may stand within commands.
 const DEPTH_MAX: usize = 10;
+/// How many commands may run one another by their arguments.
+const WRAPPED_MAX: usize = 24;
 /// How many commands are looked at.
 const STEPS_MAX: usize = 4_000;
 /// How much text is parsed, what is parsed again included.
@@ -49,6 +51,7 @@ pub(super) struct Walk<'a> {
     within: Vec<String>,
     loops: usize,
     depth: usize,
+    wrapped: usize,
     steps: usize,
     bytes: usize,
 }
@@ -65,6 +68,7 @@ impl<'a> Walk<'a> {
             within: Vec::new(),
             loops: 0,
             depth: 0,
+            wrapped: 0,
             steps: 0,
             bytes: 0,
         }
@@ -95,6 +99,16 @@ impl<'a> Walk<'a> {
             Err(error) => self.refuse(&error.to_string()),
         }
         self.depth -= 1;
+    }
+
+    /// A command with its words.
+    pub(super) fn argv(&mut self, argv: &[Word]) {
+        if self.wrapped >= WRAPPED_MAX {
+            return self.refuse(&syntax::Unreadable::Deep.to_string());
+        }
+        self.wrapped += 1;
+        self.run(argv);
+        self.wrapped -= 1;
     }
 
     fn list(&mut self, list: &ast::CompoundList) {
@@ -153,7 +167,8 @@ impl<'a> Walk<'a> {
     }
 
     fn around(&self) -> Surroundings<'_> {
-        let cwd = (self.folders.len() == 1 && !self.astray).then(|| self.folders.first().map(PathBuf::as_path)).flatten();
+        let cwd =
+            (self.folders.len() == 1 && !self.astray).then(|| self.folders.first().map(PathBuf::as_path)).flatten();
         Surroundings { home: self.grounds.home.as_deref(), cwd }
     }
 
@@ -297,7 +312,8 @@ impl<'a> Walk<'a> {
         for item in suffix {
             match item {
                 ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
-                ast::CommandPrefixOrSuffixItem::Word(word) | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                ast::CommandPrefixOrSuffixItem::Word(word)
+                | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
                     argv.extend(self.read(word));
                 }
                 ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, shell) => {
@@ -306,11 +322,14 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        let reads_line = argv.first().is_some_and(|word| matches!(word.text.as_str(), "read" | "mapfile" | "readarray"));
+        let reads_line =
+            argv.first().is_some_and(|word| matches!(word.text.as_str(), "read" | "mapfile" | "readarray"));
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
             match item {
                 ast::CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
-                ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => self.assignment(assignment, reads_line),
+                ast::CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
+                    self.assignment(assignment, reads_line)
+                }
                 ast::CommandPrefixOrSuffixItem::ProcessSubstitution(_, shell) => self.aside(&shell.list),
                 ast::CommandPrefixOrSuffixItem::Word(word) => drop(self.read(word)),
             }
@@ -334,9 +353,11 @@ impl<'a> Walk<'a> {
         };
         let value = match &assignment.value {
             ast::AssignmentValue::Scalar(word) => self.read(word),
-            ast::AssignmentValue::Array(items) => {
-                items.iter().flat_map(|(key, value)| key.iter().chain([value])).flat_map(|word| self.read(word)).collect()
-            }
+            ast::AssignmentValue::Array(items) => items
+                .iter()
+                .flat_map(|(key, value)| key.iter().chain([value]))
+                .flat_map(|word| self.read(word))
+                .collect(),
         };
         let value: Vec<&str> = value.iter().map(|word| word.text.as_str()).collect();
         self.changes_variable(name, &value.join(" "), reads_line);

@@ -98,7 +98,9 @@ fn in_single_quotes(raw: &str) -> Option<&str> {
 fn is_odd(raw: &str) -> bool {
     let bare = raw.strip_prefix('\\').unwrap_or(raw);
     let whole = |quote: char| {
-        bare.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)).filter(|inner| !inner.contains(['\'', '"', '\\']))
+        bare.strip_prefix(quote)
+            .and_then(|rest| rest.strip_suffix(quote))
+            .filter(|inner| !inner.contains(['\'', '"', '\\']))
     };
     let inner = whole('"').or_else(|| whole('\'')).unwrap_or(bare);
     inner.contains(['\'', '"', '\\'])
@@ -134,7 +136,9 @@ impl Spelling<'_> {
     fn piece(&mut self, piece: &WordPiece, source: &str, quotes: Quotes) -> Result<(), Unreadable> {
         match piece {
             WordPiece::Text(text) => {
-                self.wild |= quotes == Quotes::None && !matches!(text.as_str(), "[" | "[[") && text.contains(['*', '?', '[', '(']);
+                self.wild |= quotes == Quotes::None
+                    && !matches!(text.as_str(), "[" | "[[")
+                    && text.contains(['*', '?', '[', '(']);
                 self.text.push_str(text);
             }
             WordPiece::SingleQuotedText(text) => self.text.push_str(text),
@@ -185,7 +189,9 @@ impl Spelling<'_> {
                 self.text.push_str(&known.unwrap_or_else(|| UNKNOWN.to_string()));
                 return Ok(());
             }
-            ParameterExpr::Transform { op: ParameterTransformOp::PromptExpand, .. } => self.reading.reads_commands = true,
+            ParameterExpr::Transform { op: ParameterTransformOp::PromptExpand, .. } => {
+                self.reading.reads_commands = true
+            }
             ParameterExpr::Parameter { parameter: Parameter::Special(_) | Parameter::Positional(_), .. } => {
                 self.text.push(UNKNOWN);
                 return Ok(());

@@ -56,7 +56,12 @@ const WRAPPERS: &[Wrapper] = &[
     graded("fakeroot", &[], Grade::Medium, "pretends to be the administrator"),
     graded("xvfb-run", &["-n", "-s", "-e", "-f"], Grade::Medium, "opens a screen of its own"),
     graded("dbus-run-session", &[], Grade::Medium, "opens a session of its own"),
-    graded("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-U", "-D", "-R", "-r", "-t", "--user", "--group", "--host"], Grade::Critical, AS_ANOTHER),
+    graded(
+        "sudo",
+        &["-u", "-g", "-h", "-p", "-C", "-T", "-U", "-D", "-R", "-r", "-t", "--user", "--group", "--host"],
+        Grade::Critical,
+        AS_ANOTHER,
+    ),
     graded("doas", &["-u", "-C"], Grade::Critical, AS_ANOTHER),
     graded("pkexec", &["--user"], Grade::Critical, AS_ANOTHER),
     graded("runuser", &["-u", "-g"], Grade::Critical, AS_ANOTHER),
@@ -65,7 +70,12 @@ const WRAPPERS: &[Wrapper] = &[
     graded("unshare", &[], Grade::Critical, "leaves the bounds that it runs in"),
     graded("bwrap", &[], Grade::Critical, "leaves the bounds that it runs in"),
     graded("firejail", &[], Grade::Critical, "leaves the bounds that it runs in"),
-    graded("systemd-run", &["-u", "-p", "-E", "--unit", "--property"], Grade::Critical, "hands a command to the system to run"),
+    graded(
+        "systemd-run",
+        &["-u", "-p", "-E", "--unit", "--property"],
+        Grade::Critical,
+        "hands a command to the system to run",
+    ),
     Wrapper { name: "chroot", valued: &[], own: 1, grade: Grade::Critical, why: "leaves the bounds that it runs in" },
 ];
 
