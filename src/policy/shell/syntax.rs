@@ -80,7 +80,8 @@ fn blocks(token: &Token) -> usize {
         Token::Word(word, _) => match word.as_str() {
             // Each doubles what it costs to find out that it has no end.
             "case" => 3,
-            "{" | "if" | "elif" | "while" | "until" | "for" | "select" | "[[" | "function" | "coproc" | "!" | "time" => 1,
+            "{" | "if" | "elif" | "while" | "until" | "for" | "select" | "[[" | "function" | "coproc" | "!"
+            | "time" => 1,
             _ => 0,
         },
     }
