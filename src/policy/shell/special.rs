@@ -132,13 +132,13 @@ impl Walk<'_> {
         while let Some(word) = arguments.get(index).filter(|word| word.text.starts_with('-')) {
             let value = VALUED.iter().find_map(|name| options::matching(name, &word.text).map(|value| (*name, value)));
             index += 1;
-            if let Some((name, value)) = value {
-                let next = arguments.get(index).map_or("", |word| word.text.as_str());
-                if name == "-I" {
-                    replaced = Some(if value.is_empty() { next } else { value }.to_owned());
-                }
-                index += usize::from(value.is_empty());
+            let Some((name, value)) = value else { continue };
+            let next = arguments.get(index).map_or("", |word| word.text.as_str());
+            let mark = if value.is_empty() { next } else { value };
+            if name == "-I" {
+                replaced = Some(mark.to_owned());
             }
+            index += usize::from(value.is_empty());
         }
         let Some(inner) = arguments.get(index..).filter(|inner| !inner.is_empty()) else { return };
         let mut inner: Vec<Word> = match &replaced {

@@ -1,7 +1,5 @@
 //! The table of commands, and the laws.
 
-use std::time::Duration;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -158,19 +156,14 @@ fn d6_the_reasons_read_well() {
     ");
 }
 
-/// What a whole assessment may take here, far above what it does.
-const TAKES_MAX: Duration = Duration::from_secs(2);
-
-fn in_time(command: &str) {
-    let begun = tokio::time::Instant::now();
+/// A pure room has no clock: what takes too long is ended by the test runner.
+fn judged(command: &str) {
     let verdict = assess(command, &grounds());
-    let taken = begun.elapsed();
-    assert!(taken < TAKES_MAX, "{taken:?} for {command:?}");
-    assert!(verdict.reasons.len() <= 6, "{command:?}");
+    assert!(verdict.reasons.len() <= 6 && verdict.paths.len() <= 64, "{command:?}");
 }
 
 #[test]
-fn d6_nesting_neither_overflows_nor_takes_long() {
+fn d6_nesting_neither_overflows_nor_takes_forever() {
     let openers = [
         "(",
         "((",
@@ -223,8 +216,8 @@ fn d6_nesting_neither_overflows_nor_takes_long() {
     ];
     for opener in openers {
         for count in [5, 8, 16, 24, 48, 500, COMMAND_BYTES_MAX / opener.len()] {
-            in_time(&opener.repeat(count));
-            in_time(&format!("{}echo a", opener.repeat(count.min((COMMAND_BYTES_MAX - 8) / opener.len()))));
+            judged(&opener.repeat(count));
+            judged(&format!("{}echo a", opener.repeat(count.min((COMMAND_BYTES_MAX - 8) / opener.len()))));
         }
     }
     for (begin, again) in [
@@ -253,7 +246,7 @@ fn d6_nesting_neither_overflows_nor_takes_long() {
         ("", "a=b "),
         ("", "\n"),
     ] {
-        in_time(&format!("{begin}{}", again.repeat((COMMAND_BYTES_MAX - begin.len()) / again.len())));
+        judged(&format!("{begin}{}", again.repeat((COMMAND_BYTES_MAX - begin.len()) / again.len())));
     }
     assert_eq!(assess(&"a".repeat(COMMAND_BYTES_MAX + 1), &grounds()).grade, Grade::Refused);
 }
@@ -272,8 +265,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn d6_anything_is_judged_in_time(command in prop_oneof![shellish(), "\\PC{0,200}", ".{0,100}"]) {
-        in_time(&command);
+    fn d6_anything_is_judged_judged(command in prop_oneof![shellish(), "\\PC{0,200}", ".{0,100}"]) {
+        judged(&command);
     }
 
     #[test]
