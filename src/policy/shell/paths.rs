@@ -208,7 +208,7 @@ fn startup(path: &Path, access: Access) -> Option<Reason> {
 /// Whether keys or passwords are kept there.
 pub(super) fn secret(path: &Path) -> Option<Reason> {
     let whole = path.to_str().unwrap_or_default();
-    let kept = names(path).any(|name| is_secret_name(name))
+    let kept = names(path).any(is_secret_name)
         || SECRET_PATHS.iter().any(|part| whole.contains(part))
         || (path.starts_with("/proc") && whole.ends_with("/mem"));
     kept.then(|| Reason::new(Grade::High, "may hold keys, passwords or what people did"))
