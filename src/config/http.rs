@@ -1,13 +1,26 @@
 //! `[http.NAME]`: credentials for HTTP APIs, which the model can use and never sees.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::config::problem::Finding;
 use crate::config::{place, shape, values, web};
 use crate::domain::secret::Secret;
 
-/// Credentials for an HTTP API. One of `bearer`, `basic` and `value` says which.
+/// How credentials are sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HttpKind {
+    /// a token, as `Authorization: Bearer …`
+    #[default]
+    Bearer,
+    /// a name and a password with a colon between, as `Authorization: Basic …`
+    Basic,
+    /// as they are, in `header`
+    Header,
+}
+
+/// Credentials for an HTTP API.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<HttpConfig>)]
@@ -16,18 +29,20 @@ pub struct HttpConfig {
     /// `[web]` allows.
     #[schemars(length(min = 1, max = 100), inner(length(min = 1, max = 300)), example = ["api.example.com"])]
     pub hosts: Vec<String>,
-    /// A token, sent as `Authorization: Bearer …`.
+    /// How they are sent.
+    #[serde(default)]
+    pub kind: HttpKind,
+    /// The token, `name:password`, or what the header holds.
     #[schemars(length(min = 1, max = 8000), example = &"token-example")]
-    pub bearer: Option<Secret>,
-    /// A name and a password with a colon between, sent as `Authorization: Basic …`.
-    #[schemars(length(min = 1, max = 8000), example = &"ada:password-example")]
-    pub basic: Option<Secret>,
-    /// The header in which `value` is sent.
-    #[schemars(length(min = 1, max = 200), example = &"X-Api-Key")]
-    pub header: Option<String>,
-    /// What is sent in `header`.
-    #[schemars(length(min = 1, max = 8000), example = &"key-example")]
-    pub value: Option<Secret>,
+    pub secret: Secret,
+    /// The header's name, for kind header.
+    #[serde(default = "header")]
+    #[schemars(length(min = 1, max = 200))]
+    pub header: String,
+}
+
+fn header() -> String {
+    "X-Api-Key".to_owned()
 }
 
 /// Finds what keeps `name` from naming credentials.
@@ -45,30 +60,15 @@ impl HttpConfig {
         for (index, host) in self.hosts.iter().enumerate() {
             found.extend(web::no_place(&place::item("hosts", index), host));
         }
-        let given = [self.bearer.is_some(), self.basic.is_some(), self.value.is_some()];
-        if given.into_iter().filter(|given| *given).count() != 1 {
-            let why = "needs exactly one of bearer, basic and value";
-            let finding = Finding::new("hosts", why, "for example `bearer = \"${API_TOKEN}\"`");
-            found.push(finding.with("bearer").with("basic").with("value"));
+        if self.kind == HttpKind::Basic && !self.secret.expose().contains(':') {
+            let why = "has no colon, expected a name, a colon and a password";
+            found.push(Finding::new("secret", why, "write `name:password`").with("kind"));
         }
-        for (key, secret) in [("bearer", &self.bearer), ("value", &self.value)] {
-            found.extend(secret.as_ref().and_then(|secret| values::header_secret(key, secret.expose())));
-        }
-        if self.basic.as_ref().is_some_and(|basic| !basic.expose().contains(':')) {
-            found.push(Finding::new(
-                "basic",
-                "has no colon, expected a name, a colon and a password",
-                "write `name:password`",
-            ));
-        }
-        if self.header.is_some() != self.value.is_some() {
-            found.push(
-                Finding::new("header", "is needed with value, and of no use without", "set both or neither")
-                    .with("value"),
-            );
+        if self.kind != HttpKind::Basic {
+            found.extend(values::header_secret("secret", self.secret.expose()));
         }
         let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        if self.header.as_ref().is_some_and(|name| !name.chars().all(token)) {
+        if !self.header.chars().all(token) {
             found.push(Finding::new("header", "is not a header's name", "for example `X-Api-Key`"));
         }
         found

@@ -13,9 +13,10 @@ use crate::domain::secret::Secret;
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<WebConfig>)]
 pub struct WebConfig {
-    /// Private places that may be asked: addresses, ranges of them or names, each with a port or for every one. A range
-    /// opens what is written as an address, a name itself alone. Each call there asks for approval.
-    #[schemars(length(max = 100), inner(length(min = 1, max = 300)), example = ["192.168.1.0/24", "nas.local:5000"])]
+    /// Private places that may be asked, such as `192.168.1.0/24` or `nas.local:5000`: addresses, ranges of them or names,
+    /// each with a port or for every one. A range opens what is written as an address, a name itself alone. Calls there
+    /// ask for approval.
+    #[schemars(length(max = 100), inner(length(min = 1, max = 300)))]
     pub allow: Vec<String>,
     /// Who searches the web.
     pub search: SearchConfig,

@@ -171,10 +171,8 @@ fn web(section: &mut toml::Table) {
 
 fn profile(profile: &mut toml::Table) {
     replace_items(profile, "hosts", "api.example.org");
-    for key in ["basic", "header", "value"] {
-        profile.remove(key);
-    }
-    profile.insert("bearer".to_owned(), "k${A}\"'\\".into());
+    profile.insert("secret".to_owned(), "k${A}:\"'\\".into());
+    replace(profile, "header", "X-Key");
 }
 
 fn people(section: &mut toml::Table) {

@@ -9,7 +9,7 @@ use reqwest::header::{AUTHORIZATION, HeaderName};
 use url::Url;
 
 use crate::config::Config;
-use crate::config::http::HttpConfig;
+use crate::config::http::{HttpConfig, HttpKind};
 use crate::config::web::{SearchConfig, SearchKind, WebConfig};
 use crate::domain::network::NamedPlace;
 use crate::domain::secret::Secret;
@@ -57,21 +57,16 @@ fn service(config: &SearchConfig) -> Option<Service> {
 
 /// Credentials, with every spelling of them that an answer could repeat.
 fn profile(config: &HttpConfig) -> Option<Profile> {
-    let places = places(&config.hosts);
-    let of = |name, value: String, secrets: &[&str]| {
-        let secrets = secrets.iter().map(|secret| Secret::new((*secret).to_owned())).collect();
-        Some(Profile { places, name, value: Secret::new(value), secrets })
+    let secret = config.secret.expose();
+    let packed = STANDARD.encode(secret);
+    let (name, value, spellings) = match config.kind {
+        HttpKind::Bearer => (AUTHORIZATION, format!("Bearer {secret}"), vec![secret]),
+        HttpKind::Header => (HeaderName::from_bytes(config.header.as_bytes()).ok()?, secret.to_owned(), vec![secret]),
+        HttpKind::Basic => {
+            let password = secret.split_once(':').map_or("", |(_, password)| password);
+            (AUTHORIZATION, format!("Basic {packed}"), vec![secret, &packed, password])
+        }
     };
-    if let Some(token) = &config.bearer {
-        let token = token.expose();
-        return of(AUTHORIZATION, format!("Bearer {token}"), &[token]);
-    }
-    if let Some(basic) = &config.basic {
-        let (plain, packed) = (basic.expose(), STANDARD.encode(basic.expose()));
-        let password = plain.split_once(':').map_or("", |(_, password)| password);
-        return of(AUTHORIZATION, format!("Basic {packed}"), &[plain, &packed, password]);
-    }
-    let (name, value) = config.header.as_ref().zip(config.value.as_ref())?;
-    let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-    of(name, value.expose().to_owned(), &[value.expose()])
+    let secrets = spellings.into_iter().map(|spelling| Secret::new(spelling.to_owned())).collect();
+    Some(Profile { places: places(&config.hosts), name, value: Secret::new(value), secrets })
 }

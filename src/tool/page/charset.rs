@@ -41,7 +41,7 @@ fn own(body: &[u8]) -> Option<&'static Encoding> {
 fn guess(body: &[u8]) -> &'static Encoding {
     match std::str::from_utf8(body) {
         Ok(_) => UTF_8,
-        Err(error) if error.error_len().is_none() => UTF_8,
+        Err(error) if error.error_len().is_none() && !body[..error.valid_up_to()].is_ascii() => UTF_8,
         Err(_) => WINDOWS_1252,
     }
 }

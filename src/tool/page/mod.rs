@@ -69,13 +69,19 @@ pub fn words(html: &str) -> String {
 
 /// The article, if the page is one; else all of it.
 fn read(document: &Document, url: &Url) -> (Option<String>, Option<String>, String) {
-    let whole = document.clone();
-    whole.select(APPARATUS).remove();
-    let content = whole.clone();
-    content.select(AROUND).remove();
+    let framed = document.clone();
+    for node in framed.select(AROUND).nodes() {
+        // What heads an article is its own.
+        let inner = node.ancestors_it(None).any(|around| around.has_name("article"));
+        if !(inner && (node.has_name("header") || node.has_name("footer"))) {
+            node.remove_from_parent();
+        }
+    }
+    let content = framed.clone();
+    content.select(APPARATUS).remove();
     let all = chars_of(&tree::words(&content));
     let config = Config { max_elements_to_parse: 0, ..Config::default() };
-    let article = Readability::with_document(document.clone(), Some(url.as_str()), Some(config));
+    let article = Readability::with_document(framed, Some(url.as_str()), Some(config));
     let article = article.and_then(|mut readability| readability.parse());
     let (mut title, mut date) = (None, None);
     if let Ok(article) = article {
@@ -86,7 +92,7 @@ fn read(document: &Document, url: &Url) -> (Option<String>, Option<String>, Stri
         }
     }
     // A page that is all frame is shown with its frame.
-    let shown = if all == 0 { whole } else { content };
+    let shown = if all == 0 { document } else { &content };
     let body = shown.body().map(|body| body.inner_html()).unwrap_or_default();
     (title, date, markdown(&body, url))
 }

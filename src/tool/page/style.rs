@@ -207,6 +207,6 @@ mod tests {
                      @media print { .f{display:none} .g{color:red} } .h{opacity:0} .i{display:none";
         assert_eq!(hiding(sheet), [".a", "p.b", "#e", ".h"]);
         assert_eq!(hiding("@media{"), Vec::<String>::new());
-        assert_eq!(color("#FFF"), color("white"));
+        assert_eq!((color("#fff"), color("#FFFFFF").to_lowercase()), (color("white"), color("white")));
     }
 }

@@ -11,6 +11,9 @@ const NODES_MAX: usize = 60_000;
 const OPEN_MAX: usize = 1_000;
 /// How deep a page may be that is read as a page; of a deeper one the words are left.
 const DEPTH_MAX: usize = 200;
+/// The most work on text that comes in little pieces, in bytes: each reference and each stray `<` is put behind the text
+/// before it, which is copied for it.
+const COPIED_MAX: usize = 1_000_000_000;
 /// How much is read between two looks at the tree, in bytes.
 const PIECE_BYTES: usize = 2_048;
 
@@ -28,12 +31,17 @@ pub(super) fn parse(html: &str) -> Parsed {
     let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
     let mut parser = parse_document(Document::default(), ParseOpts { tree_builder, ..ParseOpts::default() });
     let mut rest = html;
+    let mut copied = 0_usize;
     while !rest.is_empty() {
         let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES.min(rest.len())));
         parser.process(StrTendril::from(piece));
         rest = after;
         let tree = &parser.tokenizer.sink.sink.tree;
-        if tree.len() > NODES_MAX || deepest(&tree.root()) > OPEN_MAX {
+        let branch: Vec<NodeRef<'_>> = last_branch(&tree.root());
+        let marks = piece.bytes().filter(|byte| matches!(byte, b'&' | b'<' | b'\0' | b'\r')).count();
+        let text = branch.last().filter(|node| node.is_text()).map_or(0, |node| node.text().len());
+        copied = copied.saturating_add(marks.saturating_mul(text));
+        if tree.len() > NODES_MAX || branch.len() > OPEN_MAX || copied > COPIED_MAX {
             break;
         }
     }
@@ -44,9 +52,9 @@ pub(super) fn parse(html: &str) -> Parsed {
     Parsed { document, cut, shallow }
 }
 
-/// How deep the last branch is: new elements are put there.
-fn deepest(root: &NodeRef<'_>) -> usize {
-    std::iter::successors(root.last_child(), NodeRef::last_child).count()
+/// The last branch, from the root down: what is new is put there.
+fn last_branch<'a>(root: &NodeRef<'a>) -> Vec<NodeRef<'a>> {
+    std::iter::successors(root.last_child(), NodeRef::last_child).collect()
 }
 
 /// All words of a page, a line for each piece of text; nothing is gone down step by step.

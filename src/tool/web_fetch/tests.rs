@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use serde_json::json;
 
 use super::*;
@@ -77,9 +79,20 @@ async fn d6_what_is_no_page_is_shown_as_it_is_or_told_of() {
     for path in ["/json", "/feed", "/text", "/none", "/pdf", "/lie", "/empty", "/missing", "/down", "/often"] {
         let (outcome, source) = read(&tool, &server, json!({ "url": server.url(path) })).await;
         assert!(source.starts_with("the web"), "{path}");
-        told += &format!("{outcome:?}\n");
+        writeln!(told, "{outcome:?}").unwrap();
     }
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r#"
+    Text("Address: http://127.0.0.1:PORT/json\n\n{\"a\": [1, 2]}")
+    Text("Address: http://127.0.0.1:PORT/feed\n\n<rss><channel><title>x</title></channel></rss>")
+    Text("Address: http://127.0.0.1:PORT/text\n\ncafé [31m")
+    Text("Address: http://127.0.0.1:PORT/none\n\nHello")
+    Text("Address: http://127.0.0.1:PORT/pdf\nIt is application/pdf, 11 bytes: no text, it cannot be read here.")
+    Text("Address: http://127.0.0.1:PORT/lie\nIt is image/png, 16 bytes: no text, it cannot be read here.")
+    Text("Address: http://127.0.0.1:PORT/empty\n\nIt has no text.")
+    Error("The server answers 404 (Not Found).\nAddress: http://127.0.0.1:PORT/missing\n\n# Not here\n\nIt moved to /new.")
+    Transient("The server answers 503 (Service Unavailable).\nAddress: http://127.0.0.1:PORT/down\n\nlater")
+    Transient("The server answers 429 (Too Many Requests).\nAddress: http://127.0.0.1:PORT/often\n\nslower")
+    "#);
 }
 
 #[tokio::test]

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use serde_json::json;
 
 use super::*;
@@ -72,7 +74,23 @@ async fn d6_three_services_are_read_alike() {
         let one = search(&tool, json!({ "query": "leek soup", "count": 1 })).await;
         assert!(one.contains("1. Leek") && !one.contains("2. "), "{one}");
     }
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r#"
+    [the web (a search for leek soup)] Text("1. Leek & potato soup
+       https://soup.example/leek?id=7
+       A leek and potato soup in twenty minutes.
+    2. Plain
+       https://plain.example/")
+    [the web (a search for leek soup)] Text("1. Leek & potato soup
+       https://soup.example/leek
+       A leek and potato soup.
+    2. Other
+       https://other.example/")
+    [the web (a search for leek soup)] Text("1. Leek soup
+       https://soup.example/leek
+       A soup.
+    2. B
+       https://b.example/")
+    "#);
 }
 
 #[tokio::test]
@@ -95,9 +113,23 @@ async fn d6_a_service_that_does_not_answer_is_told_of() {
         (SearXng, 502, ""),
     ] {
         let (_server, tool) = service(backend, status, body).await;
-        told += &format!("{backend:?} {status}: {}\n", search(&tool, json!({ "query": "leek soup" })).await);
+        writeln!(told, "{backend:?} {status}: {}", search(&tool, json!({ "query": "leek soup" })).await).unwrap();
     }
-    insta::assert_snapshot!(told, @"");
+    insta::assert_snapshot!(told, @r#"
+    DuckDuckGo 202: [the web (a search for leek soup)] Transient("DuckDuckGo asks whether a person is searching, and shows no results. It may pass in a while; the owner can set another service under [web.search].")
+    DuckDuckGo 200: [the web (a search for leek soup)] Transient("DuckDuckGo asks whether a person is searching, and shows no results. It may pass in a while; the owner can set another service under [web.search].")
+    DuckDuckGo 200: [the web (a search for leek soup)] Text("Nothing was found for \"leek soup\".")
+    DuckDuckGo 200: [the web (a search for leek soup)] Error("DuckDuckGo's page is not as it used to be: no results can be read from it.")
+    DuckDuckGo 429: [the web (a search for leek soup)] Transient("DuckDuckGo answers 429: too many searches for now.")
+    Brave 429: [the web (a search for leek soup)] Transient("Brave says that the searches of its plan are used up for now.")
+    Brave 422: [the web (a search for leek soup)] Error("Brave does not accept the key: the owner has to look at `api_key` under [web.search].")
+    Brave 422: [the web (a search for leek soup)] Error("Brave answers 422 (VALIDATION).")
+    Brave 200: [the web (a search for leek soup)] Text("Nothing was found for \"leek soup\".")
+    Brave 200: [the web (a search for leek soup)] Error("Brave's answer cannot be read: expected value at line 1 column 1.")
+    SearXng 403: [the web (a search for leek soup)] Error("SearXNG does not answer in JSON: its owner has to name `json` under `search.formats` in its settings.")
+    SearXng 200: [the web (a search for leek soup)] Transient("SearXNG found nothing, as engines do not answer it (google: Suspended: CAPTCHA, brave: too many requests).")
+    SearXng 502: [the web (a search for leek soup)] Transient("SearXNG answers 502.")
+    "#);
 }
 
 #[tokio::test]
