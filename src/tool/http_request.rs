@@ -112,12 +112,13 @@ impl HttpRequest {
             let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
             Outcome::Error(format!("There are no credentials with this name. There are: {}.", known.join(", ")))
         })?;
-        let credentials = self.credentials(&name, profile, &query).map_err(Outcome::Error)?;
+        let credentials = self.credentials(&name, profile, &query)?;
         Ok((Query { credentials: Some(credentials), ..query }, profile.secrets.clone()))
     }
 
     /// The credentials for a request, if it goes where they may go; else why not, in words for the model.
-    fn credentials(&self, name: &str, profile: &Profile, query: &Query) -> Result<Credentials, String> {
+    fn credentials(&self, name: &str, profile: &Profile, query: &Query) -> Result<Credentials, Outcome> {
+        let no = |why: String| Err(Outcome::Error(why));
         let places = Allowed::new(profile.places.clone());
         let is_in = |places: &Allowed| {
             let own = query.url.host().zip(query.url.port_or_known_default());
@@ -125,15 +126,16 @@ impl HttpRequest {
         };
         if !is_in(&places) {
             let places: Vec<String> = profile.places.iter().map(ToString::to_string).collect();
-            return Err(format!("{name} is only for {}. Nothing was sent.", places.join(", ")));
+            return no(format!("{name} is only for {}. Nothing was sent.", places.join(", ")));
         }
         if query.url.scheme() != "https" && !is_in(self.guard.allowed()) {
-            return Err("Credentials are only sent over https. Nothing was sent.".to_owned());
+            return no("Credentials are only sent over https. Nothing was sent.".to_owned());
         }
         if query.headers.contains_key(&profile.name) {
-            return Err(format!("{} is set by {name}; leave it out of the headers.", profile.name));
+            return no(format!("{} is set by {name}; leave it out of the headers.", profile.name));
         }
-        let unfit = |_error| format!("The value of {name} cannot be sent in a header; its owner has to look.");
+        let unfit =
+            |_error| Outcome::Error(format!("The value of {name} cannot be sent in a header; its owner has to look."));
         let mut value = HeaderValue::from_str(profile.value.expose()).map_err(unfit)?;
         value.set_sensitive(true);
         Ok(Credentials { places: profile.places.clone(), name: profile.name.clone(), value })

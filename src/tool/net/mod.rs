@@ -268,7 +268,7 @@ impl Guard {
         let (body, cut) = read.map_err(|error| NetError::of(name_of(&url), &error))?;
         let coding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let (body, cut) = body::unpack(coding, body, cut, self.limits.bytes_max)
-            .map_err(|why| NetError::Broken { host: name_of(&url), why })?;
+            .map_err(|why| NetError::Broken { host: name_of(&url), why: why.to_string() })?;
         Ok(Answer { url, status, headers, body, cut })
     }
 }

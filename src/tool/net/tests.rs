@@ -1,7 +1,8 @@
 //! The guard against real servers on this machine, which a setting opens.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -366,10 +367,19 @@ async fn n6_what_has_no_end_is_bounded() {
     for path in
         ["/endless/head", "/half", "/brotli", "/headers", "/slow", "/slow/head", "/garbage", "/short", "/nothing"]
     {
-        told += &format!("{path}: {}\n", refusal(&guard, &server.url(path)).await);
+        writeln!(told, "{path}: {}", refusal(&guard, &server.url(path)).await).unwrap();
     }
-    insta::assert_snapshot!(told, @"");
-    drop(server);
+    insta::assert_snapshot!(told, @r"
+    /endless/head: The answer of 127.0.0.1 is broken: message head is too large.
+    /half: The answer of 127.0.0.1 is broken: its packing is damaged: incomplete deflate stream.
+    /brotli: The answer of 127.0.0.1 is broken: it answers in a packing that was not asked for.
+    /headers: The answer of 127.0.0.1 is broken: message head is too large.
+    /slow: 127.0.0.1 did not answer in full within 1 s.
+    /slow/head: 127.0.0.1 did not answer in full within 1 s.
+    /garbage: The answer of 127.0.0.1 is broken: invalid HTTP version parsed.
+    /short: The answer of 127.0.0.1 is broken: end of file before message length reached.
+    /nothing: The answer of 127.0.0.1 is broken: connection closed before message completed.
+    ");
 }
 
 #[tokio::test]

@@ -59,7 +59,13 @@ pub fn html(html: &str, url: &Url) -> Page {
     Page { title: note(title), date: note(date), text: tidy(&text), hidden, invisible, cut: parsed.cut }
 }
 
-/// What a page says in words that are shown to nobody as they are: for tests of single parts, feeds and snippets.
+/// A page's tree, as it is, within the same bounds: for pages whose parts are known.
+#[must_use]
+pub fn document(html: &str) -> Document {
+    tree::parse(html).document
+}
+
+/// The words of a little HTML, on one line.
 #[must_use]
 pub fn words(html: &str) -> String {
     let document = tree::parse(html).document;

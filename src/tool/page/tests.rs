@@ -71,7 +71,12 @@ fn n6_a_shop_keeps_prices_and_a_forum_every_post() {
             .map(|(n, post)| format!("<div class=post><b>user{n}</b><div class=body><p>{post}</p></div></div>"))
             .collect();
     let forum = shown(&format!("<title>Rust? - Forum</title><div id=thread>{forum}</div>"));
-    assert!(["user0", "Does it rust?", "user1", "after a year", "user2", "Oil it. See this."].iter().all(|one| forum.contains(one)), "{forum}");
+    assert!(
+        ["user0", "Does it rust?", "user1", "after a year", "user2", "Oil it. See this."]
+            .iter()
+            .all(|one| forum.contains(one)),
+        "{forum}"
+    );
 }
 
 #[test]

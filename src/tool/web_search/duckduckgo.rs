@@ -3,12 +3,13 @@
 use dom_query::{Document, NodeRef};
 use url::Url;
 
+use crate::tool::page;
 use crate::tool::web_search::{Found, Hit, shown_url};
 
 /// What its page says.
 #[must_use]
 pub fn read(status: u16, body: &str) -> Found {
-    let document = Document::from(body);
+    let document = page::document(body);
     let asks = document.select(".anomaly-modal, #challenge-form, form[action*='anomaly.js']").exists();
     match status {
         200 | 202 if asks => Found::Busy(
