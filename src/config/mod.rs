@@ -23,6 +23,7 @@ mod expand;
 pub mod guards;
 pub mod heartbeat;
 pub mod hooks;
+pub mod http;
 pub mod load;
 pub mod memory;
 pub mod models;
@@ -39,6 +40,7 @@ pub mod telegram;
 mod tests;
 pub mod tools;
 mod values;
+pub mod web;
 pub mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,6 +57,7 @@ use crate::config::delivery::DeliveryConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
+use crate::config::http::HttpConfig;
 use crate::config::memory::MemoryConfig;
 use crate::config::models::ModelConfig;
 use crate::config::people::PersonConfig;
@@ -65,6 +68,7 @@ use crate::config::quotas::QuotaConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::ToolConfig;
+use crate::config::web::WebConfig;
 use crate::config::workspace::WorkspaceConfig;
 use crate::domain::tools::BUILT_IN;
 
@@ -113,6 +117,11 @@ pub struct Config {
     /// Where Hob's tools may read and write files. They reach nothing else; commands see the system's own folders besides,
     /// and cannot change them.
     pub workspace: WorkspaceConfig,
+    /// What of the network Hob's tools may reach. Without this section: what is public, and nothing of the house.
+    pub web: WebConfig,
+    /// Credentials for HTTP APIs, each under a name of its own. The model uses them by that name and never sees them.
+    #[schemars(extend("x-name" = "weather"))]
+    pub http: BTreeMap<String, HttpConfig>,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -156,6 +165,11 @@ impl Config {
         take("memory", self.memory.validate());
         take("guards", self.guards.validate());
         take("workspace", self.workspace.validate());
+        take("web", self.web.validate());
+        for (name, profile) in &self.http {
+            take("http", http::validate_name(name).into_iter().collect());
+            take("http", profile.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+        }
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());

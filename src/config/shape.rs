@@ -235,6 +235,8 @@ mod tests {
                 "guards",
                 "heartbeat",
                 "workspace",
+                "web",
+                "http",
                 "tools",
                 "approvals",
                 "hooks",

@@ -1,5 +1,7 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
+mod web;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +61,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
     let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
-    Registry::default()
+    let registry = Registry::default()
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
         .with(Arc::new(ForgetTool::new(memory.clone())))
@@ -70,7 +72,8 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::get()))
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
-        .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(AskHuman::default()));
+    web::add(registry, config)
 }
 
 /// Whether a person has to approve a tool's calls.

@@ -9,6 +9,7 @@ pub mod ids;
 pub mod inbound;
 pub mod memory;
 pub mod money;
+pub mod network;
 pub mod notebook;
 pub mod origin;
 pub mod outgoing;

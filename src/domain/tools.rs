@@ -23,18 +23,21 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 11] = [
+pub const BUILT_IN: [&str; 14] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
     "forget",
     "get_run_journal",
+    "http_request",
     "manage_people",
     "read_result",
     "recall",
     "remember_fact",
     "request_more_iterations",
     "update_run_journal",
+    "web_fetch",
+    "web_search",
 ];
 
 /// What a run knows of a tool, as it was when the run began.

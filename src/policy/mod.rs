@@ -3,12 +3,13 @@
 //! Never: I/O, or a default that lets somebody in.
 //! Start at [`access`] (who may what), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
 //! much), [`heartbeat`] (when), [`memory`] (who sees which memories), [`restricted`] (what of
-//! them), [`shell`] (what a command would do).
+//! them), [`shell`] (what a command would do), [`net`] (which addresses).
 
 pub mod access;
 pub mod budget;
 pub mod heartbeat;
 pub mod memory;
+pub mod net;
 pub mod persona;
 pub mod quota;
 pub mod redact;

@@ -124,14 +124,15 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
             "memory" => section.get_mut("embedding").and_then(Toml::as_table_mut).into_iter().for_each(embedding),
-            "heartbeat" => {}
             "guards" => {
                 section.insert("window_calls".to_owned(), 100.into());
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
-            // Its limits say it all.
-            "approvals" => {}
+            // Their limits say it all.
+            "approvals" | "heartbeat" => {}
             "workspace" => workspace(section),
+            "web" => web(section),
+            "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());
@@ -158,6 +159,20 @@ fn workspace(section: &mut toml::Table) {
             dirs.iter_mut().for_each(|dir| *dir = "/w".into());
         }
     }
+}
+
+fn web(section: &mut toml::Table) {
+    replace_items(section, "allow", "10.0.0.0/8:80");
+    if let Some(Toml::Table(search)) = section.get_mut("search") {
+        search.insert("base_url".to_owned(), "https://example.org/v1".into());
+        search.insert("api_key".to_owned(), "k${A}\"'\\".into());
+    }
+}
+
+fn profile(profile: &mut toml::Table) {
+    replace_items(profile, "hosts", "api.example.org");
+    profile.insert("secret".to_owned(), "k${A}:\"'\\".into());
+    replace(profile, "header", "X-Key");
 }
 
 fn people(section: &mut toml::Table) {
