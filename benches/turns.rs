@@ -128,7 +128,7 @@ impl World {
             memory: memory.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
-            tools: Registry::default(),
+            tools: Arc::new(hob::tool::shed::Tools::new(Registry::default())),
             personas: Arc::default(),
             toolbox: Toolbox::plain(directory),
             prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },

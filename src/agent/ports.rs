@@ -20,7 +20,7 @@ use crate::model::table::Table;
 use crate::policy::access::AccessList;
 use crate::store::Store;
 use crate::tool::Toolbox;
-use crate::tool::registry::Registry;
+use crate::tool::shed::Tools;
 
 /// Hears of runs while they go on; must return at once.
 pub trait Watcher: Send + Sync {
@@ -58,8 +58,8 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// The models.
     pub models: Arc<Catalog>,
-    /// The tools.
-    pub tools: Registry,
+    /// The tools, which come and go.
+    pub tools: Arc<Tools>,
     /// Who Hob is where.
     pub personas: Arc<Personas>,
     /// How they are run.

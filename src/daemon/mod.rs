@@ -54,7 +54,7 @@ use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
-use crate::tool::registry::Registry;
+use crate::tool::shed::Tools;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -336,7 +336,7 @@ struct Shared {
 
 /// Who speaks with whom, with which tools, and how much.
 struct People {
-    tools: Registry,
+    tools: Arc<Tools>,
     meter: Arc<Meter>,
     personas: Arc<Personas>,
     access: Arc<AccessList>,
@@ -345,16 +345,16 @@ struct People {
 fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
     let config = &blueprint.config;
     let workspace = toolset::workspace(config, &blueprint.data_dir);
-    let tools = toolset::tools(&Grounds {
+    let tools = Tools::new(toolset::tools(&Grounds {
         config,
         memory,
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
         workspace: &workspace,
-    });
-    let personas = Arc::new(parts::personas(config, models, &tools)?);
+    }));
+    let personas = Arc::new(parts::personas(config, models, &tools.now())?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
-    Ok(People { tools, meter, personas, access: Arc::new(parts::access(config)) })
+    Ok(People { tools: Arc::new(tools), meter, personas, access: Arc::new(parts::access(config)) })
 }
 
 fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {

@@ -24,6 +24,7 @@ use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
+use crate::tool::use_tool::UseTool;
 use crate::tool::workspace::Workspace;
 
 /// What tools are made from.
@@ -71,6 +72,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(UseTool::default()))
 }
 
 /// Whether a person has to approve a tool's calls.
@@ -107,9 +109,18 @@ fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Lefto
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use jiff::Timestamp;
     use jiff::tz::TimeZone;
 
     use super::*;
+    use crate::agent::prompt::{self, PromptSettings};
+    use crate::domain::ids::UserId;
+    use crate::domain::principal::{Principal, Role, Trust};
+    use crate::model::message::Message;
+    use crate::model::tokens;
+    use crate::policy::access::Reach;
     use crate::store::Store;
 
     #[tokio::test]
@@ -125,6 +136,28 @@ mod tests {
             workspace: &Workspace::of(dir.path()),
         });
         assert_eq!(built_in.names(), crate::domain::tools::BUILT_IN);
+    }
+
+    #[tokio::test]
+    async fn a_small_prompt_is_what_hi_costs() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
+        let memory = Memory::by_words(store, TimeZone::UTC);
+        let all = tools(&Grounds {
+            config: &Config::default(),
+            memory: &memory,
+            data_dir: dir.path(),
+            environment: &Environment::of("/w", [("HOME", "/h")]),
+            workspace: &Workspace::of(dir.path()),
+        });
+        let offered = all.within(&Reach { role: Role::Admin, modules: &BTreeSet::new() }).disclosing();
+        let settings = PromptSettings { base: prompt::BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 };
+        let (name, trust) = ("Ada".to_owned(), Trust::Trusted);
+        let principal = Principal { user: UserId(1), name, role: Role::Admin, trust };
+        let tail = settings.tail(Timestamp::UNIX_EPOCH, &principal, &[]);
+        let messages = [Message::user(format!("<context>\n{tail}\n</context>")), Message::user("hi")];
+        let tokens = tokens::estimate(&settings.base, &offered.schemas(), &messages);
+        assert!(tokens < 2_500, "{tokens} tokens: {:#?}", offered.schemas());
     }
 
     #[test]

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The module of the tools by which a run is steered: they are always on offer.
 pub const CONTROL: &str = "control";
 
+/// The tool by which those are shown and called whose schemas are not in every request.
+pub const USE_TOOL: &str = "use_tool";
+
 /// The modules of the built-in tools that personas choose by (row C3).
 pub const MODULES: [&str; 13] = [
     "memory",
@@ -23,7 +26,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 11] = [
+pub const BUILT_IN: [&str; 12] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
@@ -35,6 +38,7 @@ pub const BUILT_IN: [&str; 11] = [
     "remember_fact",
     "request_more_iterations",
     "update_run_journal",
+    USE_TOOL,
 ];
 
 /// What a run knows of a tool, as it was when the run began.

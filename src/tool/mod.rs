@@ -19,6 +19,8 @@ pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
+pub mod shed;
+pub mod use_tool;
 pub mod workspace;
 
 use std::path::Path;

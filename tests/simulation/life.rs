@@ -36,6 +36,7 @@ use hob::tool::Toolbox;
 use hob::tool::ask_human::AskHuman;
 use hob::tool::registry::Registry;
 use hob::tool::request_more_iterations::RequestMoreIterations;
+use hob::tool::shed::Tools;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -178,7 +179,7 @@ impl Process {
             memory: memory.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
-            tools: tools(world),
+            tools: Arc::new(Tools::new(tools(world))),
             personas: Arc::default(),
             toolbox: Toolbox::plain(path.parent().unwrap_or(path)),
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },

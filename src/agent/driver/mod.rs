@@ -22,6 +22,7 @@ use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
+use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::agent::machine::event::{Accepted, CancelReason, Event};
 use crate::agent::machine::question::Question;
@@ -36,6 +37,7 @@ use crate::model::message::ToolCall;
 use crate::policy::memory::Place;
 use crate::store::Statement;
 use crate::store::error::StoreError;
+use crate::tool::registry::Registry;
 
 /// The first wait after a commit that failed for a passing reason; it doubles.
 const COMMIT_RETRY: Duration = Duration::from_millis(100);
@@ -323,9 +325,22 @@ impl Driver {
         let session = self.destination.conversation.session_key();
         let place = Place::of(self.key.session, &self.destination.conversation);
         let (destination, taint) = (self.destination.clone(), active.taint.clone());
+        let now = self.ports.tools.now();
+        // What older runs were offered is not in their record's list of tools.
+        let tools = if active.rules >= Rules::THIRD { now.offered(&active.tools) } else { Registry::clone(&now) };
         let run = self.key.run;
-        let job =
-            perform::tool::ToolJob { principal, session, place, destination, taint, run, call, attempt, delay_ms };
+        let job = perform::tool::ToolJob {
+            principal,
+            session,
+            place,
+            destination,
+            taint,
+            run,
+            tools,
+            call,
+            attempt,
+            delay_ms,
+        };
         self.work.run_tool(&self.ports, job);
     }
 
