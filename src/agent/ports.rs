@@ -12,6 +12,7 @@ use crate::domain::channel::Progress;
 use crate::domain::clock::Clock;
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::outgoing::Destination;
+use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
@@ -62,6 +63,8 @@ pub struct Ports {
     pub tools: Arc<Tools>,
     /// Who Hob is where.
     pub personas: Arc<Personas>,
+    /// Finds this Hob's secrets: nothing that is recorded or shown holds one.
+    pub redactor: Redactor,
     /// How they are run.
     pub toolbox: Toolbox,
     /// What is remembered.

@@ -32,6 +32,7 @@ mod place;
 pub mod problem;
 pub mod provider;
 pub mod quotas;
+pub mod secrets;
 mod shape;
 pub mod state;
 pub mod telegram;

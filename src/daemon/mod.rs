@@ -38,6 +38,7 @@ use crate::daemon::toolset::Grounds;
 use crate::domain::channel::Channel;
 use crate::domain::clock::Clock;
 use crate::domain::inbound::ChannelKind;
+use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
@@ -105,6 +106,8 @@ pub struct Blueprint {
     pub config: Config,
     /// Where its data is; it exists.
     pub data_dir: PathBuf,
+    /// What must never be seen: see `Loaded::secrets`.
+    pub redactor: Redactor,
     /// The process's environment: keys for models.
     pub environment: Environment,
     /// Channels that the caller brings; with one, those of the config stay off.
@@ -186,17 +189,8 @@ impl Daemon {
         let rest = Arc::new(Notify::new());
         let channels = channels(&blueprint, telegram.as_ref());
         let serves = channels.iter().map(|channel| channel.address().0).collect();
-        let delivery = Delivery::new(DeliveryPorts {
-            store: store.clone(),
-            clock: Arc::clone(&blueprint.clock),
-            rng: Arc::clone(&blueprint.rng),
-            channels,
-            limits: delivery_limits(&blueprint.config),
-            stop: switches.silence.clone(),
-            tracker: switches.outbox.clone(),
-            rest: Arc::clone(&rest),
-        });
-        let catalog = Arc::new(models.catalog);
+        let delivery = delivery(&blueprint, &store, channels, &switches, &rest);
+        let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let people = people(&blueprint, &memory, &catalog)?;
@@ -228,6 +222,7 @@ impl Daemon {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
             access,
+            redactor: blueprint.redactor.clone(),
             limits: intake_limits(&blueprint.config),
             house,
             lanes: lanes.clone(),
@@ -324,6 +319,27 @@ fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<
     blueprint.own_channel.iter().cloned().chain(telegram).collect()
 }
 
+/// Who sends what is to be said.
+fn delivery(
+    blueprint: &Blueprint,
+    store: &Store,
+    channels: Vec<Arc<dyn Channel>>,
+    switches: &Switches,
+    rest: &Arc<Notify>,
+) -> Delivery {
+    Delivery::new(DeliveryPorts {
+        store: store.clone(),
+        clock: Arc::clone(&blueprint.clock),
+        rng: Arc::clone(&blueprint.rng),
+        channels,
+        limits: delivery_limits(&blueprint.config),
+        redactor: blueprint.redactor.clone(),
+        stop: switches.silence.clone(),
+        tracker: switches.outbox.clone(),
+        rest: Arc::clone(rest),
+    })
+}
+
 /// What runs share with the other parts.
 struct Shared {
     models: Arc<Catalog>,
@@ -368,6 +384,7 @@ fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, 
         clock: Arc::clone(&blueprint.clock),
         models,
         tools,
+        redactor: blueprint.redactor.clone(),
         toolbox: parts::toolbox(&blueprint.config, &blueprint.environment, &blueprint.data_dir)?,
         personas,
         prompt: prompt_settings(&blueprint.config, zone.clone()),

@@ -2,8 +2,7 @@
 //!
 //! Start at [`redact`].
 
-/// What stands for a secret.
-pub const REDACTED: &str = "[redacted]";
+use crate::domain::redactor::REDACTED;
 
 /// Keys that begin so, and the least number of characters that follow.
 const PREFIXES: [(&str, usize); 19] = [

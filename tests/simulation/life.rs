@@ -17,6 +17,7 @@ use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
 use hob::domain::money::Money;
 use hob::domain::principal::Role;
+use hob::domain::redactor::Redactor;
 use hob::domain::tools::Approval;
 use hob::memory::recall::Memory;
 use hob::model::catalog::{Catalog, Entry};
@@ -161,6 +162,7 @@ impl Process {
         let accounts =
             vec![account(ChannelKind::Telegram, plan::TELEGRAM), account(ChannelKind::Terminal, plan::TERMINAL)];
         let delivery = Delivery::new(DeliveryPorts {
+            redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             rng: Arc::clone(world) as _,
@@ -179,6 +181,7 @@ impl Process {
             memory: memory.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
+            redactor: Redactor::default(),
             tools: Arc::new(Tools::new(tools(world))),
             personas: Arc::default(),
             toolbox: Toolbox::plain(path.parent().unwrap_or(path)),
@@ -207,6 +210,7 @@ impl Process {
         delivery.sweep().await?;
         lanes.reconcile().await?;
         let router = Arc::new(Router {
+            redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             access,

@@ -9,6 +9,7 @@ mod claim;
 mod gate;
 mod known;
 mod perform;
+mod redacted;
 mod telemetry;
 
 use std::sync::Arc;
@@ -190,6 +191,10 @@ impl Driver {
 
     /// Commits a cause with everything that follows from it; only then are the effects handed out.
     async fn commit(&mut self, cause: Cause) -> Result<Option<Vec<Committed<Effect>>>, StoreError> {
+        let cause = match cause {
+            Cause::Event(event) => Cause::Event(redacted::event(&self.ports.redactor, event)),
+            Cause::Signals => Cause::Signals,
+        };
         let mut wait = COMMIT_RETRY;
         loop {
             let advance = Advance {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::agent::driver::redacted;
 use crate::agent::machine::event::ToolOutcome;
 use crate::agent::ports::Ports;
 use crate::domain::ids::{RunId, SessionKey};
@@ -65,7 +66,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Sou
         return (ToolOutcome::Denied { reason }, None);
     }
     let outcome = call(&*tool, invocation.clone(), ports.toolbox.timeouts.limit(tool.spec().timeout)).await;
-    let (outcome, source) = apart(outcome);
+    let (outcome, source) = apart(redacted::answered(&ports.redactor, outcome));
     let outcome = told(ports, &name, &invocation, outcome).await;
     (shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await, source)
 }
