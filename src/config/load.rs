@@ -164,8 +164,13 @@ fn find(named: Option<&Path>, env: &Environment) -> Result<Option<(PathBuf, Stri
 
 /// Where a config is looked for if none is named.
 pub(super) fn usual_places(env: &Environment) -> Vec<PathBuf> {
-    let home = env.absolute_path("HOME").map(|home| home.join(".config/hob/config.toml"));
-    std::iter::once(env.seen_from_here(Path::new("config.toml"))).chain(home).collect()
+    std::iter::once(env.seen_from_here(Path::new("config.toml"))).chain(usual_place(env)).collect()
+}
+
+/// Where a config belongs that is to be made.
+#[must_use]
+pub fn usual_place(env: &Environment) -> Option<PathBuf> {
+    env.absolute_path("HOME").map(|home| home.join(".config/hob/config.toml"))
 }
 
 /// The file's text; `None` if there is no file.

@@ -17,6 +17,7 @@ pub mod data_dir;
 pub mod declared;
 pub mod delivery;
 mod document;
+pub mod edit;
 pub mod environment;
 pub mod example;
 mod expand;

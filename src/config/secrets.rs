@@ -48,6 +48,15 @@ pub(super) fn is_secret(schema: &Json) -> bool {
     schema[MARK] == true || alternatives(schema).any(is_secret)
 }
 
+/// Is it a secret, or can one stand somewhere in it?
+pub(super) fn holds_secret(schema: &Json) -> bool {
+    match schema {
+        Json::Object(words) => schema[MARK] == true || words.values().any(holds_secret),
+        Json::Array(all) => all.iter().any(holds_secret),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
+    }
+}
+
 /// The schema of a key in a table of this schema.
 pub(super) fn inner<'a>(schema: &'a Json, key: &str) -> Option<&'a Json> {
     let own =
@@ -56,7 +65,7 @@ pub(super) fn inner<'a>(schema: &'a Json, key: &str) -> Option<&'a Json> {
 }
 
 /// The schema of the items of a list of this schema.
-fn items(schema: &Json) -> Option<&Json> {
+pub(super) fn items(schema: &Json) -> Option<&Json> {
     schema.get("items").or_else(|| alternatives(schema).find_map(items))
 }
 

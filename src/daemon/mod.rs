@@ -104,6 +104,8 @@ pub enum StartError {
 pub struct Blueprint {
     /// The config, as loaded.
     pub config: Config,
+    /// The file it was loaded from; none: there is no file.
+    pub config_file: Option<PathBuf>,
     /// Where its data is; it exists.
     pub data_dir: PathBuf,
     /// What must never be seen: see `Loaded::secrets`.
@@ -367,6 +369,9 @@ fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<Pe
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
         workspace: &workspace,
+        config_file: blueprint.config_file.as_deref(),
+        models,
+        started: blueprint.clock.now(),
     }));
     let personas = Arc::new(parts::personas(config, models, &tools.now())?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });

@@ -26,17 +26,19 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 12] = [
+pub const BUILT_IN: [&str; 14] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
     "forget",
     "get_run_journal",
+    "manage_config",
     "manage_people",
     "read_result",
     "recall",
     "remember_fact",
     "request_more_iterations",
+    "system_info",
     "update_run_journal",
     USE_TOOL,
 ];

@@ -10,6 +10,7 @@ pub mod forget;
 pub mod hook;
 mod keeping;
 pub mod leftovers;
+pub mod manage_config;
 pub mod manage_people;
 mod process;
 pub mod read_result;
@@ -20,6 +21,7 @@ pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
 pub mod shed;
+pub mod system_info;
 pub mod use_tool;
 pub mod workspace;
 
