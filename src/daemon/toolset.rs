@@ -190,7 +190,6 @@ mod tests {
         let tail = settings.tail(Timestamp::UNIX_EPOCH, &principal, &[]);
         let messages = [Message::user(format!("<context>\n{tail}\n</context>")), Message::user("hi")];
         let tokens = tokens::estimate(&settings.base, &offered.schemas(), &messages);
-        eprintln!("TOKENS {tokens}");
         assert!(tokens < 2_500, "{tokens} tokens: {:#?}", offered.schemas());
     }
 
