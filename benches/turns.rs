@@ -18,6 +18,7 @@ use hob::domain::clock::{Clock, SystemClock};
 use hob::domain::ids::RunId;
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
 use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use hob::domain::redactor::Redactor;
 use hob::domain::rng::{Rng, SystemRng};
 use hob::memory::recall::Memory;
 use hob::model::catalog::{Catalog, Entry};
@@ -105,6 +106,7 @@ impl World {
         let platform = Arc::new(Platform::default());
         let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
         let delivery = Delivery::new(DeliveryPorts {
+            redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             rng: Arc::new(SystemRng),
@@ -128,7 +130,8 @@ impl World {
             memory: memory.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
-            tools: Registry::default(),
+            redactor: Redactor::default(),
+            tools: Arc::new(hob::tool::shed::Tools::new(Registry::default())),
             personas: Arc::default(),
             toolbox: Toolbox::plain(directory),
             prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
@@ -164,6 +167,7 @@ impl World {
             },
         );
         let router = Router {
+            redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             access: Arc::default(),

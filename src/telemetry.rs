@@ -3,13 +3,19 @@
 //! Never: a secret, or a message's body above debug level.
 
 use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriter};
 use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::domain::redactor::Redactor;
+
+/// What must not be seen of this process's words.
+static HIDDEN: OnceLock<Redactor> = OnceLock::new();
 
 /// Where the log goes.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +44,7 @@ pub enum TelemetryError {
         /// Which file.
         path: String,
         /// Why.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The filter is not one.
     #[error("daemon.log: {0}")]
@@ -48,6 +54,48 @@ pub enum TelemetryError {
     Twice(#[from] tracing_subscriber::util::TryInitError),
 }
 
+/// From now on neither the log nor the last word of this process holds what `redactor` finds; the first who says so counts.
+pub fn hide(redactor: Redactor) {
+    HIDDEN.get_or_init(|| redactor);
+}
+
+/// Words for whoever started this process, without secrets.
+#[must_use]
+pub fn hidden(text: &str) -> String {
+    HIDDEN.get().map_or_else(|| text.to_owned(), |redactor| redactor.redact(text).into_owned())
+}
+
+/// Writes lines of the log without secrets. Each comes whole, in one piece.
+struct Hiding<W>(W);
+
+impl<W: Write> Write for Hiding<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match HIDDEN.get() {
+            Some(redactor) => {
+                let text = String::from_utf8_lossy(line);
+                self.0.write_all(redactor.redact(&text).as_bytes())?;
+            }
+            None => self.0.write_all(line)?,
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Makes writers that hide.
+struct Veiled<M>(M);
+
+impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Veiled<M> {
+    type Writer = Hiding<M::Writer>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Hiding(self.0.make_writer())
+    }
+}
+
 /// Starts the log of this process.
 ///
 /// # Errors
@@ -55,14 +103,14 @@ pub enum TelemetryError {
 pub fn start(sink: Sink<'_>, format: Format, filter: &str) -> Result<(), TelemetryError> {
     let filter = EnvFilter::builder().parse(filter)?;
     let (writer, colour) = match sink {
-        Sink::StandardError => (BoxMakeWriter::new(std::io::stderr), false),
+        Sink::StandardError => (BoxMakeWriter::new(io::stderr), false),
         Sink::File(path) => {
             let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
             let file = file.map_err(|source| TelemetryError::File { path: path.display().to_string(), source })?;
             (BoxMakeWriter::new(Mutex::new(file)), false)
         }
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colour);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Veiled(writer)).with_ansi(colour);
     match format {
         Format::Text => builder.finish().try_init()?,
         Format::Json => builder.json().finish().try_init()?,

@@ -12,6 +12,7 @@ use crate::domain::channel::Progress;
 use crate::domain::clock::Clock;
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::outgoing::Destination;
+use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
@@ -20,7 +21,7 @@ use crate::model::table::Table;
 use crate::policy::access::AccessList;
 use crate::store::Store;
 use crate::tool::Toolbox;
-use crate::tool::registry::Registry;
+use crate::tool::shed::Tools;
 
 /// Hears of runs while they go on; must return at once.
 pub trait Watcher: Send + Sync {
@@ -58,10 +59,12 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// The models.
     pub models: Arc<Catalog>,
-    /// The tools.
-    pub tools: Registry,
+    /// The tools, which come and go.
+    pub tools: Arc<Tools>,
     /// Who Hob is where.
     pub personas: Arc<Personas>,
+    /// Finds this Hob's secrets: nothing that is recorded or shown holds one.
+    pub redactor: Redactor,
     /// How they are run.
     pub toolbox: Toolbox,
     /// What is remembered.

@@ -12,6 +12,7 @@ use crate::agent::machine::state::Active;
 use crate::agent::machine::texts;
 use crate::agent::machine::transcript::Transcript;
 use crate::domain::principal::Principal;
+use crate::domain::tools::USE_TOOL;
 use crate::model::message::Message;
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
 use crate::model::tokens;
@@ -189,7 +190,19 @@ impl Material {
         let mut request = self.request(&run.view, &run.transcript, run.notebook.message(), call.purpose);
         request.messages.extend(run.truth.aside());
         let free = call.choice == ToolChoice::Auto || request.tool_choice == ToolChoice::None;
-        if free { request } else { Request { tool_choice: call.choice.clone(), ..request } }
+        if free { request } else { Request { tool_choice: self.legal(&call.choice), ..request } }
+    }
+
+    /// The choice as a provider takes it: a tool that is shown on need is reached by `use_tool`.
+    fn legal(&self, choice: &ToolChoice) -> ToolChoice {
+        let shown = |name: &str| self.tools.iter().any(|tool| tool.name == name);
+        match choice {
+            ToolChoice::Tool { name } if !shown(name) && shown(USE_TOOL) => {
+                ToolChoice::Tool { name: USE_TOOL.to_owned() }
+            }
+            ToolChoice::Tool { name } if !shown(name) => ToolChoice::Any,
+            ToolChoice::Auto | ToolChoice::None | ToolChoice::Any | ToolChoice::Tool { .. } => choice.clone(),
+        }
     }
 
     /// Its size, for estimates.

@@ -72,6 +72,8 @@ enum Visit {
 async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::Result<Daemon> {
     let daemon = Daemon::start(Blueprint {
         config: base.loaded.config,
+        config_file: base.loaded.path,
+        redactor: base.redactor,
         data_dir: base.data_dir,
         environment: base.environment,
         own_channel: Some(console),

@@ -26,6 +26,8 @@ use crate::cli::runs::RunsArguments;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::load::{Loaded, load};
+use crate::domain::redactor::Redactor;
+use crate::telemetry;
 
 /// A household daemon: it answers at the terminal and on Telegram, uses tools, and remembers.
 #[derive(Debug, Parser)]
@@ -68,6 +70,7 @@ struct Base {
     loaded: Loaded,
     data_dir: PathBuf,
     environment: Environment,
+    redactor: Redactor,
 }
 
 /// Loads the config and makes the data directory.
@@ -76,7 +79,9 @@ fn base(named: Option<&std::path::Path>) -> anyhow::Result<Base> {
     let loaded = load(named, &environment)?;
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     create_data_dir(&data_dir)?;
-    Ok(Base { loaded, data_dir, environment })
+    let redactor = Redactor::new(&loaded.secrets(&environment))?;
+    telemetry::hide(redactor.clone());
+    Ok(Base { loaded, data_dir, environment, redactor })
 }
 
 /// Carries a command out.

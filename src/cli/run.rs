@@ -44,6 +44,8 @@ async fn serve(base: Base) -> anyhow::Result<()> {
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
     let daemon = Daemon::start(Blueprint {
         config: base.loaded.config,
+        config_file: base.loaded.path,
+        redactor: base.redactor,
         data_dir: base.data_dir,
         environment: base.environment,
         own_channel: None,

@@ -40,6 +40,11 @@ impl Environment {
         self.get(name).and_then(OsStr::to_str).filter(|value| !value.is_empty())
     }
 
+    /// All variables that are text, by name.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
+    }
+
     /// The variable as a path seen from the working directory, if it is set and not empty.
     #[must_use]
     pub fn path(&self, name: &str) -> Option<PathBuf> {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::config::check::Check;
 use crate::config::environment::Environment;
 use crate::config::problem::{Problem, Problems};
-use crate::config::{Config, document, expand, shape};
+use crate::config::{Config, document, expand, secrets, shape};
 use crate::domain::secret::Secret;
 
 /// The biggest config file that is read, in bytes.
@@ -24,6 +24,14 @@ pub struct Loaded {
     pub path: Option<PathBuf>,
     /// The file's text as it was when it was read; empty without a file. It may hold keys.
     pub source: Secret,
+}
+
+impl Loaded {
+    /// What of it, and of `env`, must never be seen.
+    #[must_use]
+    pub fn secrets(&self, env: &Environment) -> Vec<Secret> {
+        secrets::of(self.source.expose(), env)
+    }
 }
 
 /// Who named a file that is not there.
@@ -156,8 +164,13 @@ fn find(named: Option<&Path>, env: &Environment) -> Result<Option<(PathBuf, Stri
 
 /// Where a config is looked for if none is named.
 pub(super) fn usual_places(env: &Environment) -> Vec<PathBuf> {
-    let home = env.absolute_path("HOME").map(|home| home.join(".config/hob/config.toml"));
-    std::iter::once(env.seen_from_here(Path::new("config.toml"))).chain(home).collect()
+    std::iter::once(env.seen_from_here(Path::new("config.toml"))).chain(usual_place(env)).collect()
+}
+
+/// Where a config belongs that is to be made.
+#[must_use]
+pub fn usual_place(env: &Environment) -> Option<PathBuf> {
+    env.absolute_path("HOME").map(|home| home.join(".config/hob/config.toml"))
 }
 
 /// The file's text; `None` if there is no file.

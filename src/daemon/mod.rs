@@ -38,6 +38,7 @@ use crate::daemon::toolset::Grounds;
 use crate::domain::channel::Channel;
 use crate::domain::clock::Clock;
 use crate::domain::inbound::ChannelKind;
+use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
@@ -54,7 +55,7 @@ use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
-use crate::tool::registry::Registry;
+use crate::tool::shed::Tools;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -103,8 +104,12 @@ pub enum StartError {
 pub struct Blueprint {
     /// The config, as loaded.
     pub config: Config,
+    /// The file it was loaded from; none: there is no file.
+    pub config_file: Option<PathBuf>,
     /// Where its data is; it exists.
     pub data_dir: PathBuf,
+    /// What must never be seen: see `Loaded::secrets`.
+    pub redactor: Redactor,
     /// The process's environment: keys for models.
     pub environment: Environment,
     /// Channels that the caller brings; with one, those of the config stay off.
@@ -186,17 +191,8 @@ impl Daemon {
         let rest = Arc::new(Notify::new());
         let channels = channels(&blueprint, telegram.as_ref());
         let serves = channels.iter().map(|channel| channel.address().0).collect();
-        let delivery = Delivery::new(DeliveryPorts {
-            store: store.clone(),
-            clock: Arc::clone(&blueprint.clock),
-            rng: Arc::clone(&blueprint.rng),
-            channels,
-            limits: delivery_limits(&blueprint.config),
-            stop: switches.silence.clone(),
-            tracker: switches.outbox.clone(),
-            rest: Arc::clone(&rest),
-        });
-        let catalog = Arc::new(models.catalog);
+        let delivery = delivery(&blueprint, &store, channels, &switches, &rest);
+        let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let people = people(&blueprint, &memory, &catalog)?;
@@ -228,6 +224,7 @@ impl Daemon {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
             access,
+            redactor: blueprint.redactor.clone(),
             limits: intake_limits(&blueprint.config),
             house,
             lanes: lanes.clone(),
@@ -324,6 +321,27 @@ fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<
     blueprint.own_channel.iter().cloned().chain(telegram).collect()
 }
 
+/// Who sends what is to be said.
+fn delivery(
+    blueprint: &Blueprint,
+    store: &Store,
+    channels: Vec<Arc<dyn Channel>>,
+    switches: &Switches,
+    rest: &Arc<Notify>,
+) -> Delivery {
+    Delivery::new(DeliveryPorts {
+        store: store.clone(),
+        clock: Arc::clone(&blueprint.clock),
+        rng: Arc::clone(&blueprint.rng),
+        channels,
+        limits: delivery_limits(&blueprint.config),
+        redactor: blueprint.redactor.clone(),
+        stop: switches.silence.clone(),
+        tracker: switches.outbox.clone(),
+        rest: Arc::clone(rest),
+    })
+}
+
 /// What runs share with the other parts.
 struct Shared {
     models: Arc<Catalog>,
@@ -336,7 +354,7 @@ struct Shared {
 
 /// Who speaks with whom, with which tools, and how much.
 struct People {
-    tools: Registry,
+    tools: Arc<Tools>,
     meter: Arc<Meter>,
     personas: Arc<Personas>,
     access: Arc<AccessList>,
@@ -345,16 +363,19 @@ struct People {
 fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
     let config = &blueprint.config;
     let workspace = toolset::workspace(config, &blueprint.data_dir);
-    let tools = toolset::tools(&Grounds {
+    let tools = Tools::new(toolset::tools(&Grounds {
         config,
         memory,
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
         workspace: &workspace,
-    });
-    let personas = Arc::new(parts::personas(config, models, &tools)?);
+        config_file: blueprint.config_file.as_deref(),
+        models,
+        started: blueprint.clock.now(),
+    }));
+    let personas = Arc::new(parts::personas(config, models, &tools.now())?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
-    Ok(People { tools, meter, personas, access: Arc::new(parts::access(config)) })
+    Ok(People { tools: Arc::new(tools), meter, personas, access: Arc::new(parts::access(config)) })
 }
 
 fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
@@ -368,6 +389,7 @@ fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, 
         clock: Arc::clone(&blueprint.clock),
         models,
         tools,
+        redactor: blueprint.redactor.clone(),
         toolbox: parts::toolbox(&blueprint.config, &blueprint.environment, &blueprint.data_dir)?,
         personas,
         prompt: prompt_settings(&blueprint.config, zone.clone()),

@@ -6,18 +6,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use crate::config::Config;
 use crate::config::environment::Environment;
+use crate::config::load::usual_place;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
+use crate::daemon::configured_channels;
 use crate::daemon::parts::role;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::recall::Memory;
+use crate::model::catalog::Catalog;
 use crate::tool::Timeout;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
 use crate::tool::current_time::CurrentTime;
 use crate::tool::forget::ForgetTool;
 use crate::tool::leftovers::Leftovers;
+use crate::tool::manage_config::{ConfigFile, ManageConfig};
 use crate::tool::manage_people::ManagePeople;
 use crate::tool::read_result::ReadResult;
 use crate::tool::recall::RecallTool;
@@ -26,6 +32,8 @@ use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
+use crate::tool::system_info::{Household, SystemInfo};
+use crate::tool::use_tool::UseTool;
 use crate::tool::workspace::Workspace;
 
 /// What tools are made from.
@@ -40,6 +48,12 @@ pub(super) struct Grounds<'a> {
     pub(super) environment: &'a Environment,
     /// Where tools may read and write files.
     pub(super) workspace: &'a Workspace,
+    /// The file that the config was loaded from.
+    pub(super) config_file: Option<&'a Path>,
+    /// The models.
+    pub(super) models: &'a Catalog,
+    /// When this process started.
+    pub(super) started: Timestamp,
 }
 
 /// Where tools may read and write files.
@@ -72,8 +86,30 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::get()))
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
-        .with(Arc::new(AskHuman::default()));
+        .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(UseTool::default()))
+        .with(Arc::new(SystemInfo::new(household(grounds))))
+        .with(Arc::new(ManageConfig::new(config_file(grounds))));
     web::add(registry, config)
+}
+
+fn household(grounds: &Grounds<'_>) -> Household {
+    let config = grounds.config;
+    Household {
+        started: grounds.started,
+        zone: grounds.memory.zone.clone(),
+        data_dir: grounds.data_dir.to_owned(),
+        models: grounds.models.labels().map(|(_, label)| label.to_owned()).collect(),
+        personas: config.personas.keys().cloned().collect(),
+        channels: configured_channels(config).iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn config_file(grounds: &Grounds<'_>) -> ConfigFile {
+    let environment = grounds.environment.clone();
+    // The process may change its directory, the file stays where it is.
+    let path = grounds.config_file.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    ConfigFile { path, usual: usual_place(&environment), environment }
 }
 
 /// Whether a person has to approve a tool's calls.
@@ -110,24 +146,54 @@ fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Lefto
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use jiff::tz::TimeZone;
 
     use super::*;
+    use crate::agent::prompt::{self, PromptSettings};
+    use crate::domain::clock::SystemClock;
+    use crate::domain::ids::UserId;
+    use crate::domain::principal::{Principal, Role, Trust};
+    use crate::model::catalog::Entry;
+    use crate::model::message::Message;
+    use crate::model::offline::Offline;
+    use crate::model::tokens;
+    use crate::policy::access::Reach;
     use crate::store::Store;
 
-    #[tokio::test]
-    async fn d4_the_built_in_tools_are_known_by_name() {
+    async fn usual() -> Registry {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
-        let memory = Memory::by_words(store, TimeZone::UTC);
-        let built_in = tools(&Grounds {
+        let offline = Entry::new("primary", Arc::new(Offline));
+        tools(&Grounds {
             config: &Config::default(),
-            memory: &memory,
+            memory: &Memory::by_words(store, TimeZone::UTC),
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
             workspace: &Workspace::of(dir.path()),
-        });
-        assert_eq!(built_in.names(), crate::domain::tools::BUILT_IN);
+            config_file: None,
+            models: &Catalog::new(offline, Vec::new(), Arc::new(SystemClock)),
+            started: Timestamp::UNIX_EPOCH,
+        })
+    }
+
+    #[tokio::test]
+    async fn d4_the_built_in_tools_are_known_by_name() {
+        assert_eq!(usual().await.names(), crate::domain::tools::BUILT_IN);
+    }
+
+    #[tokio::test]
+    async fn a_small_prompt_is_what_hi_costs() {
+        let all = usual().await;
+        let offered = all.within(&Reach { role: Role::Admin, modules: &BTreeSet::new() }).disclosing();
+        let settings = PromptSettings { base: prompt::BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 };
+        let (name, trust) = ("Ada".to_owned(), Trust::Trusted);
+        let principal = Principal { user: UserId(1), name, role: Role::Admin, trust };
+        let tail = settings.tail(Timestamp::UNIX_EPOCH, &principal, &[]);
+        let messages = [Message::user(format!("<context>\n{tail}\n</context>")), Message::user("hi")];
+        let tokens = tokens::estimate(&settings.base, &offered.schemas(), &messages);
+        assert!(tokens < 2_500, "{tokens} tokens: {:#?}", offered.schemas());
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod notebook;
 pub mod origin;
 pub mod outgoing;
 pub mod principal;
+pub mod redactor;
 pub mod rng;
 pub mod secret;
 pub mod tools;

@@ -5,6 +5,9 @@ use std::fmt;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer};
 
+/// How the schema of a config marks what is a secret.
+pub const MARK: &str = "x-secret";
+
 /// A token, key or password. `Debug` and `Display` hide it, nothing serializes it, memory is wiped on drop.
 #[derive(Clone)]
 pub struct Secret(SecretString);
@@ -55,6 +58,8 @@ impl schemars::JsonSchema for Secret {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        String::json_schema(generator)
+        let mut schema = String::json_schema(generator);
+        schema.insert(MARK.to_owned(), true.into());
+        schema
     }
 }

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The module of the tools by which a run is steered: they are always on offer.
 pub const CONTROL: &str = "control";
 
+/// The tool by which those are shown and called whose schemas are not in every request.
+pub const USE_TOOL: &str = "use_tool";
+
 /// The modules of the built-in tools that personas choose by (row C3).
 pub const MODULES: [&str; 13] = [
     "memory",
@@ -23,19 +26,22 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 14] = [
+pub const BUILT_IN: [&str; 17] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
     "forget",
     "get_run_journal",
     "http_request",
+    "manage_config",
     "manage_people",
     "read_result",
     "recall",
     "remember_fact",
     "request_more_iterations",
+    "system_info",
     "update_run_journal",
+    USE_TOOL,
     "web_fetch",
     "web_search",
 ];

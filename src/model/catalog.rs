@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::clock::Clock;
+use crate::domain::redactor::Redactor;
 use crate::model::error::ErrorClass;
 use crate::model::guarded::{self, Credential, Guarded, Watch};
 use crate::model::provider::Provider;
@@ -100,6 +101,13 @@ impl Catalog {
     pub fn with_aliases(mut self, aliases: impl IntoIterator<Item = (String, String)>) -> Self {
         self.aliases.extend(aliases.into_iter().map(|(alias, label)| (alias.to_lowercase(), label)));
         self
+    }
+
+    /// The same catalogue, whose models neither hear nor tell what `redactor` finds.
+    #[must_use]
+    pub fn redacting(self, redactor: &Redactor) -> Self {
+        let models = self.models.into_iter().map(|known| Known { guarded: known.guarded.redacting(redactor), ..known });
+        Self { models: models.collect(), ..self }
     }
 
     /// The model with this label; it answers [`ErrorClass::Resting`] while it is left alone.

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::domain::clock::Clock;
+use crate::domain::redactor::Redactor;
 use crate::domain::secret::Secret;
 use crate::model::breaker::Outcome;
 use crate::model::breaker::Resting;
@@ -18,6 +19,7 @@ use crate::model::breaker::board::{self, Board, Key, Pass};
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::message::Completion;
 use crate::model::provider::{Checked, Provider, Request, Sink};
+use crate::model::redacting::Redacting;
 
 /// An account at a provider, by a hash of its address and its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -77,6 +79,12 @@ impl Guarded {
     #[must_use]
     pub fn forced(&self) -> Self {
         Self { forced: true, ..self.clone() }
+    }
+
+    /// The same model, which neither hears nor tells what `redactor` finds.
+    #[must_use]
+    pub fn redacting(self, redactor: &Redactor) -> Self {
+        Self { inner: Arc::new(Redacting::new(self.inner, redactor.clone())), ..self }
     }
 
     /// Why it would not be asked now.

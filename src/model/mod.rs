@@ -26,6 +26,7 @@ pub mod openai;
 pub mod price;
 pub mod provider;
 pub mod purse;
+pub mod redacting;
 mod schema;
 pub mod settings;
 pub mod table;

@@ -22,6 +22,7 @@ use crate::domain::clock::Clock;
 use crate::domain::ids::{OutboxId, RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::router::delivery::turn::{Next, Settled, Turn, Wait, judge};
 use crate::store::error::StoreError;
@@ -58,6 +59,8 @@ pub struct DeliveryPorts {
     pub channels: Vec<Arc<dyn Channel>>,
     /// The numbers.
     pub limits: DeliveryLimits,
+    /// Finds this Hob's secrets: none is sent.
+    pub redactor: Redactor,
     /// No new attempt is made once this is cancelled.
     pub stop: CancellationToken,
     /// Holds every task.
@@ -246,7 +249,8 @@ impl Inner {
     }
 
     /// Sends a chunk; none if the daemon could not wait for its outcome any longer.
-    async fn send(&self, waiting: Waiting) -> Option<Settled> {
+    async fn send(&self, mut waiting: Waiting) -> Option<Settled> {
+        self.ports.redactor.clean(&mut waiting.message.text);
         let id = waiting.message.id;
         let now = self.ports.clock.now();
         let Some(channel) = self.channel(&waiting.message.destination) else {

@@ -21,6 +21,7 @@ use crate::domain::inbound::{ChannelKind, Happening, Inbound};
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
+use crate::domain::redactor::Redactor;
 use crate::memory::{forget, importance};
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
@@ -58,6 +59,8 @@ pub struct Router {
     pub clock: Arc<dyn Clock>,
     /// Who is let in.
     pub access: Arc<AccessList>,
+    /// Finds this Hob's secrets: who says one has it neither recorded nor sent on.
+    pub redactor: Redactor,
     /// The numbers.
     pub limits: IntakeLimits,
     /// What commands can tell about the house.
@@ -81,7 +84,10 @@ impl Intake for Router {
 }
 
 impl Router {
-    async fn take(&self, inbound: Inbound) -> Result<Accepted, StoreError> {
+    async fn take(&self, mut inbound: Inbound) -> Result<Accepted, StoreError> {
+        if let Happening::Posted { text } | Happening::Edited { text } = &mut inbound.happening {
+            self.redactor.clean(text);
+        }
         let Some(role) = self.access.role_of(&inbound.conversation, &inbound.sender.external_id) else {
             tracing::info!(sender = %inbound.sender.external_id, "a message from somebody who is not let in was ignored");
             return Ok(Accepted::Ignored);

@@ -47,7 +47,7 @@ impl ForgetTool {
     pub fn new(memory: Memory) -> Self {
         let about = "Forgets for good what the user wants forgotten. First call it with `query` and look which of the matches \
             are meant; then with their `ids`. Never forget what was not asked for.";
-        let spec = spec_of::<Arguments>("forget", about, true).of("memory", Role::User);
+        let spec = spec_of::<Arguments>("forget", about, true).of("memory", Role::User).on_need();
         let facts = ToolFacts { changes: true, ..spec.facts };
         Self { spec: ToolSpec { facts, ..spec }, memory }
     }

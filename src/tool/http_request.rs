@@ -16,7 +16,7 @@ use crate::domain::principal::Role;
 use crate::domain::secret::Secret;
 use crate::domain::tools::{Assessment, Grade, Risk, ToolFacts};
 use crate::policy::net::Allowed;
-use crate::policy::redact::REDACTED;
+use crate::domain::redactor::REDACTED;
 use crate::tool::net::{Answer, Credentials, Guard, Query, address, heard};
 use crate::tool::page::{characters, charset};
 use crate::tool::registry::{parse, spec_of};

@@ -108,7 +108,7 @@ impl ManagePeople {
     pub fn new(store: Store, zone: TimeZone) -> Self {
         let about =
             "Keeps the people whom the user knows: who they are, birthdays, names and addresses, facts about them.";
-        let spec = spec_of::<Fields>("manage_people", about, true).of("memory", Role::User);
+        let spec = spec_of::<Fields>("manage_people", about, true).of("memory", Role::User).on_need();
         let facts = ToolFacts { changes: true, ..spec.facts };
         Self { spec: ToolSpec { facts, ..spec }, store, zone }
     }

@@ -40,7 +40,7 @@ impl ReadResult {
     #[must_use]
     pub fn new(store: Store, results: Results, chars_max: usize) -> Self {
         let about = "Reads a part of an earlier tool result that was too long to be shown whole.";
-        Self { spec: spec_of::<Arguments>("read_result", about, true), store, results, chars_max }
+        Self { spec: spec_of::<Arguments>("read_result", about, true).on_need(), store, results, chars_max }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tools of this Hob, by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -11,15 +11,18 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::domain::principal::Role;
-use crate::domain::tools::{CONTROL, ToolFacts};
+use crate::domain::tools::{CONTROL, ToolFacts, USE_TOOL};
 use crate::model::provider::ToolSchema;
 use crate::policy::access::Reach;
+use crate::tool::use_tool::{Further, UseTool};
 use crate::tool::{Outcome, Timeout, Tool, ToolSpec};
 
 /// The most wrong places that are named to the model at once.
 const WRONG_MAX: usize = 8;
 /// The most characters about each of them.
 const WRONG_CHARS_MAX: usize = 200;
+/// The longest name of a tool, in characters.
+const NAME_CHARS_MAX: usize = 64;
 
 /// All tools, sorted by name so that the prompt's prefix stays the same.
 #[derive(Clone, Default)]
@@ -32,25 +35,47 @@ pub struct Registry {
 struct Known {
     tool: Arc<dyn Tool>,
     fits: Arc<Validator>,
+    /// Whose it is, if it came while Hob ran.
+    family: Option<Arc<str>>,
 }
 
 impl Registry {
     /// Adds a tool; one of the same name is replaced. One whose schema is none is left out, and told of.
     #[must_use]
     pub fn with(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.remove(&tool.spec().schema.name);
+        self.take(tool, None);
+        self
+    }
+
+    /// Adds a tool of a family that came while Hob runs. One whose name is taken, is none, or whose schema is none, is left
+    /// out, and told of.
+    #[must_use]
+    pub fn joined_by(mut self, family: &str, tool: Arc<dyn Tool>) -> Self {
+        let name = &tool.spec().schema.name;
+        if !is_name(name) {
+            let name = excerpt(name);
+            tracing::error!(family, tool = name, "tool.quarantined: no model takes such a name; it is left out");
+        } else if self.tools.contains_key(name) {
+            tracing::error!(family, tool = name, "tool.quarantined: its name is taken; it is left out");
+        } else {
+            self.take(tool, Some(family.into()));
+        }
+        self
+    }
+
+    fn take(&mut self, tool: Arc<dyn Tool>, family: Option<Arc<str>>) {
         let ToolSchema { name, parameters, .. } = &tool.spec().schema;
         match jsonschema::options().build(parameters) {
             Ok(validator) => {
-                let known = Known { tool: Arc::clone(&tool), fits: Arc::new(validator) };
+                let known = Known { tool: Arc::clone(&tool), fits: Arc::new(validator), family };
                 self.tools.insert(name.clone(), known);
             }
             Err(error) => {
                 let why = excerpt(&error);
                 tracing::error!(tool = name, why, "tool.quarantined: its arguments' schema is none; it is left out");
-                self.tools.remove(name);
             }
         }
-        self
     }
 
     /// Those of them that are on offer to somebody (row C5).
@@ -59,6 +84,35 @@ impl Registry {
         let covered = |tool: &Arc<dyn Tool>| reach.covers(&tool.spec().module, tool.spec().role);
         let tools = self.tools.iter().filter(|(_, known)| covered(&known.tool));
         Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }
+    }
+
+    /// Those of them that a run was offered, and that are still there.
+    #[must_use]
+    pub fn offered(&self, names: &BTreeMap<String, ToolFacts>) -> Self {
+        let tools = self.tools.iter().filter(|(name, _)| names.contains_key(*name));
+        Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }.disclosing()
+    }
+
+    /// The same, with a `use_tool` that knows those among them that are shown on need; without it where there are none.
+    #[must_use]
+    pub fn disclosing(mut self) -> Self {
+        let Some(known) = self.tools.remove(USE_TOOL) else {
+            return self;
+        };
+        let (core, further): (Vec<&Known>, Vec<&Known>) = self.tools.values().partition(|known| known.tool.spec().core);
+        if further.is_empty() {
+            return self;
+        }
+        let core: BTreeSet<String> = core.iter().map(|known| known.tool.spec().schema.name.clone()).collect();
+        let shown = |known: &&Known| Further { schema: known.tool.spec().schema.clone(), family: known.family.clone() };
+        let tool = Arc::new(UseTool::of(further.iter().map(shown).collect(), core));
+        self.tools.insert(USE_TOOL.to_owned(), Known { tool, ..known });
+        self
+    }
+
+    /// Is its schema left out of requests?
+    fn is_hidden(&self, known: &Known) -> bool {
+        !known.tool.spec().core && self.tools.contains_key(USE_TOOL)
     }
 
     /// The tool with this name.
@@ -84,13 +138,21 @@ impl Registry {
         if wrong.next().is_some() {
             lines.push("- and more".to_owned());
         }
+        if self.is_hidden(known) {
+            // The model may never have seen it.
+            lines.push(format!("Its schema: {}", known.tool.spec().schema.parameters));
+        }
         Some(format!("The arguments do not fit {name}; the call was not made:\n{}", lines.join("\n")))
     }
 
-    /// What the model is offered.
+    /// What the model is shown with every request.
     #[must_use]
     pub fn schemas(&self) -> Vec<ToolSchema> {
-        self.tools.values().map(|known| known.tool.spec().schema.clone()).collect()
+        self.tools
+            .values()
+            .filter(|known| !self.is_hidden(known))
+            .map(|known| known.tool.spec().schema.clone())
+            .collect()
     }
 
     /// The names of those that are safe to run twice.
@@ -110,6 +172,12 @@ impl Registry {
     pub fn names(&self) -> Vec<&str> {
         self.tools.keys().map(String::as_str).collect()
     }
+}
+
+/// Do all providers take a tool of this name?
+fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    !name.is_empty() && name.len() <= NAME_CHARS_MAX && name.chars().all(allowed)
 }
 
 /// Words about something wrong, bounded: they may quote a schema, which may be long.
@@ -157,7 +225,7 @@ pub fn parse<A: DeserializeOwned>(spec: &ToolSpec, arguments: Value) -> Result<A
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use async_trait::async_trait;
     use serde_json::json;
 
@@ -177,9 +245,17 @@ mod tests {
         }
     }
 
-    fn tool(name: &str, parameters: Value) -> Arc<dyn Tool> {
-        let schema = ToolSchema { name: name.to_owned(), description: String::new(), parameters };
-        Arc::new(Plain(ToolSpec {
+    pub(in crate::tool) fn tool(name: &str, parameters: Value) -> Arc<dyn Tool> {
+        Arc::new(Plain(plain(name, "", parameters)))
+    }
+
+    pub(in crate::tool) fn hidden(name: &str, parameters: Value) -> Arc<dyn Tool> {
+        Arc::new(Plain(plain(name, "It is hidden.", parameters).on_need()))
+    }
+
+    fn plain(name: &str, description: &str, parameters: Value) -> ToolSpec {
+        let schema = ToolSchema { name: name.to_owned(), description: description.to_owned(), parameters };
+        ToolSpec {
             schema,
             idempotent: true,
             timeout: Timeout::Usual,
@@ -187,7 +263,7 @@ mod tests {
             module: "core".to_owned(),
             role: Role::Guest,
             core: true,
-        }))
+        }
     }
 
     #[test]

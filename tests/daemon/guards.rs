@@ -39,7 +39,7 @@ async fn b2_identical_thrash_ends_in_a_question_to_the_person() {
         "{}",
         requests[4].last_text()
     );
-    assert_eq!(requests[4].body["tool_choice"]["function"]["name"], "get_run_journal", "it must look around");
+    assert_eq!(requests[4].body["tool_choice"]["function"]["name"], "use_tool", "it must look around");
     assert_eq!(requests[6].body["tool_choice"]["function"]["name"], "ask_human", "it must ask");
     assert_eq!(house.ask(ADA, "Ask Ben where they are", Reply::text("Ben may know.")).await, "Ben may know.");
     let last = house.model.requests().pop().unwrap();

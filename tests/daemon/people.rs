@@ -24,8 +24,11 @@ command = ["/bin/sh", "-c", "echo wiped >> $HOME/wiped"]
 role = "admin"
 "#;
 
-/// The tools that everybody has.
-const EVERYBODYS: [&str; 7] = [
+/// The tools that everybody is shown.
+const EVERYBODYS: [&str; 2] = ["ask_human", "use_tool"];
+
+/// The tools that everybody may call.
+const GUESTS: [&str; 8] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
@@ -33,6 +36,7 @@ const EVERYBODYS: [&str; 7] = [
     "read_result",
     "request_more_iterations",
     "update_run_journal",
+    "use_tool",
 ];
 
 fn in_hall(house: &House, person: i64, text: &str) {
@@ -105,13 +109,13 @@ async fn c5_tools_go_by_role_and_what_is_not_offered_cannot_be_called() {
     assert_eq!(house.ask(ADA, "Wipe it", Reply::text("I can't.")).await, "I can't.");
     let requests = house.model.requests();
     assert!(!requests[0].tools().contains(&"wipe"));
-    insta::assert_snapshot!(first_line(&requests[1]), @r#"There is no tool "wipe". There are: append_run_journal_entry, ask_human, current_time, forget, get_run_journal, manage_people, read_result, recall, remember_fact, request_more_iterations, update_run_journal."#);
+    insta::assert_snapshot!(first_line(&requests[1]), @r#"There is no tool "wipe". There are: append_run_journal_entry, ask_human, current_time, forget, get_run_journal, manage_people, read_result, recall, remember_fact, request_more_iterations, system_info, update_run_journal, use_tool."#);
     assert!(house.lines("wiped").is_empty(), "it exists, and was not run");
     house.model.reply(Reply::call("remember_fact", r#"{"category":"a","key":"b","value":"c"}"#));
     house.ask(STRANGER, "Remember that", Reply::text("I can't.")).await;
     let requests = house.model.requests();
     let refused = first_line(&requests[3]);
-    assert_eq!(refused, format!(r#"There is no tool "remember_fact". There are: {}."#, EVERYBODYS.join(", ")));
+    assert_eq!(refused, format!(r#"There is no tool "remember_fact". There are: {}."#, GUESTS.join(", ")));
     house.model.reply(Reply::call("wipe", "{}"));
     house.ask(OWNER, "Wipe it", Reply::text("Wiped.")).await;
     assert_eq!(house.lines("wiped"), ["wiped"]);

@@ -65,7 +65,7 @@ async fn c3_by_chat_by_platform_and_as_chosen() {
     assert_eq!(requests[0].body.get("max_tokens"), None);
     assert_eq!(requests[1].body["max_tokens"], 77);
     assert!(requests[0].tools().contains(&"recall"));
-    assert_eq!(requests[1].tools(), ["ask_human", "current_time", "read_result", "request_more_iterations"]);
+    assert_eq!(requests[1].tools(), ["ask_human", "use_tool"]);
     house.nothing_refused();
 }
 

@@ -17,6 +17,7 @@ use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
 use hob::domain::money::Money;
 use hob::domain::principal::Role;
+use hob::domain::redactor::Redactor;
 use hob::domain::tools::Approval;
 use hob::memory::recall::Memory;
 use hob::model::catalog::{Catalog, Entry};
@@ -36,6 +37,7 @@ use hob::tool::Toolbox;
 use hob::tool::ask_human::AskHuman;
 use hob::tool::registry::Registry;
 use hob::tool::request_more_iterations::RequestMoreIterations;
+use hob::tool::shed::Tools;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -160,6 +162,7 @@ impl Process {
         let accounts =
             vec![account(ChannelKind::Telegram, plan::TELEGRAM), account(ChannelKind::Terminal, plan::TERMINAL)];
         let delivery = Delivery::new(DeliveryPorts {
+            redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             rng: Arc::clone(world) as _,
@@ -178,7 +181,8 @@ impl Process {
             memory: memory.clone(),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
-            tools: tools(world),
+            redactor: Redactor::default(),
+            tools: Arc::new(Tools::new(tools(world))),
             personas: Arc::default(),
             toolbox: Toolbox::plain(path.parent().unwrap_or(path)),
             prompt: PromptSettings { base: life.prompt.clone(), zone: TimeZone::UTC, history_messages_max: 20 },
@@ -206,6 +210,7 @@ impl Process {
         delivery.sweep().await?;
         lanes.reconcile().await?;
         let router = Arc::new(Router {
+            redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             access,

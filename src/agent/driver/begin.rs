@@ -49,7 +49,8 @@ impl Driver {
         let name = personas.resolve(&accepted.destination.conversation, session.persona.as_deref()).name();
         let nobody = Persona::default();
         let persona = personas.get(name).unwrap_or(&nobody);
-        let tools = self.ports.tools.within(&Reach { role: accepted.principal.role, modules: &persona.modules });
+        let reach = Reach { role: accepted.principal.role, modules: &persona.modules };
+        let tools = self.ports.tools.now().within(&reach).disclosing();
         let fixed = Fixed { system: personas.system(&self.ports.prompt.base, name), tools: tools.schemas(), tail };
         let (context, context_tokens) = self.context(fixed, history).await?;
         let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, &accepted.text).await?;

@@ -9,6 +9,7 @@ mod claim;
 mod gate;
 mod known;
 mod perform;
+mod redacted;
 mod telemetry;
 
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
+use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::agent::machine::event::{Accepted, CancelReason, Event};
 use crate::agent::machine::question::Question;
@@ -36,6 +38,7 @@ use crate::model::message::ToolCall;
 use crate::policy::memory::Place;
 use crate::store::Statement;
 use crate::store::error::StoreError;
+use crate::tool::registry::Registry;
 
 /// The first wait after a commit that failed for a passing reason; it doubles.
 const COMMIT_RETRY: Duration = Duration::from_millis(100);
@@ -188,6 +191,10 @@ impl Driver {
 
     /// Commits a cause with everything that follows from it; only then are the effects handed out.
     async fn commit(&mut self, cause: Cause) -> Result<Option<Vec<Committed<Effect>>>, StoreError> {
+        let cause = match cause {
+            Cause::Event(event) => Cause::Event(redacted::event(&self.ports.redactor, event)),
+            Cause::Signals => Cause::Signals,
+        };
         let mut wait = COMMIT_RETRY;
         loop {
             let advance = Advance {
@@ -323,9 +330,22 @@ impl Driver {
         let session = self.destination.conversation.session_key();
         let place = Place::of(self.key.session, &self.destination.conversation);
         let (destination, taint) = (self.destination.clone(), active.taint.clone());
+        let now = self.ports.tools.now();
+        // What older runs were offered is not in their record's list of tools.
+        let tools = if active.rules >= Rules::THIRD { now.offered(&active.tools) } else { Registry::clone(&now) };
         let run = self.key.run;
-        let job =
-            perform::tool::ToolJob { principal, session, place, destination, taint, run, call, attempt, delay_ms };
+        let job = perform::tool::ToolJob {
+            principal,
+            session,
+            place,
+            destination,
+            taint,
+            run,
+            tools,
+            call,
+            attempt,
+            delay_ms,
+        };
         self.work.run_tool(&self.ports, job);
     }
 

@@ -1,10 +1,12 @@
 //! The tool calls of one reply, from their start to the messages that they become.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::agent::machine::texts;
+use crate::agent::machine::{disclosed, texts};
 use crate::domain::ids::CallId;
-use crate::domain::tools::Assessment;
+use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, reply_calls};
 
 /// The tool calls of one reply (row D4: the model sees the results when all are settled).
@@ -99,6 +101,15 @@ impl Batch {
         };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
+    }
+
+    /// From here on its calls are those that the model meant, where it may call these tools; its reply is as it was written.
+    #[must_use]
+    pub fn meaning(mut self, tools: &BTreeMap<String, ToolFacts>) -> Self {
+        for open in &mut self.calls {
+            open.call = disclosed::meant(&open.call, tools);
+        }
+        self
     }
 
     /// Starts what may start now: all that wait together, or, where one of the batch's tools runs alone, one after another
@@ -207,21 +218,20 @@ impl Batch {
     /// The messages it becomes; what is not settled gets `unsettled` as its result, so that pairs are never halved.
     #[must_use]
     pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
+        // A result bears the name that its call was written under: some providers pair them by it.
+        let written: Vec<String> = reply_calls(&self.reply).map(|call| call.name.clone()).collect();
         let mut messages = vec![Message::Assistant { parts: self.reply }];
-        messages.extend(self.calls.into_iter().map(|open| match open.progress {
-            Progress::Finished(result) => Message::Tool(result),
-            Progress::Queued | Progress::Held => Message::Tool(ToolResult {
-                call: open.call.id,
-                name: open.call.name,
-                text: texts::NOT_STARTED.to_owned(),
-                is_error: true,
-            }),
-            Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => Message::Tool(ToolResult {
-                call: open.call.id,
-                name: open.call.name,
-                text: unsettled.to_owned(),
-                is_error: true,
-            }),
+        messages.extend(written.into_iter().zip(self.calls).map(|(name, open)| {
+            let call = open.call.id;
+            Message::Tool(match open.progress {
+                Progress::Finished(result) => ToolResult { name, ..result },
+                Progress::Queued | Progress::Held => {
+                    ToolResult { call, name, text: texts::NOT_STARTED.to_owned(), is_error: true }
+                }
+                Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => {
+                    ToolResult { call, name, text: unsettled.to_owned(), is_error: true }
+                }
+            })
         }));
         messages
     }

@@ -10,6 +10,7 @@ pub mod batch;
 pub mod begun;
 pub mod compaction;
 pub mod digest;
+pub mod disclosed;
 pub mod effect;
 pub mod event;
 pub mod fingerprint;

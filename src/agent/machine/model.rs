@@ -195,7 +195,8 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
     for (index, call) in calls.enumerate() {
         call.id = CallId::new(run.cycles, index);
     }
-    run.phase = Phase::Acting(Batch::new(reply, std::mem::take(&mut run.assessed)));
+    let batch = Batch::new(reply, std::mem::take(&mut run.assessed));
+    run.phase = Phase::Acting(if run.rules >= Rules::FOURTH { batch.meaning(&run.tools) } else { batch });
     match guards::before(run) {
         guards::Look::Stop(effects) => effects,
         guards::Look::Pass(mut effects) => {

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use crate::domain::ids::MemoryId;
 use crate::domain::memory::Scope;
+use crate::domain::redactor::REDACTED;
 use crate::memory::extraction::material::{CATEGORIES, FACTS_MAX, Shown, TOOL};
 use crate::memory::extraction::restricted;
 use crate::memory::facts::holds_until;
@@ -22,7 +23,7 @@ use crate::memory::facts::keep::Saying;
 use crate::memory::rank::stem::stem;
 use crate::memory::rank::words::{is_stop_word, words};
 use crate::model::message::Completion;
-use crate::policy::redact::{REDACTED, redact};
+use crate::policy::redact::redact;
 use crate::store::facts::Source;
 use crate::store::millis;
 

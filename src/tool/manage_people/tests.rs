@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::domain::ids::{SessionId, SessionKey, UserId};
+use crate::domain::ids::{RunId, SessionId, SessionKey, UserId};
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::recall::Memory;
 use crate::policy::memory::Place;
@@ -79,6 +79,7 @@ impl Home {
             principal: Principal { user: UserId(user), name, role, trust },
             session: SessionKey("terminal:1".to_owned()),
             place: Place { session: SessionId(1), private },
+            run: RunId(1),
             now: "2027-05-04T10:00:00Z".parse().unwrap(),
             ..Invocation::trial(arguments)
         };

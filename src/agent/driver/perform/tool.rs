@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::agent::driver::redacted;
 use crate::agent::machine::event::ToolOutcome;
 use crate::agent::ports::Ports;
 use crate::domain::ids::{RunId, SessionKey};
@@ -12,6 +13,7 @@ use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::message::ToolCall;
 use crate::policy::memory::Place;
+use crate::tool::registry::Registry;
 use crate::tool::results::ResultId;
 use crate::tool::{Invocation, Outcome, Request, Tool};
 
@@ -23,6 +25,8 @@ pub(in crate::agent::driver) struct ToolJob {
     pub(in crate::agent::driver) destination: Destination,
     pub(in crate::agent::driver) taint: Taint,
     pub(in crate::agent::driver) run: RunId,
+    /// What the run was offered, as far as it is still there.
+    pub(in crate::agent::driver) tools: Registry,
     pub(in crate::agent::driver) call: ToolCall,
     pub(in crate::agent::driver) attempt: u32,
     pub(in crate::agent::driver) delay_ms: u64,
@@ -34,8 +38,8 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Sou
         tokio::time::sleep(Duration::from_millis(job.delay_ms)).await;
     }
     let error = |text: String| (ToolOutcome::Text { text, is_error: true }, None);
-    let Some(tool) = ports.tools.get(&job.call.name) else {
-        let names = ports.tools.names().join(", ");
+    let Some(tool) = job.tools.get(&job.call.name) else {
+        let names = job.tools.names().join(", ");
         return error(format!("There is no tool {:?}. There are: {names}.", job.call.name));
     };
     let name = job.call.name.clone();
@@ -43,7 +47,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Sou
         Ok(arguments) => arguments,
         Err(wrong) => return error(wrong),
     };
-    if let Some(wrong) = ports.tools.misfit(&name, &arguments) {
+    if let Some(wrong) = job.tools.misfit(&name, &arguments) {
         return error(wrong);
     }
     let invocation = Invocation {
@@ -62,7 +66,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Sou
         return (ToolOutcome::Denied { reason }, None);
     }
     let outcome = call(&*tool, invocation.clone(), ports.toolbox.timeouts.limit(tool.spec().timeout)).await;
-    let (outcome, source) = apart(outcome);
+    let (outcome, source) = apart(redacted::answered(&ports.redactor, outcome));
     let outcome = told(ports, &name, &invocation, outcome).await;
     (shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await, source)
 }

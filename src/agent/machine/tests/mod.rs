@@ -3,6 +3,7 @@
 mod approvals;
 mod budget;
 mod declared;
+mod disclosed;
 mod ends;
 mod fingerprint;
 mod first_ladder;

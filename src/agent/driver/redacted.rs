@@ -1,0 +1,50 @@
+//! What the world says to a run, without the secrets of this Hob: the machine never sees one, nor does the record.
+
+use crate::agent::machine::event::{Event, ToolOutcome};
+use crate::domain::origin::Source;
+use crate::domain::redactor::Redactor;
+use crate::tool::Outcome;
+
+/// The event without secrets. What a model says comes without any (`model::redacting`), what people say too (`router::intake`).
+pub(super) fn event(redactor: &Redactor, event: Event) -> Event {
+    match event {
+        Event::ToolFinished { call, outcome, source } => {
+            let source = source.map(|source| Source::new(source.origin, &redactor.redact(&source.what)));
+            Event::ToolFinished { call, outcome: finished(redactor, outcome), source }
+        }
+        Event::ModelFailed { class, message, retry_after_ms } => {
+            Event::ModelFailed { class, message: without(redactor, message), retry_after_ms }
+        }
+        Event::SummaryFailed { why, late } => Event::SummaryFailed { why: without(redactor, why), late },
+        Event::Panicked { message } => Event::Panicked { message: without(redactor, message) },
+        other => other,
+    }
+}
+
+/// What a tool answered, without secrets: before anybody is told of it, or anything of it is written to a file.
+pub(super) fn answered(redactor: &Redactor, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Text(text) => Outcome::Text(without(redactor, text)),
+        Outcome::Exited { text, code } => Outcome::Exited { text: without(redactor, text), code },
+        Outcome::Error(text) => Outcome::Error(without(redactor, text)),
+        Outcome::Transient(text) => Outcome::Transient(without(redactor, text)),
+        // It was made of arguments, in which there are none.
+        Outcome::Request(request) => Outcome::Request(request),
+        Outcome::From(source, inner) => Outcome::From(source, Box::new(answered(redactor, *inner))),
+    }
+}
+
+fn finished(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome {
+    match outcome {
+        ToolOutcome::Text { text, is_error } => ToolOutcome::Text { text: without(redactor, text), is_error },
+        ToolOutcome::Exited { text, code } => ToolOutcome::Exited { text: without(redactor, text), code },
+        ToolOutcome::Transient { text } => ToolOutcome::Transient { text: without(redactor, text) },
+        ToolOutcome::Denied { reason } => ToolOutcome::Denied { reason: without(redactor, reason) },
+        other => other,
+    }
+}
+
+fn without(redactor: &Redactor, mut text: String) -> String {
+    redactor.clean(&mut text);
+    text
+}

@@ -1,0 +1,128 @@
+//! What of a config and its environment must never be seen: by the marks that its types carry, not by a list.
+
+use std::path::Path;
+
+use schemars::generate::SchemaSettings;
+use serde_json::Value as Json;
+
+use crate::config::document::{Node, Table, Value};
+use crate::config::environment::Environment;
+use crate::config::{Config, document, expand};
+use crate::domain::secret::{MARK, Secret};
+
+/// Environment variables with names that end so hold secrets.
+const NAMES: [&str; 8] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_PASSPHRASE", "_CREDENTIALS", "_PAT"];
+/// The shortest value of such a variable that is taken for a secret, in characters.
+const VALUE_CHARS_MIN: usize = 8;
+
+/// The secrets of a config file's text, with `${VAR}` as it is in `env`, and those of the environment itself.
+#[must_use]
+pub fn of(text: &str, env: &Environment) -> Vec<Secret> {
+    let mut found = of_environment(env);
+    // Whoever loads the config has told what is wrong with it.
+    if let Ok(mut table) = document::parse(Path::new("config.toml"), text) {
+        expand::table("", &mut table, env, &mut Vec::new());
+        collect(&schema(), &table, &mut found);
+    }
+    found
+}
+
+fn of_environment(env: &Environment) -> Vec<Secret> {
+    let secret = |(name, value): (&str, &str)| {
+        let named = NAMES.iter().any(|end| name.to_ascii_uppercase().ends_with(end));
+        // A path to a key is none.
+        let looks_so = value.chars().count() >= VALUE_CHARS_MIN && !value.starts_with(['/', '~', '.']);
+        (named && looks_so).then(|| Secret::new(value.to_owned()))
+    };
+    env.texts().filter_map(secret).collect()
+}
+
+/// The config's schema, in which secrets are marked.
+pub(super) fn schema() -> Json {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<Config>().to_value()
+}
+
+/// Is what stands there a secret?
+pub(super) fn is_secret(schema: &Json) -> bool {
+    schema[MARK] == true || alternatives(schema).any(is_secret)
+}
+
+/// Is it a secret, or can one stand somewhere in it?
+pub(super) fn holds_secret(schema: &Json) -> bool {
+    match schema {
+        Json::Object(words) => schema[MARK] == true || words.values().any(holds_secret),
+        Json::Array(all) => all.iter().any(holds_secret),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
+    }
+}
+
+/// The schema of a key in a table of this schema.
+pub(super) fn inner<'a>(schema: &'a Json, key: &str) -> Option<&'a Json> {
+    let own =
+        schema["properties"].get(key).or_else(|| Some(&schema["additionalProperties"]).filter(|any| any.is_object()));
+    own.or_else(|| alternatives(schema).find_map(|any| inner(any, key)))
+}
+
+/// The schema of the items of a list of this schema.
+pub(super) fn items(schema: &Json) -> Option<&Json> {
+    schema.get("items").or_else(|| alternatives(schema).find_map(items))
+}
+
+fn alternatives(schema: &Json) -> impl Iterator<Item = &Json> {
+    ["anyOf", "oneOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten()
+}
+
+fn collect(schema: &Json, table: &Table, found: &mut Vec<Secret>) {
+    for (key, (_, node)) in table {
+        if let Some(schema) = inner(schema, key) {
+            collect_node(schema, node, found);
+        }
+    }
+}
+
+fn collect_node(schema: &Json, node: &Node, found: &mut Vec<Secret>) {
+    match &node.value {
+        Value::Text(text) if is_secret(schema) => found.push(Secret::new(text.clone())),
+        Value::Table(table) => collect(schema, table, found),
+        Value::List(list) => {
+            let Some(schema) = items(schema) else { return };
+            list.iter().for_each(|node| collect_node(schema, node, found));
+        }
+        Value::Text(_) | Value::Integer(_) | Value::Float(_) | Value::Bool(_) | Value::Date | Value::Broken => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n6_every_secret_of_a_config_is_found_by_its_type() {
+        let text = r#"
+            [provider]
+            kind = "openai"
+            api_key = "${OPENAI}"
+            [[provider.fallbacks]]
+            kind = "anthropic"
+            model = "x"
+            api_key = "second-key"
+            [telegram]
+            bot_token = "12:AAA"
+            [agent]
+            system_prompt = "no secret"
+        "#;
+        let env = [
+            ("OPENAI", "first-key"),
+            ("HOME", "/home/me/my_key"),
+            ("GEMINI_API_KEY", "third-key"),
+            ("SSH_KEY", "/home/me/.ssh/id"),
+            ("SHORT_KEY", "yes"),
+        ];
+        let found = of(text, &Environment::of("/w", env));
+        let mut found: Vec<&str> = found.iter().map(Secret::expose).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["12:AAA", "first-key", "second-key", "third-key"]);
+        assert_eq!(of("not = = toml", &Environment::default()).len(), 0);
+    }
+}
