@@ -21,6 +21,7 @@ use crate::agent::prefix::Prefix;
 use crate::agent::projection::said::{Said, said};
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::Choice;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ToolCall, Usage};
@@ -39,6 +40,8 @@ pub enum Row {
         tokens: u64,
         /// The words in it that are to be remembered (row A1).
         said: Option<Said>,
+        /// What the run had read by then that nobody vouches for (row N6).
+        taint: Taint,
     },
     /// What was recalled for the run (row A4).
     Recalled(Vec<Recalled>),
@@ -83,6 +86,8 @@ pub enum Row {
         through: i64,
         /// The words.
         text: String,
+        /// What nobody vouches for in what it stands for.
+        taint: Taint,
     },
     /// The conversation begins afresh behind all this.
     Afresh,
@@ -155,6 +160,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             author: entry.author,
             tokens: entry.tokens,
             said: said(before, step, active, (at, &entry)),
+            taint: active.taint.clone(),
         }));
         rows.extend(afresh(step, active));
         if let Some(end) = active.end() {
@@ -252,7 +258,8 @@ impl Cause<'_> {
     fn summary(&self) -> Option<Row> {
         let run = self.after.active()?;
         let (user, history_from) = (run.input.principal.user, run.context.history_from);
-        Some(Row::Summary { user, history_from, through: plan::through(run), text: run.view.body()? })
+        let (text, taint) = (run.view.body()?, run.taint.clone());
+        Some(Row::Summary { user, history_from, through: plan::through(run), text, taint })
     }
 
     fn answered(&self, completion: &Completion, seq: i64) -> Vec<Row> {

@@ -24,7 +24,7 @@ use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::{forget, importance};
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
-use crate::router::answering::{OpenQuestion, answer_in, is_for_requester};
+use crate::router::answering::{OpenQuestion, answer_in, is_for_owners, is_for_requester};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
@@ -241,8 +241,7 @@ impl Take {
                     }
                 }
                 Asked::Question(asked) if asked.is_for_requester && answer_in(text, &asked.question).is_some() => {
-                    let told = pause_texts::NOT_YOURS_TO_APPROVE.to_owned();
-                    return self.tell(tx, &arriving, (text, "refused"), told).await;
+                    return self.tell(tx, &arriving, (text, "refused"), asked.not_yours().to_owned()).await;
                 }
                 Asked::Question(_) | Asked::Nothing => {}
                 Asked::Gone => return self.enqueue(tx, &arriving, (text, Order::Answer), None).await,
@@ -276,6 +275,7 @@ impl Take {
             Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
                 number: run.questions,
                 is_for_requester: is_for_requester(run, question),
+                is_for_owners: is_for_owners(run, question),
                 question: question.clone(),
             }),
             Some(_) | None => Asked::Nothing,
@@ -391,8 +391,7 @@ impl Take {
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
             Some((_, run, asked)) if !asked.may_be_answered_by(&arriving.principal, &run) => {
-                let told = if asked.is_for_requester { pause_texts::NOT_YOURS_TO_APPROVE } else { texts::NOT_YOURS };
-                self.tell(tx, &arriving, (token, "refused"), told.to_owned()).await
+                self.tell(tx, &arriving, (token, "refused"), asked.not_yours().to_owned()).await
             }
             Some((press, run, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());

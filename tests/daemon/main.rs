@@ -33,6 +33,7 @@ mod replay;
 mod starting;
 mod stopping;
 mod switching;
+mod taint;
 mod toolbox;
 mod tools;
 mod typed;

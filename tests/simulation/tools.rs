@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hob::domain::origin::{Origin, Source};
 use hob::domain::principal::Role;
 use hob::domain::tools::{Approval, ToolFacts};
 use hob::model::provider::ToolSchema;
@@ -68,6 +69,9 @@ impl Tool for Hand {
         if !world.is_calm() && world.chance(30) {
             return Outcome::Transient("not now".to_owned());
         }
-        if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) }
+        let outcome = if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) };
+        // Whoever reads a page has listened to whoever wrote it.
+        let page = Source::new(Origin::Web, "https://page.example/");
+        if self.spec.schema.name == "page" { outcome.from(page) } else { outcome }
     }
 }

@@ -2,15 +2,15 @@
 
 use async_trait::async_trait;
 
-use crate::agent::handover;
+use crate::agent::handover::{self, Handover};
 use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::begun::{Context, PastMessage, PastRole};
-use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::State;
 use crate::agent::prompt::{Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
 use crate::domain::ids::{SessionId, UserId};
 use crate::domain::inbound::Conversation;
+use crate::domain::origin::Taint;
 use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens;
@@ -42,7 +42,7 @@ pub struct Claimed {
     /// What stands for the older part of its conversation, as its sender may see it; only for such a run as well.
     pub summary: Option<summaries::Summary>,
     /// What they had noted on a task that did not come to its end; only for a run that has not begun.
-    pub notebook: Option<Notebook>,
+    pub notebook: Option<Handover>,
 }
 
 #[async_trait]
@@ -132,8 +132,9 @@ impl Statement for History {
         let mut past = Past::default();
         for row in messages::list(tx, self.session, self.from, self.through).await? {
             let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
-            let ordinal = row.ordinal;
+            let (ordinal, taint) = (row.ordinal, Taint::of_stored(row.taint.as_deref()));
             if let Some(message) = self.seen(row) {
+                past.taint.join(&taint);
                 let tokens = counted.unwrap_or_else(|| tokens::message(&message));
                 let role = match &message {
                     Message::User { .. } => PastRole::User,

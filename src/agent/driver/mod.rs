@@ -4,6 +4,7 @@
 //! Start at [`Driver::drive`]: commit a cause, perform what follows, wait for the next cause.
 
 mod advance;
+mod assess;
 mod begin;
 mod claim;
 mod gate;
@@ -19,6 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
+use crate::agent::driver::assess::Look;
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
@@ -133,7 +135,7 @@ impl Driver {
                 biased;
                 () = self.line.cut.cancelled() => return self.suspend().await,
                 () = self.line.signal.notified() => Cause::Signals,
-                event = self.work.next() => Cause::Event(event),
+                events = self.work.next() => Cause::World(events),
                 () = reached(hard) => {
                     hard = None;
                     Cause::Event(Event::CancelRequested(CancelReason::HardLimit))
@@ -205,6 +207,7 @@ impl Driver {
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
                 Ok(Advanced { state, seq, effects, refused, remembered, more }) => {
+                    telemetry::tainted(self.key.run, &self.state, &state);
                     self.refused.extend(refused);
                     if remembered {
                         self.ports.memory.nearby.memories_written();
@@ -274,7 +277,9 @@ impl Driver {
         let mut request = material.request_of(active, &call);
         request.max_output_tokens = self.reply_limit(active, &call);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
-        self.work.call_model(&stage, call, request);
+        let place = Place::of(self.key.session, &self.destination.conversation);
+        let look = Look { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run };
+        self.work.call_model(&stage, call, request, look);
         Ok(())
     }
 

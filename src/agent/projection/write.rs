@@ -9,6 +9,7 @@ use crate::agent::prefix::Prefix;
 use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
 use crate::agent::projection::{Row, count};
 use crate::domain::ids::{MessageId, UserId};
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::{Choice, Destination};
 use crate::model::message::Message;
 use crate::render::chunk;
@@ -40,20 +41,20 @@ pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(),
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author, tokens, said } => {
+        Row::Message { message, author, tokens, said, taint } => {
             if let Message::Tool(result) = message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
             }
             let Some(said) = said else {
-                write_message(tx, target, message, (*author, *tokens)).await?;
+                write_message(tx, target, message, (*author, *tokens, taint)).await?;
                 return Ok(());
             };
             let asked = match &said.asked {
                 Some(asked) => Some(shortened(asked)),
                 None => open_question(tx, target).await?,
             };
-            let message = write_message(tx, target, message, (*author, *tokens)).await?;
+            let message = write_message(tx, target, message, (*author, *tokens, taint)).await?;
             remember(tx, target, said, (message, asked.as_deref())).await
         }
         Row::Recalled(recalled) => store_recalled(tx, target, recalled).await,
@@ -82,8 +83,8 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             };
             model_calls::ask(tx, &new).await
         }
-        Row::Summary { user, history_from, through, text } => {
-            let summary = summaries::Summary { through: *through, text: text.clone() };
+        Row::Summary { user, history_from, through, text, taint } => {
+            let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.stored() };
             let made =
                 summaries::Made { session: target.key.session, user: *user, run, history_from: *history_from, at };
             summaries::put(tx, &made, &summary).await
@@ -130,7 +131,7 @@ async fn write_message(
     tx: &mut Tx,
     target: &Target<'_>,
     message: &Message,
-    (author, tokens): (Option<UserId>, u64),
+    (author, tokens, taint): (Option<UserId>, u64, &Taint),
 ) -> Result<MessageId, StoreError> {
     let role = match message {
         Message::User { .. } => "user",
@@ -138,6 +139,7 @@ async fn write_message(
         Message::Tool(_) => "tool",
     };
     let body = serde_json::to_string(message).map_err(|error| StoreError::Database(error.to_string()))?;
+    let taint = taint.stored();
     let new = messages::NewMessage {
         session: target.key.session,
         run: target.key.run,
@@ -146,6 +148,7 @@ async fn write_message(
         body: &body,
         text: &message.text(),
         tokens: count(tokens),
+        taint: taint.as_deref(),
         at: millis(target.at),
     };
     messages::append(tx, &new).await
