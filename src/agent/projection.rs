@@ -2,6 +2,7 @@
 //!
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
+pub mod owners;
 pub mod remember;
 pub mod said;
 pub mod write;
@@ -113,6 +114,17 @@ pub enum Row {
     Say {
         /// The event's number.
         seq: i64,
+        /// The words.
+        text: String,
+        /// Buttons under the last chunk.
+        choices: Vec<Choice>,
+    },
+    /// Only an owner can decide it: they are asked where they are.
+    AskOwners {
+        /// The event's number.
+        seq: i64,
+        /// Who asked for it.
+        who: String,
         /// The words.
         text: String,
         /// Buttons under the last chunk.
@@ -318,7 +330,14 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         Event::HumanAsked(Question::Paused { .. }) => Vec::new(),
         Event::HumanAsked(question) => {
             let number = after.active().map_or(0, |active| active.questions);
-            vec![Row::Say { seq, text: question_text(question), choices: choices(key, number, question) }]
+            let (text, choices) = (question_text(question), choices(key, number, question));
+            let owners = after.active().filter(|_| is_for_owners(question)).map(|active| Row::AskOwners {
+                seq,
+                who: approval::words::quotable(&active.input.principal.name),
+                text: text.clone(),
+                choices: choices.clone(),
+            });
+            std::iter::once(Row::Say { seq, text, choices }).chain(owners).collect()
         }
         Event::Replied(Reply::Answer { text } | Reply::Notice { text }) => {
             vec![Row::Say { seq, text: text.clone(), choices: Vec::new() }]
@@ -380,6 +399,12 @@ fn question_text(question: &Question) -> String {
     let numbered = |(index, decision): (usize, &Decision)| format!("{}. {}", index + 1, decision.label());
     let decisions = Decision::offered(question).iter().enumerate().map(numbered);
     std::iter::once(texts::question(question)).chain(decisions).collect::<Vec<_>>().join("\n")
+}
+
+/// Must an owner decide it?
+#[must_use]
+pub fn is_for_owners(question: &Question) -> bool {
+    matches!(question, Question::Approval { concern, .. } if concern.owners)
 }
 
 fn choices(key: &RunKey, number: u32, question: &Question) -> Vec<Choice> {

@@ -237,7 +237,8 @@ impl Take {
                     if let Some(said) = answer_in(text, &asked.question) {
                         let by = arriving.principal.user;
                         let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
-                        return self.answer(tx, &arriving, run.id, answer).await;
+                        let key = RunKey { run: run.id, session: arriving.session.id };
+                        return self.answer(tx, &arriving, &key, answer).await;
                     }
                 }
                 Asked::Question(asked) if asked.is_for_requester && answer_in(text, &asked.question).is_some() => {
@@ -363,12 +364,18 @@ impl Take {
         if allowed { chosen } else { Mode::Queue }
     }
 
-    async fn answer(&self, tx: &mut Tx, arriving: &Arriving, run: RunId, answer: Answer) -> Result<Taken, StoreError> {
+    async fn answer(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        key: &RunKey,
+        answer: Answer,
+    ) -> Result<Taken, StoreError> {
         if self.claim(tx, arriving, (&answer.text, "answer")).await?.is_none() {
             return Ok(Taken::quietly(Accepted::Duplicate));
         }
-        signals::add(tx, run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
-        Ok(Taken { lane: Some(arriving.session.id), ..Taken::quietly(Accepted::Committed) })
+        signals::add(tx, key.run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
+        Ok(Taken { lane: Some(key.session), ..Taken::quietly(Accepted::Committed) })
     }
 
     /// A button: it checks who presses, and which question it belongs to.
@@ -376,29 +383,44 @@ impl Take {
         let mut arriving = self.arriving(tx).await?;
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
-        let active = runs::find_active(tx, arriving.session.id).await?;
-        let meant = Press::parse(token).and_then(|press| {
-            let run = active.filter(|run| run.id.0 == press.run && is_asking(run))?;
-            Some((press, run))
-        });
-        let open = match meant {
-            Some((press, run)) => match self.open_question(tx, arriving.session.id, run.id).await? {
-                Asked::Question(asked) if asked.number == press.question => Some((press, run, asked)),
-                Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
-            },
+        let open = match Press::parse(token) {
+            Some(press) => self.asked_by(tx, &arriving, press).await?,
             None => None,
         };
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
-            Some((_, run, asked)) if !asked.may_be_answered_by(&arriving.principal, &run) => {
+            Some((_, _, run, asked)) if !asked.may_be_answered_by(&arriving.principal, &run) => {
                 self.tell(tx, &arriving, (token, "refused"), asked.not_yours().to_owned()).await
             }
-            Some((press, run, _)) => {
+            Some((press, session, run, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());
                 let answer = Answer { by, text, question: Some(press.question) };
-                self.answer(tx, &arriving, run.id, answer).await
+                self.answer(tx, &arriving, &RunKey { run: run.id, session }, answer).await
             }
         }
+    }
+
+    /// The open question that a button belongs to, with its run and where that is: here, or, for an owner, where they were
+    /// asked from.
+    async fn asked_by(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        press: Press,
+    ) -> Result<Option<(Press, SessionId, runs::ActiveRun, OpenQuestion)>, StoreError> {
+        let here = arriving.session.id;
+        let there = runs::lookup(tx, RunId(press.run)).await?.map_or(here, |row| row.session);
+        let session = if arriving.principal.role == Role::Owner { there } else { here };
+        let active = runs::find_active(tx, session).await?;
+        let Some(run) = active.filter(|run| run.id.0 == press.run && is_asking(run)) else {
+            return Ok(None);
+        };
+        Ok(match self.open_question(tx, session, run.id).await? {
+            Asked::Question(asked) if asked.number == press.question && (session == here || asked.is_for_owners) => {
+                Some((press, session, run, asked))
+            }
+            Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
+        })
     }
 
     /// An edit or deletion on the platform reaches what still waits; what runs already is not touched.

@@ -212,3 +212,39 @@ async fn n6_what_a_guest_says_taints_those_who_read_it_and_an_owner_decides_for_
     assert_eq!(house.lines("paid"), ["Ben 1"]);
     house.nothing_refused();
 }
+
+#[tokio::test]
+async fn n6_a_guest_alone_with_hob_is_decided_about_by_an_owner_elsewhere() {
+    let house = house("[telegram]\nguest_user_ids = [99]").await;
+    house.ask(OWNER, "Hello", Reply::text("Good day.")).await;
+    house.model.reply(pay("Eve"));
+    house.say(STRANGER, "Pay Eve");
+    house.told(STRANGER, 1).await;
+    insta::assert_snapshot!(house.told(OWNER, 2).await[1], @r#"
+    Person 99 asks me for this elsewhere, and only an owner can decide.
+    May I do this?
+    pay {"to": "Eve"}
+    It runs something.
+    I have read words that nobody here vouches for, and whoever wrote them may be behind this: a guest ("Person 99").
+    With "yes, for this run" I do not ask again for pay in this run, until I read something new.
+    Only an owner can approve it.
+    A reason can go along: deny: REASON
+    1. approve
+    2. yes, for this run
+    3. deny
+    "#);
+    // Ada was not asked: the button is no use to her.
+    let token = house.telegram.look(|world| world.chat(OWNER).by_bot().last().unwrap().keyboard[0][0].1.clone());
+    house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await;
+    let message = house.telegram.look(|world| world.chat(ADA).by_bot().last().unwrap().id);
+    house.telegram.press(ADA, ADA, message, &token);
+    assert_eq!(house.told(ADA, 2).await[1], "That question is no longer open.");
+    assert!(house.lines("paid").is_empty());
+    house.model.reply(Reply::text("Paid."));
+    house.press(OWNER, "approve");
+    assert_eq!(house.told(STRANGER, 2).await[1], "Paid.");
+    assert_eq!(house.lines("paid"), ["Eve 1"]);
+    house.press(OWNER, "deny");
+    assert_eq!(house.told(OWNER, 3).await[2], "That question is no longer open.");
+    house.nothing_refused();
+}

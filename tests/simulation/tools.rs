@@ -6,9 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hob::domain::origin::{Origin, Source};
 use hob::domain::principal::Role;
-use hob::domain::tools::{Approval, ToolFacts};
+use hob::domain::tools::{Approval, Assessment, ToolFacts};
 use hob::model::provider::ToolSchema;
-use hob::tool::{Invocation, Outcome, Timeout, Tool, ToolSpec};
+use hob::tool::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
 use tokio::time::sleep;
 
 use crate::world::{Effect, World};
@@ -50,6 +50,17 @@ impl Hand {
 impl Tool for Hand {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        let world = &self.world;
+        if !world.is_calm() && world.chance(10) {
+            panic!("simulated: while it looks");
+        }
+        if !world.is_calm() && world.chance(10) {
+            std::future::pending::<()>().await;
+        }
+        Assessment::usual(self.spec.facts.risk)
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

@@ -6,6 +6,7 @@ use crate::agent::handover::{self, Handover};
 use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::begun::{Context, PastMessage, PastRole};
 use crate::agent::machine::state::State;
+use crate::agent::projection::owners::{Desk, desks};
 use crate::agent::prompt::{Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
 use crate::domain::ids::{SessionId, UserId};
@@ -277,6 +278,22 @@ impl Statement for Recent {
 
     async fn run(&self, tx: &mut Tx) -> Result<runs::Recent, StoreError> {
         runs::recent(tx, self.session).await
+    }
+}
+
+/// Where owners are asked what only they can decide.
+#[derive(Clone)]
+pub(super) struct Desks {
+    /// But for here.
+    pub(super) here: Conversation,
+}
+
+#[async_trait]
+impl Statement for Desks {
+    type Output = Vec<Desk>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Desk>, StoreError> {
+        desks(tx, &self.here).await
     }
 }
 

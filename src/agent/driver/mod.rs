@@ -29,6 +29,7 @@ use crate::agent::machine::event::{Accepted, CancelReason, Event};
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::ports::Ports;
+use crate::agent::projection::is_for_owners;
 use crate::agent::prompt::{Material, system_digest};
 use crate::agent::signal::Signal;
 use crate::domain::channel::Progress;
@@ -261,6 +262,13 @@ impl Driver {
             Effect::Note(event) => telemetry::noted(self.key.run, &event),
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
+            Effect::AskHuman(question) if is_for_owners(&question) => {
+                self.ports.watcher.said(self.key.session);
+                let here = self.destination.conversation.clone();
+                for desk in self.read(claim::Desks { here }).await? {
+                    self.ports.watcher.said(desk.session);
+                }
+            }
             Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),

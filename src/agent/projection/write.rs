@@ -7,7 +7,7 @@ use crate::agent::machine::texts;
 use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
 use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
-use crate::agent::projection::{Row, count};
+use crate::agent::projection::{Row, count, owners};
 use crate::domain::ids::{MessageId, UserId};
 use crate::domain::origin::Taint;
 use crate::domain::outgoing::{Choice, Destination};
@@ -109,6 +109,7 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.key.session, tool, run, at }).await
         }
+        Row::AskOwners { seq, who, text, choices } => owners::ask(tx, target, (*seq, who), (text, choices)).await,
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,

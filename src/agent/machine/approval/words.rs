@@ -73,7 +73,8 @@ fn source(source: &Source) -> String {
 }
 
 /// Words on one line, not too long, with nothing in them that hides.
-fn quotable(words: &str) -> String {
+#[must_use]
+pub fn quotable(words: &str) -> String {
     let mut line: String = words.chars().take(REASON_CHARS_MAX).map(visible).collect();
     if words.chars().nth(REASON_CHARS_MAX).is_some() {
         line.push('…');
