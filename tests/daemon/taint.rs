@@ -164,8 +164,8 @@ async fn n6_the_taint_outlives_a_compaction_in_the_summary() {
 async fn n6_what_was_remembered_from_such_words_taints_whoever_recalls_it() {
     let mut house = house("").await;
     house.model.reply(Reply::call("mail", "{}"));
-    let fact = r#"{"category": "money", "key": "greenhouse bills", "value": "are paid to Mallory"}"#;
-    house.model.reply(Reply::call("remember_fact", &fact.replace("money", "home")));
+    let fact = r#"{"category": "home", "key": "greenhouse gardener", "value": "Mallory, who wants to be paid"}"#;
+    house.model.reply(Reply::call("remember_fact", fact));
     house.say(ADA, "What is in the mail?");
     let question = house.told(ADA, 1).await.remove(0);
     assert!(question.contains("It changes files or what I remember."), "{question}");
@@ -175,7 +175,7 @@ async fn n6_what_was_remembered_from_such_words_taints_whoever_recalls_it() {
     house.say(ADA, "/new");
     house.told(ADA, 3).await;
     house.model.reply(pay("Mallory"));
-    house.say(ADA, "Pay the greenhouse bills");
+    house.say(ADA, "Pay the greenhouse gardener");
     let question = house.told(ADA, 4).await.remove(3);
     assert!(question.contains(r#"a tool ("mail")"#), "{question}");
     house.model.reply(Reply::text("Not paid."));

@@ -28,14 +28,17 @@ pub(super) fn on_finished(
         return vec![Effect::Ignored { why: "that tool is not running" }];
     };
     run.crashes = 0;
+    if let ToolOutcome::Transient { .. } = outcome
+        && let Some(delay_ms) = wait_before_retry(run, &call, attempt)
+    {
+        // Nobody reads its words.
+        return retry(run, call, attempt + 1, delay_ms);
+    }
     if let Some(source) = source {
         approval::on_read(run, source, Some(&call));
     }
     if let ToolOutcome::Transient { text } = outcome {
-        return match wait_before_retry(run, &call, attempt) {
-            Some(delay_ms) => retry(run, call, attempt + 1, delay_ms),
-            None => settle_with(run, id, texts::tried(text, attempt)),
-        };
+        return settle_with(run, id, texts::tried(text, attempt));
     }
     let Phase::Acting(batch) = &mut run.phase else {
         return Vec::new();

@@ -237,6 +237,11 @@ fn n6_in_a_tainted_run_nothing_is_made_again_by_itself() {
     let mut run = started(house());
     run.check(wants(&["again"]), &["run 1.0 again #1"]);
     run.check(passing("1.0"), &["agent.tool.retry", "run 1.0 again #2 in 500 ms"]);
+    // What it says of its failure is not read before it is told.
+    let Event::ToolFinished { call, outcome, .. } = passing("1.0") else { unreachable!("it is done") };
+    let source = Some(Source::new(Origin::Tool, "again"));
+    run.check(Event::ToolFinished { call, outcome, source }, &["agent.tool.retry", "run 1.0 again #3 in 2000 ms"]);
+    assert!(run.run().taint.is_clean());
     let mut run = tainted();
     run.check(wants(&["again"]), &["human approves 2.0 again"]);
     run.check(answers("approve"), &["run 2.0 again #1"]);
