@@ -9,7 +9,7 @@ use crate::agent::machine::event::{Accepted, Event};
 use crate::agent::machine::state::Phase;
 use crate::agent::persona::Persona;
 use crate::agent::prompt::{Material, Past, system_digest, text_digest};
-use crate::domain::origin::Taint;
+use crate::domain::origin::{Source, Taint};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens::{Calibration, Sample};
 use crate::policy::access::Reach;
@@ -60,6 +60,7 @@ impl Driver {
             (material.past.sizes.clone(), material.past.pins(), material.fixed())
         });
         let past_taint = self.material.as_ref().map(|material| material.past.taint.clone()).unwrap_or_default();
+        taint.join(&Source::of_speaker(&accepted.principal).into_iter().collect());
         taint.join(&past_taint);
         taint.join(&summary.map(|summary| Taint::of_stored(summary.taint.as_deref())).unwrap_or_default());
         taint.join(&notebook.as_ref().map(|kept| kept.taint.clone()).unwrap_or_default());
