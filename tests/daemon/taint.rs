@@ -136,7 +136,7 @@ async fn n6_not_again_in_this_run_ends_with_what_is_read_next() {
 
 #[tokio::test]
 async fn n6_the_taint_outlives_a_compaction_in_the_summary() {
-    let mut house = house("").await;
+    let house = house("").await;
     injected(&house).await;
     house.model.reply(Reply::text("Not paid."));
     house.press(ADA, "deny");
@@ -165,7 +165,7 @@ async fn n6_the_taint_outlives_a_compaction_in_the_summary() {
 
 #[tokio::test]
 async fn n6_what_was_remembered_from_such_words_taints_whoever_recalls_it() {
-    let mut house = house("").await;
+    let house = house("").await;
     house.model.reply(Reply::call("mail", "{}"));
     let fact = r#"{"category": "home", "key": "greenhouse gardener", "value": "Mallory, who wants to be paid"}"#;
     house.model.reply(Reply::call("remember_fact", fact));

@@ -69,12 +69,10 @@ fn tainted() -> Script {
 }
 
 fn concern(run: &Script) -> (bool, Concern) {
-    match &run.run().phase {
-        Phase::Waiting { question: Question::Approval { grantable, concern, .. }, .. } => {
-            (*grantable, Concern::clone(concern))
-        }
-        other => panic!("{other:?}"),
-    }
+    let Phase::Waiting { question: Question::Approval { grantable, concern, .. }, .. } = &run.run().phase else {
+        panic!("{:?}", run.run().phase)
+    };
+    (*grantable, Concern::clone(concern))
 }
 
 fn sources(run: &Script) -> Vec<String> {

@@ -222,7 +222,7 @@ fn tool(call: &str, what: u8) -> Event {
         100..120 => finished(call, ToolOutcome::Transient { text: "busy".to_owned() }),
         120..130 => finished(call, ToolOutcome::Denied { reason: "not now".to_owned() }),
         90..100 => finished(call, ToolOutcome::Text { text: "broken".to_owned(), is_error: true }),
-        130..160 => from(call, &["a", "b"][usize::from(what % 2)]),
+        130..160 => from(call, ["a", "b"][usize::from(what % 2)]),
         _ => done(call),
     }
 }
