@@ -2,6 +2,7 @@
 //!
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
+pub mod owners;
 pub mod remember;
 pub mod said;
 pub mod write;
@@ -21,6 +22,7 @@ use crate::agent::prefix::Prefix;
 use crate::agent::projection::said::{Said, said};
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::Choice;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ToolCall, Usage};
@@ -39,6 +41,8 @@ pub enum Row {
         tokens: u64,
         /// The words in it that are to be remembered (row A1).
         said: Option<Said>,
+        /// What the run had read by then that nobody vouches for (row N6).
+        taint: Taint,
     },
     /// What was recalled for the run (row A4).
     Recalled(Vec<Recalled>),
@@ -83,6 +87,8 @@ pub enum Row {
         through: i64,
         /// The words.
         text: String,
+        /// What nobody vouches for in what it stands for.
+        taint: Taint,
     },
     /// The conversation begins afresh behind all this.
     Afresh,
@@ -108,6 +114,17 @@ pub enum Row {
     Say {
         /// The event's number.
         seq: i64,
+        /// The words.
+        text: String,
+        /// Buttons under the last chunk.
+        choices: Vec<Choice>,
+    },
+    /// Only an owner can decide it: they are asked where they are.
+    AskOwners {
+        /// The event's number.
+        seq: i64,
+        /// Who asked for it.
+        who: String,
         /// The words.
         text: String,
         /// Buttons under the last chunk.
@@ -155,6 +172,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             author: entry.author,
             tokens: entry.tokens,
             said: said(before, step, active, (at, &entry)),
+            taint: active.taint.clone(),
         }));
         rows.extend(afresh(step, active));
         if let Some(end) = active.end() {
@@ -252,7 +270,8 @@ impl Cause<'_> {
     fn summary(&self) -> Option<Row> {
         let run = self.after.active()?;
         let (user, history_from) = (run.input.principal.user, run.context.history_from);
-        Some(Row::Summary { user, history_from, through: plan::through(run), text: run.view.body()? })
+        let (text, taint) = (run.view.body()?, run.taint.clone());
+        Some(Row::Summary { user, history_from, through: plan::through(run), text, taint })
     }
 
     fn answered(&self, completion: &Completion, seq: i64) -> Vec<Row> {
@@ -311,7 +330,14 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         Event::HumanAsked(Question::Paused { .. }) => Vec::new(),
         Event::HumanAsked(question) => {
             let number = after.active().map_or(0, |active| active.questions);
-            vec![Row::Say { seq, text: question_text(question), choices: choices(key, number, question) }]
+            let (text, choices) = (question_text(question), choices(key, number, question));
+            let owners = after.active().filter(|_| is_for_owners(question)).map(|active| Row::AskOwners {
+                seq,
+                who: approval::words::quotable(&active.input.principal.name),
+                text: text.clone(),
+                choices: choices.clone(),
+            });
+            std::iter::once(Row::Say { seq, text, choices }).chain(owners).collect()
         }
         Event::Replied(Reply::Answer { text } | Reply::Notice { text }) => {
             vec![Row::Say { seq, text: text.clone(), choices: Vec::new() }]
@@ -373,6 +399,12 @@ fn question_text(question: &Question) -> String {
     let numbered = |(index, decision): (usize, &Decision)| format!("{}. {}", index + 1, decision.label());
     let decisions = Decision::offered(question).iter().enumerate().map(numbered);
     std::iter::once(texts::question(question)).chain(decisions).collect::<Vec<_>>().join("\n")
+}
+
+/// Must an owner decide it?
+#[must_use]
+pub fn is_for_owners(question: &Question) -> bool {
+    matches!(question, Question::Approval { concern, .. } if concern.owners)
 }
 
 fn choices(key: &RunKey, number: u32, question: &Question) -> Vec<Choice> {

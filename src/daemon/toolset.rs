@@ -132,6 +132,7 @@ fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Lefto
         module: tool.module.clone(),
         role: role(tool.role),
         idempotent: tool.idempotent,
+        trusted_output: tool.trusted_output,
         facts: ToolFacts {
             changes,
             exclusive: tool.exclusive,

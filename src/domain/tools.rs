@@ -61,6 +61,14 @@ pub struct ToolFacts {
     pub risk: Risk,
 }
 
+impl ToolFacts {
+    /// What a call may do, at most. What is only known to change something is taken for more than a look.
+    #[must_use]
+    pub fn most(&self) -> Risk {
+        if self.changes && self.risk.is_read() { Risk::Execute } else { self.risk }
+    }
+}
+
 /// What a call may do, from little to much. From `Write` on it has an effect: a tainted run may not have it unasked (row N6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -116,6 +124,12 @@ pub enum Grade {
 }
 
 impl Grade {
+    /// Is there nothing to be said of it?
+    #[must_use]
+    pub fn is_safe(&self) -> bool {
+        *self == Self::Safe
+    }
+
     /// In a word, for people.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -136,15 +150,11 @@ pub struct Assessment {
     #[serde(default, skip_serializing_if = "Risk::is_read")]
     pub risk: Risk,
     /// How dangerous it is.
-    #[serde(default, skip_serializing_if = "is_safe")]
+    #[serde(default, skip_serializing_if = "Grade::is_safe")]
     pub grade: Grade,
     /// Why, in words for people; each is a sentence without its full stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-}
-
-fn is_safe(grade: &Grade) -> bool {
-    *grade == Grade::Safe
 }
 
 impl Assessment {

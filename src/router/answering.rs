@@ -4,7 +4,8 @@ use crate::agent::machine::approval;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::Active;
-use crate::domain::principal::{Principal, Role};
+use crate::domain::principal::{Principal, Role, Trust};
+use crate::router::{pause_texts, texts};
 use crate::store::runs;
 
 /// A question that is open.
@@ -14,14 +15,30 @@ pub(super) struct OpenQuestion {
     pub(super) question: Question,
     /// Only the requester, or an owner, may answer it: an admin's word is not enough.
     pub(super) is_for_requester: bool,
+    /// Only an owner may: the requester is not to be relied on.
+    pub(super) is_for_owners: bool,
 }
 
 impl OpenQuestion {
     pub(super) fn may_be_answered_by(&self, principal: &Principal, run: &runs::ActiveRun) -> bool {
+        if self.is_for_owners {
+            return principal.role == Role::Owner && principal.trust == Trust::Trusted;
+        }
         if self.is_for_requester {
             return principal.user == run.user || principal.role == Role::Owner;
         }
         principal.may_act_for(run.user, run.role)
+    }
+
+    /// What somebody is told who may not answer it.
+    pub(super) fn not_yours(&self) -> &'static str {
+        if self.is_for_owners {
+            pause_texts::FOR_OWNERS_TO_APPROVE
+        } else if self.is_for_requester {
+            pause_texts::NOT_YOURS_TO_APPROVE
+        } else {
+            texts::NOT_YOURS
+        }
     }
 }
 
@@ -29,7 +46,23 @@ impl OpenQuestion {
 pub(super) fn is_for_requester(run: &Active, question: &Question) -> bool {
     match question {
         Question::Approval { .. } => true,
-        Question::UnsafeCall { name, .. } => approval::is_due(run, name),
+        Question::UnsafeCall { call, .. } => approval::is_due(run, call),
+        Question::Asked { .. }
+        | Question::PromptChanged { .. }
+        | Question::Mismatch(_)
+        | Question::CrashLoop
+        | Question::ContextFull
+        | Question::Circling { .. }
+        | Question::Paused { .. } => false,
+    }
+}
+
+/// What a run wants that listens to words nobody vouches for, and for somebody whom nobody vouches for either, is an owner's
+/// to allow (row N6).
+pub(super) fn is_for_owners(run: &Active, question: &Question) -> bool {
+    match question {
+        Question::Approval { concern, .. } => concern.owners,
+        Question::UnsafeCall { call, .. } => approval::is_for_owners(run, call),
         Question::Asked { .. }
         | Question::PromptChanged { .. }
         | Question::Mismatch(_)
@@ -57,16 +90,16 @@ pub(super) fn answer_in<'a>(text: &'a str, question: &Question) -> Option<&'a st
 mod tests {
     use super::*;
     use crate::domain::ids::{CallId, RunId, UserId};
-    use crate::domain::principal::Trust;
 
     fn approval() -> Question {
         let (name, arguments) = ("pay".to_owned(), "{}".to_owned());
-        Question::Approval { call: CallId::new(1, 0), name, arguments, grantable: true }
+        Question::Approval { call: CallId::new(1, 0), name, arguments, grantable: true, concern: Box::default() }
     }
 
     #[test]
     fn d6_only_the_requester_or_an_owner_approves() {
-        let open = |is_for_requester| OpenQuestion { number: 1, question: approval(), is_for_requester };
+        let open =
+            |is_for_requester| OpenQuestion { number: 1, question: approval(), is_for_requester, is_for_owners: false };
         let table = [
             (1, Role::Guest, true, true),
             (1, Role::User, true, true),
@@ -85,6 +118,8 @@ mod tests {
             let principal = Principal { user: UserId(user), name: String::new(), role, trust: Trust::Trusted };
             assert_eq!(open(true).may_be_answered_by(&principal, &run), approves, "{user} {role:?}");
             assert_eq!(open(false).may_be_answered_by(&principal, &run), answers, "{user} {role:?}");
+            let owners = OpenQuestion { is_for_owners: true, ..open(true) };
+            assert_eq!(owners.may_be_answered_by(&principal, &run), role == Role::Owner, "{user} {role:?}");
         }
     }
 

@@ -25,7 +25,7 @@ use crate::domain::redactor::Redactor;
 use crate::memory::{forget, importance};
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
-use crate::router::answering::{OpenQuestion, answer_in, is_for_requester};
+use crate::router::answering::{OpenQuestion, answer_in, is_for_owners, is_for_requester};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
@@ -243,12 +243,12 @@ impl Take {
                     if let Some(said) = answer_in(text, &asked.question) {
                         let by = arriving.principal.user;
                         let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
-                        return self.answer(tx, &arriving, run.id, answer).await;
+                        let key = RunKey { run: run.id, session: arriving.session.id };
+                        return self.answer(tx, &arriving, &key, answer).await;
                     }
                 }
                 Asked::Question(asked) if asked.is_for_requester && answer_in(text, &asked.question).is_some() => {
-                    let told = pause_texts::NOT_YOURS_TO_APPROVE.to_owned();
-                    return self.tell(tx, &arriving, (text, "refused"), told).await;
+                    return self.tell(tx, &arriving, (text, "refused"), asked.not_yours().to_owned()).await;
                 }
                 Asked::Question(_) | Asked::Nothing => {}
                 Asked::Gone => return self.enqueue(tx, &arriving, (text, Order::Answer), None).await,
@@ -282,6 +282,7 @@ impl Take {
             Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
                 number: run.questions,
                 is_for_requester: is_for_requester(run, question),
+                is_for_owners: is_for_owners(run, question),
                 question: question.clone(),
             }),
             Some(_) | None => Asked::Nothing,
@@ -369,12 +370,18 @@ impl Take {
         if allowed { chosen } else { Mode::Queue }
     }
 
-    async fn answer(&self, tx: &mut Tx, arriving: &Arriving, run: RunId, answer: Answer) -> Result<Taken, StoreError> {
+    async fn answer(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        key: &RunKey,
+        answer: Answer,
+    ) -> Result<Taken, StoreError> {
         if self.claim(tx, arriving, (&answer.text, "answer")).await?.is_none() {
             return Ok(Taken::quietly(Accepted::Duplicate));
         }
-        signals::add(tx, run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
-        Ok(Taken { lane: Some(arriving.session.id), ..Taken::quietly(Accepted::Committed) })
+        signals::add(tx, key.run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
+        Ok(Taken { lane: Some(key.session), ..Taken::quietly(Accepted::Committed) })
     }
 
     /// A button: it checks who presses, and which question it belongs to.
@@ -382,30 +389,44 @@ impl Take {
         let mut arriving = self.arriving(tx).await?;
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
-        let active = runs::find_active(tx, arriving.session.id).await?;
-        let meant = Press::parse(token).and_then(|press| {
-            let run = active.filter(|run| run.id.0 == press.run && is_asking(run))?;
-            Some((press, run))
-        });
-        let open = match meant {
-            Some((press, run)) => match self.open_question(tx, arriving.session.id, run.id).await? {
-                Asked::Question(asked) if asked.number == press.question => Some((press, run, asked)),
-                Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
-            },
+        let open = match Press::parse(token) {
+            Some(press) => self.asked_by(tx, &arriving, press).await?,
             None => None,
         };
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
-            Some((_, run, asked)) if !asked.may_be_answered_by(&arriving.principal, &run) => {
-                let told = if asked.is_for_requester { pause_texts::NOT_YOURS_TO_APPROVE } else { texts::NOT_YOURS };
-                self.tell(tx, &arriving, (token, "refused"), told.to_owned()).await
+            Some((_, _, run, asked)) if !asked.may_be_answered_by(&arriving.principal, &run) => {
+                self.tell(tx, &arriving, (token, "refused"), asked.not_yours().to_owned()).await
             }
-            Some((press, run, _)) => {
+            Some((press, session, run, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());
                 let answer = Answer { by, text, question: Some(press.question) };
-                self.answer(tx, &arriving, run.id, answer).await
+                self.answer(tx, &arriving, &RunKey { run: run.id, session }, answer).await
             }
         }
+    }
+
+    /// The open question that a button belongs to, with its run and where that is: here, or, for an owner, where they were
+    /// asked from.
+    async fn asked_by(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        press: Press,
+    ) -> Result<Option<(Press, SessionId, runs::ActiveRun, OpenQuestion)>, StoreError> {
+        let here = arriving.session.id;
+        let there = runs::lookup(tx, RunId(press.run)).await?.map_or(here, |row| row.session);
+        let session = if arriving.principal.role == Role::Owner { there } else { here };
+        let active = runs::find_active(tx, session).await?;
+        let Some(run) = active.filter(|run| run.id.0 == press.run && is_asking(run)) else {
+            return Ok(None);
+        };
+        Ok(match self.open_question(tx, session, run.id).await? {
+            Asked::Question(asked) if asked.number == press.question && (session == here || asked.is_for_owners) => {
+                Some((press, session, run, asked))
+            }
+            Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
+        })
     }
 
     /// An edit or deletion on the platform reaches what still waits; what runs already is not touched.

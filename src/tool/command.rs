@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use crate::config::tools::{SESSION_ID, UNTRUSTED_SOURCE, is_injected, placeholder};
-use crate::domain::principal::{Role, Trust};
+use crate::domain::origin::{Origin, Source};
+use crate::domain::principal::Role;
 use crate::domain::tools::ToolFacts;
 use crate::model::provider::ToolSchema;
 use crate::tool::leftovers::Leftovers;
@@ -35,6 +36,8 @@ pub struct Declaration {
     pub role: Role,
     /// Safe to run twice.
     pub idempotent: bool,
+    /// What it prints may instruct: the operator vouches for it (row N6).
+    pub trusted_output: bool,
     /// What runs have to know of it.
     pub facts: ToolFacts,
     /// How long it may take.
@@ -114,9 +117,9 @@ fn injected(name: &str, invocation: &Invocation) -> Option<String> {
     }
 }
 
-/// Whether the run began with words that may not instruct: `1` or `0`.
+/// Whether the run has listened to words up to now that nobody vouches for: `1` or `0`.
 fn untrusted(invocation: &Invocation) -> String {
-    u8::from(invocation.principal.trust == Trust::Untrusted).to_string()
+    u8::from(invocation.is_tainted()).to_string()
 }
 
 #[async_trait]
@@ -144,7 +147,8 @@ impl Tool for CommandTool {
             leftovers: self.declaration.leftovers.clone(),
         };
         match Box::pin(process::run(errand)).await {
-            Ok(ended) => outcome(&ended),
+            Ok(ended) if self.declaration.trusted_output || ended.printed().is_empty() => outcome(&ended),
+            Ok(ended) => outcome(&ended).from(Source::new(Origin::Tool, &self.declaration.name)),
             Err(error) => Outcome::Error(format!("{program} could not be run: {error}.")),
         }
     }

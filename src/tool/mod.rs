@@ -41,7 +41,7 @@ use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
 use crate::domain::outgoing::Destination;
-use crate::domain::principal::{Principal, Role};
+use crate::domain::principal::{Principal, Role, Trust};
 use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::provider::ToolSchema;
 use crate::policy::memory::Place;
@@ -172,13 +172,20 @@ pub struct Invocation {
     pub now: Timestamp,
 }
 
+impl Invocation {
+    /// Has the run listened up to now to words that nobody vouches for?
+    #[must_use]
+    pub fn is_tainted(&self) -> bool {
+        !self.taint.is_clean() || self.principal.trust == Trust::Untrusted
+    }
+}
+
 #[cfg(test)]
 impl Invocation {
     /// A first call by a user of the house, in a private chat, of a run that has read nothing.
     pub(crate) fn trial(arguments: Value) -> Self {
         use crate::domain::ids::{SessionId, UserId};
         use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-        use crate::domain::principal::Trust;
         let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
         let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
         Self {

@@ -34,6 +34,7 @@ mod secrets;
 mod starting;
 mod stopping;
 mod switching;
+mod taint;
 mod toolbox;
 mod tools;
 mod typed;

@@ -155,14 +155,28 @@ struct Approvals {
     granted: BTreeSet<String>,
     /// One start of each of these calls.
     once: BTreeSet<String>,
+    /// The tools that may be called until something is read.
+    excused: BTreeSet<String>,
+    /// Something was read that nobody vouches for.
+    tainted: bool,
     paused: bool,
 }
+
+/// The tools that do more than look.
+const ACTS: [&str; 5] = ["append", "crawl", "bomb", "pay", "wipe"];
 
 impl Approvals {
     /// Takes an event in; what it starts without a word that allows it, is told.
     fn hear(&mut self, before: &State, event: &Event, ignored: bool) -> Option<String> {
         match event {
-            Event::Begun(begun) => self.granted.extend(begun.granted.iter().cloned()),
+            Event::Begun(begun) => {
+                self.granted.extend(begun.granted.iter().cloned());
+                self.tainted = !begun.taint.is_clean();
+            }
+            Event::ToolFinished { source: Some(_), .. } if !ignored => {
+                self.tainted = true;
+                self.excused.clear();
+            }
             Event::GrantRevoked { tool } => drop(self.granted.remove(tool)),
             Event::PauseRequested { .. } if !ignored => self.paused = true,
             Event::PauseLifted { .. } => self.paused = false,
@@ -173,7 +187,10 @@ impl Approvals {
                 let covered =
                     name == "pay" && self.granted.contains(name) || name == "peek" && self.granted.contains(name);
                 let needs = ["pay", "peek", "wipe"].contains(&name.as_str());
-                let allowed = self.once.remove(&call.0);
+                let allowed = self.once.remove(&call.0) || name != "wipe" && self.excused.contains(name);
+                if self.tainted && ACTS.contains(&name.as_str()) && !allowed {
+                    return Some(format!("{call} {name} in a tainted run without an approval of its own"));
+                }
                 return (needs && !covered && !allowed).then(|| format!("{call} {name} without approval"));
             }
             _ => {}
@@ -190,6 +207,9 @@ impl Approvals {
             }
             (Question::Approval { name, .. }, Some(Decision::Always)) => {
                 self.granted.insert(name.clone());
+            }
+            (Question::Approval { name, .. }, Some(Decision::ThisRun)) => {
+                self.excused.insert(name.clone());
             }
             _ => {}
         }

@@ -291,6 +291,7 @@ fn tools(world: &Arc<World>) -> Registry {
     Registry::default()
         .with(Hand::new(world, "look", true, 1_000))
         .with(Hand::new(world, "nap", true, 30_000))
+        .with(Hand::new(world, "page", true, 1_000))
         .with(Hand::new(world, "append", false, 2_500))
         .with(Hand::new(world, "crawl", false, 100_000))
         .with(Hand::new(world, "bomb", false, 500))

@@ -166,6 +166,8 @@ fn words(world: &World, number: u64) -> String {
                         "ask",
                         "append+ask",
                         "nap",
+                        "page",
+                        "page+append",
                         "nap+append+look",
                         "more",
                         "pay",

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hob::domain::origin::{Origin, Source};
 use hob::domain::principal::Role;
-use hob::domain::tools::{Approval, ToolFacts};
+use hob::domain::tools::{Approval, Assessment, ToolFacts};
 use hob::model::provider::ToolSchema;
-use hob::tool::{Invocation, Outcome, Timeout, Tool, ToolSpec};
+use hob::tool::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
 use tokio::time::sleep;
 
 use crate::world::{Effect, World};
@@ -51,6 +52,17 @@ impl Tool for Hand {
         &self.spec
     }
 
+    async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        let world = &self.world;
+        if !world.is_calm() && world.chance(10) {
+            panic!("simulated: while it looks");
+        }
+        if !world.is_calm() && world.chance(10) {
+            std::future::pending::<()>().await;
+        }
+        Assessment::usual(self.spec.facts.risk)
+    }
+
     async fn call(&self, invocation: Invocation) -> Outcome {
         let world = &self.world;
         let (run, call) = (invocation.run.0, invocation.call.0);
@@ -68,6 +80,9 @@ impl Tool for Hand {
         if !world.is_calm() && world.chance(30) {
             return Outcome::Transient("not now".to_owned());
         }
-        if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) }
+        let outcome = if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) };
+        // Whoever reads a page has listened to whoever wrote it.
+        let page = Source::new(Origin::Web, "https://page.example/");
+        if self.spec.schema.name == "page" { outcome.from(page) } else { outcome }
     }
 }

@@ -42,6 +42,8 @@ impl<T> Committed<T> {
 pub(super) enum Cause {
     /// The world said something.
     Event(Event),
+    /// Something that was under way is done: all that there is to say of it, in order.
+    World(Vec<Event>),
     /// Nothing but that there may be signals.
     Signals,
 }
@@ -291,6 +293,7 @@ impl Advance {
                 return Ok(events);
             }
             Cause::Event(event) => events.push(event.clone()),
+            Cause::World(all) => events.extend(all.iter().cloned()),
         }
         let mut all = self.take_joining(tx, &events).await?;
         all.append(&mut events);

@@ -2,15 +2,16 @@
 
 use async_trait::async_trait;
 
-use crate::agent::handover;
+use crate::agent::handover::{self, Handover};
 use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::begun::{Context, PastMessage, PastRole};
-use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::State;
+use crate::agent::projection::owners::{Desk, desks};
 use crate::agent::prompt::{Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
 use crate::domain::ids::{SessionId, UserId};
 use crate::domain::inbound::Conversation;
+use crate::domain::origin::Taint;
 use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens;
@@ -42,7 +43,7 @@ pub struct Claimed {
     /// What stands for the older part of its conversation, as its sender may see it; only for such a run as well.
     pub summary: Option<summaries::Summary>,
     /// What they had noted on a task that did not come to its end; only for a run that has not begun.
-    pub notebook: Option<Notebook>,
+    pub notebook: Option<Handover>,
 }
 
 #[async_trait]
@@ -132,8 +133,9 @@ impl Statement for History {
         let mut past = Past::default();
         for row in messages::list(tx, self.session, self.from, self.through).await? {
             let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
-            let ordinal = row.ordinal;
+            let (ordinal, taint) = (row.ordinal, Taint::of_stored(row.taint.as_deref()));
             if let Some(message) = self.seen(row) {
+                past.taint.join(&taint);
                 let tokens = counted.unwrap_or_else(|| tokens::message(&message));
                 let role = match &message {
                     Message::User { .. } => PastRole::User,
@@ -276,6 +278,22 @@ impl Statement for Recent {
 
     async fn run(&self, tx: &mut Tx) -> Result<runs::Recent, StoreError> {
         runs::recent(tx, self.session).await
+    }
+}
+
+/// Where owners are asked what only they can decide.
+#[derive(Clone)]
+pub(super) struct Desks {
+    /// But for here.
+    pub(super) here: Conversation,
+}
+
+#[async_trait]
+impl Statement for Desks {
+    type Output = Vec<Desk>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Desk>, StoreError> {
+        desks(tx, &self.here).await
     }
 }
 

@@ -4,6 +4,7 @@
 //! Start at [`Driver::drive`]: commit a cause, perform what follows, wait for the next cause.
 
 mod advance;
+mod assess;
 mod begin;
 mod claim;
 mod gate;
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
+use crate::agent::driver::assess::Look;
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
@@ -29,6 +31,7 @@ use crate::agent::machine::event::{Accepted, CancelReason, Event};
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::ports::Ports;
+use crate::agent::projection::is_for_owners;
 use crate::agent::prompt::{Material, system_digest};
 use crate::agent::signal::Signal;
 use crate::domain::channel::Progress;
@@ -136,7 +139,7 @@ impl Driver {
                 biased;
                 () = self.line.cut.cancelled() => return self.suspend().await,
                 () = self.line.signal.notified() => Cause::Signals,
-                event = self.work.next() => Cause::Event(event),
+                events = self.work.next() => Cause::World(events),
                 () = reached(hard) => {
                     hard = None;
                     Cause::Event(Event::CancelRequested(CancelReason::HardLimit))
@@ -193,6 +196,9 @@ impl Driver {
     async fn commit(&mut self, cause: Cause) -> Result<Option<Vec<Committed<Effect>>>, StoreError> {
         let cause = match cause {
             Cause::Event(event) => Cause::Event(redacted::event(&self.ports.redactor, event)),
+            Cause::World(events) => {
+                Cause::World(events.into_iter().map(|event| redacted::event(&self.ports.redactor, event)).collect())
+            }
             Cause::Signals => Cause::Signals,
         };
         let mut wait = COMMIT_RETRY;
@@ -212,6 +218,7 @@ impl Driver {
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
                 Ok(Advanced { state, seq, effects, refused, remembered, more }) => {
+                    telemetry::tainted(self.key.run, &self.state, &state);
                     self.refused.extend(refused);
                     if remembered {
                         self.ports.memory.nearby.memories_written();
@@ -265,6 +272,13 @@ impl Driver {
             Effect::Note(event) => telemetry::noted(self.key.run, &event),
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
+            Effect::AskHuman(question) if is_for_owners(&question) => {
+                self.ports.watcher.said(self.key.session);
+                let here = self.destination.conversation.clone();
+                for desk in self.read(claim::Desks { here }).await? {
+                    self.ports.watcher.said(desk.session);
+                }
+            }
             Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
@@ -281,7 +295,9 @@ impl Driver {
         let mut request = material.request_of(active, &call);
         request.max_output_tokens = self.reply_limit(active, &call);
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
-        self.work.call_model(&stage, call, request);
+        let place = Place::of(self.key.session, &self.destination.conversation);
+        let look = Look { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run };
+        self.work.call_model(&stage, call, request, look);
         Ok(())
     }
 

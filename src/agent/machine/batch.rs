@@ -146,8 +146,14 @@ impl Batch {
 
     /// The first call that a person has to approve.
     #[must_use]
-    pub fn held(&self) -> Option<&ToolCall> {
-        self.calls.iter().find(|open| open.progress == Progress::Held).map(|open| &open.call)
+    pub fn held(&self) -> Option<&OpenCall> {
+        self.calls.iter().find(|open| open.progress == Progress::Held)
+    }
+
+    /// The call with this id, to be looked at.
+    #[must_use]
+    pub fn get(&self, id: &CallId) -> Option<&OpenCall> {
+        self.calls.iter().find(|open| open.call.id == *id)
     }
 
     /// Is every call settled?

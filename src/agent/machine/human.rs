@@ -105,6 +105,8 @@ pub enum Decision {
     Approve,
     /// Make it, and do not ask about this tool again.
     Always,
+    /// Make it, and do not ask about this tool again in this run, until it reads something new (row N6).
+    ThisRun,
     /// Do not make it.
     Deny,
     /// Go on with less of the context (row B5).
@@ -119,7 +121,8 @@ impl Decision {
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
             Question::Approval { grantable: true, .. } => &[Self::Approve, Self::Always, Self::Deny],
-            Question::Approval { grantable: false, .. } => &[Self::Approve, Self::Deny],
+            Question::Approval { concern, .. } if concern.this_run => &[Self::Approve, Self::ThisRun, Self::Deny],
+            Question::Approval { .. } => &[Self::Approve, Self::Deny],
             Question::ContextFull => &[Self::KeepGoing, Self::Stop],
             Question::Asked { .. } | Question::Paused { .. } => &[],
             Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
@@ -140,6 +143,7 @@ impl Decision {
             Self::GiveUp => "give up",
             Self::Approve => "approve",
             Self::Always => "always",
+            Self::ThisRun => "yes, for this run",
             Self::Deny => "deny",
             Self::KeepGoing => "keep going",
             Self::Stop => "stop",

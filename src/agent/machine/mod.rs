@@ -73,7 +73,12 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         | Event::Terminated(_) => Vec::new(),
         Event::HumanAsked(question) => human::on_asked(run, question),
         Event::Ended(end) => ending::on_ended(run, end),
-        Event::ModelAnswered(completion) => model::on_answered(run, completion),
+        Event::ModelAnswered(completion) => {
+            let effects = model::on_answered(run, completion);
+            // What was known of its calls is of no use to the next reply.
+            run.assessed.clear();
+            effects
+        }
         Event::ModelFailed { class, message, retry_after_ms } => {
             model::on_failed(run, *class, message, *retry_after_ms)
         }

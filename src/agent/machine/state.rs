@@ -71,6 +71,9 @@ pub struct Active {
     /// What it has read that nobody vouches for (row N6).
     #[serde(skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// The tools that it may call all the same, until it reads something new.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub excused: BTreeSet<String>,
     /// The numbers and switches it goes by, from the third edition of the rules on.
     #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
@@ -214,6 +217,7 @@ impl Active {
             granted: begun.granted.into_iter().collect(),
             assessed: Vec::new(),
             taint: begun.taint,
+            excused: BTreeSet::new(),
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
             room: begun.room,

@@ -330,7 +330,9 @@ pub fn question(question: &Question) -> String {
                  {name} {shown}{dots}\nWhat shall I do?"
             )
         }
-        Question::Approval { name, arguments, grantable, .. } => words::question(name, arguments, *grantable),
+        Question::Approval { name, arguments, grantable, concern, .. } => {
+            words::question((name, arguments), *grantable, concern)
+        }
         Question::ContextFull => "I have made progress, but my memory of this task fills faster than I can empty it. \
              Shall I keep going with less of it in mind, or stop? Or tell me in your own words what to do instead."
             .to_owned(),

@@ -65,6 +65,6 @@ fn answered(before: &State, step: &Step, result: &ToolResult) -> Option<Said> {
     let requester = &run.input.principal;
     let principal = (answer.by == requester.user).then(|| requester.clone());
     // What Hob asks because of untrusted content is not remembered in a person's name.
-    let asked = (requester.trust == Trust::Trusted).then(|| question.clone());
+    let asked = (requester.trust == Trust::Trusted && run.taint.is_clean()).then(|| question.clone());
     Some(Said { by: answer.by, principal, text: answer.text.clone(), asked })
 }

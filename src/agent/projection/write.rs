@@ -7,8 +7,9 @@ use crate::agent::machine::texts;
 use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
 use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
-use crate::agent::projection::{Row, count};
+use crate::agent::projection::{Row, count, owners};
 use crate::domain::ids::{MessageId, UserId};
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::{Choice, Destination};
 use crate::model::message::Message;
 use crate::render::chunk;
@@ -40,20 +41,20 @@ pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(),
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author, tokens, said } => {
+        Row::Message { message, author, tokens, said, taint } => {
             if let Message::Tool(result) = message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
             }
             let Some(said) = said else {
-                write_message(tx, target, message, (*author, *tokens)).await?;
+                write_message(tx, target, message, (*author, *tokens, taint)).await?;
                 return Ok(());
             };
             let asked = match &said.asked {
                 Some(asked) => Some(shortened(asked)),
                 None => open_question(tx, target).await?,
             };
-            let message = write_message(tx, target, message, (*author, *tokens)).await?;
+            let message = write_message(tx, target, message, (*author, *tokens, taint)).await?;
             remember(tx, target, said, (message, asked.as_deref())).await
         }
         Row::Recalled(recalled) => store_recalled(tx, target, recalled).await,
@@ -82,8 +83,8 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             };
             model_calls::ask(tx, &new).await
         }
-        Row::Summary { user, history_from, through, text } => {
-            let summary = summaries::Summary { through: *through, text: text.clone() };
+        Row::Summary { user, history_from, through, text, taint } => {
+            let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.stored() };
             let made =
                 summaries::Made { session: target.key.session, user: *user, run, history_from: *history_from, at };
             summaries::put(tx, &made, &summary).await
@@ -108,6 +109,7 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.key.session, tool, run, at }).await
         }
+        Row::AskOwners { seq, who, text, choices } => owners::ask(tx, target, (*seq, who), (text, choices)).await,
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
@@ -130,7 +132,7 @@ async fn write_message(
     tx: &mut Tx,
     target: &Target<'_>,
     message: &Message,
-    (author, tokens): (Option<UserId>, u64),
+    (author, tokens, taint): (Option<UserId>, u64, &Taint),
 ) -> Result<MessageId, StoreError> {
     let role = match message {
         Message::User { .. } => "user",
@@ -138,6 +140,7 @@ async fn write_message(
         Message::Tool(_) => "tool",
     };
     let body = serde_json::to_string(message).map_err(|error| StoreError::Database(error.to_string()))?;
+    let taint = taint.stored();
     let new = messages::NewMessage {
         session: target.key.session,
         run: target.key.run,
@@ -146,6 +149,7 @@ async fn write_message(
         body: &body,
         text: &message.text(),
         tokens: count(tokens),
+        taint: taint.as_deref(),
         at: millis(target.at),
     };
     messages::append(tx, &new).await

@@ -57,6 +57,9 @@ fn shown(row: &Row) -> String {
         }
         Row::Handover(HandoverChange::Clear(user)) => format!("drops notes of {}", user.0),
         Row::Pruned { after } => format!("pruned after {after}"),
+        Row::AskOwners { seq, who, choices, .. } => {
+            format!("ask owners at {seq} for {who} ({} buttons)", choices.len())
+        }
         Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }

@@ -72,7 +72,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Sou
 }
 
 /// The arguments as the model wrote them; nothing at all stands for none.
-fn arguments(written: &str) -> Result<Value, String> {
+pub(in crate::agent::driver) fn arguments(written: &str) -> Result<Value, String> {
     let written = if written.trim().is_empty() { "{}" } else { written };
     match serde_json::from_str::<Value>(written) {
         Ok(arguments @ Value::Object(_)) => Ok(arguments),

@@ -22,6 +22,7 @@ mod reply;
 mod resume;
 mod retries;
 mod steering;
+mod taint;
 mod texts;
 mod tools;
 mod truth;

@@ -17,7 +17,8 @@ use crate::agent::machine::{Step, step};
 use crate::domain::ids::RunId;
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
-use crate::domain::tools::{Approval, ToolFacts};
+use crate::domain::origin::{Origin, Source};
+use crate::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use crate::model::error::ErrorClass;
 use crate::model::message::{StopReason, Usage};
 use crate::policy::budget::Scope;
@@ -159,7 +160,8 @@ fn quota() -> Event {
 fn anywhere(what: u8, how: u8) -> Event {
     match what {
         200..225 => crash(),
-        225..230 => Event::Resumed { system: system(how % 3) },
+        225..227 => assessed(how),
+        227..230 => Event::Resumed { system: system(how % 3) },
         230..234 => Event::Suspended,
         234 => budget(),
         235 => quota(),
@@ -220,8 +222,27 @@ fn tool(call: &str, what: u8) -> Event {
         100..120 => finished(call, ToolOutcome::Transient { text: "busy".to_owned() }),
         120..130 => finished(call, ToolOutcome::Denied { reason: "not now".to_owned() }),
         90..100 => finished(call, ToolOutcome::Text { text: "broken".to_owned(), is_error: true }),
+        130..160 => from(call, ["a", "b"][usize::from(what % 2)]),
         _ => done(call),
     }
+}
+
+/// Words of a page.
+fn from(call: &str, page: &str) -> Event {
+    let Event::ToolFinished { call, outcome, .. } = done(call) else { unreachable!("it is done") };
+    Event::ToolFinished { call, outcome, source: Some(Source::new(Origin::Web, page)) }
+}
+
+/// What tools say of the calls that come next.
+fn assessed(how: u8) -> Event {
+    let risks = [Risk::Read, Risk::Write, Risk::Send];
+    let grades = [Grade::Safe, Grade::Medium, Grade::High, Grade::Refused];
+    let calls = (0..4).map(|index| Assessment {
+        risk: risks[usize::from(how >> index) % risks.len()],
+        grade: grades[usize::from(how >> (index + 1)) % grades.len()],
+        reasons: Vec::new(),
+    });
+    Event::Assessed { calls: calls.collect() }
 }
 
 /// A tool that notes this as what is to be reached.
