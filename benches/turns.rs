@@ -191,6 +191,7 @@ impl World {
             sender: Sender { external_id: "you".to_owned(), name: "you".to_owned() },
             happening: Happening::Posted { text: "What is there to be said about the garden today?".to_owned() },
             sent_at: SystemClock.now(),
+            attachments: Vec::new(),
         };
         self.router.accept(inbound).await.unwrap();
         answered.await.unwrap();

@@ -50,6 +50,7 @@ use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
+use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
@@ -184,6 +185,7 @@ impl Daemon {
         let telegram = telegram(&blueprint)?;
         let switches = Switches::new();
         let rest = Arc::new(Notify::new());
+        let contents = Contents::of(&blueprint.data_dir);
         let channels = channels(&blueprint, telegram.as_ref());
         let serves = channels.iter().map(|channel| channel.address().0).collect();
         let delivery = Delivery::new(DeliveryPorts {
@@ -191,6 +193,7 @@ impl Daemon {
             clock: Arc::clone(&blueprint.clock),
             rng: Arc::clone(&blueprint.rng),
             channels,
+            contents: contents.clone(),
             limits: delivery_limits(&blueprint.config),
             stop: switches.silence.clone(),
             tracker: switches.outbox.clone(),
@@ -199,7 +202,7 @@ impl Daemon {
         let catalog = Arc::new(models.catalog);
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
-        let people = people(&blueprint, &memory, &catalog)?;
+        let people = people(&blueprint, &memory, (&catalog, &contents))?;
         let access = Arc::clone(&people.access);
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
@@ -238,7 +241,7 @@ impl Daemon {
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
         memory::keep_up(&switches, &router.house.memory, &blueprint);
-        chores::tidy(&switches, &router.house.memory, &blueprint);
+        chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         chores::listen(&switches, telegram, &router, &blueprint);
@@ -342,7 +345,11 @@ struct People {
     access: Arc<AccessList>,
 }
 
-fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
+fn people(
+    blueprint: &Blueprint,
+    memory: &Memory,
+    (models, contents): (&Catalog, &Contents),
+) -> Result<People, StartError> {
     let config = &blueprint.config;
     let workspace = toolset::workspace(config, &blueprint.data_dir);
     let tools = toolset::tools(&Grounds {
@@ -351,6 +358,7 @@ fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<Pe
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
         workspace: &workspace,
+        contents,
     });
     let personas = Arc::new(parts::personas(config, models, &tools)?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });

@@ -1,5 +1,7 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
+mod files;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::parts::role;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::recall::Memory;
+use crate::store::contents::Contents;
 use crate::tool::Timeout;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
@@ -38,6 +41,8 @@ pub(super) struct Grounds<'a> {
     pub(super) environment: &'a Environment,
     /// Where tools may read and write files.
     pub(super) workspace: &'a Workspace,
+    /// The contents of recorded files.
+    pub(super) contents: &'a Contents,
 }
 
 /// Where tools may read and write files.
@@ -59,7 +64,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
     let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
-    Registry::default()
+    let registry = Registry::default()
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
         .with(Arc::new(ForgetTool::new(memory.clone())))
@@ -70,7 +75,8 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::get()))
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
-        .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(AskHuman::default()));
+    files::add(registry, grounds)
 }
 
 /// Whether a person has to approve a tool's calls.
@@ -123,6 +129,7 @@ mod tests {
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
             workspace: &Workspace::of(dir.path()),
+            contents: &Contents::of(dir.path()),
         });
         assert_eq!(built_in.names(), crate::domain::tools::BUILT_IN);
     }

@@ -23,18 +23,25 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 11] = [
+pub const BUILT_IN: [&str; 18] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
+    "edit_file",
     "forget",
     "get_run_journal",
+    "list_files",
     "manage_people",
+    "read_file",
     "read_result",
     "recall",
     "remember_fact",
     "request_more_iterations",
+    "search_files",
+    "send_file",
+    "send_message",
     "update_run_journal",
+    "write_file",
 ];
 
 /// What a run knows of a tool, as it was when the run began.

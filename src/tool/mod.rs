@@ -6,11 +6,13 @@
 pub mod ask_human;
 pub mod command;
 pub mod current_time;
+pub mod files;
 pub mod forget;
 pub mod hook;
 mod keeping;
 pub mod leftovers;
 pub mod manage_people;
+pub mod messages;
 mod process;
 pub mod read_result;
 pub mod recall;
@@ -31,7 +33,7 @@ use serde_json::Value;
 use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
-use crate::domain::outgoing::Destination;
+use crate::domain::outgoing::{Delivery, Destination};
 use crate::domain::principal::{Principal, Role};
 use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::provider::ToolSchema;
@@ -224,6 +226,8 @@ pub enum Request {
         /// The question.
         question: String,
     },
+    /// Words or a file to be delivered, once.
+    Deliver(Delivery),
 }
 
 impl Outcome {

@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
+use crate::channel::console::attach;
 use crate::channel::console::reply::{Rest, Streamed};
 use crate::channel::console::text::safe;
-use crate::domain::channel::{Channel, Progress};
+use crate::domain::channel::{Channel, FetchError, Progress};
 use crate::domain::ids::RunId;
-use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use crate::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 
 /// For how many runs it is remembered what was streamed.
@@ -131,6 +132,12 @@ impl<W: Write + Send + 'static> Channel for Console<W> {
         }
     }
 
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        let path = attachment.handle.clone();
+        let read = tokio::task::spawn_blocking(move || attach::read(&path, bytes_max)).await;
+        read.unwrap_or_else(|error| Err(FetchError(error.to_string())))
+    }
+
     fn progress(&self, _destination: &Destination, run: RunId, progress: Progress) {
         if self.mode == Mode::Terminal {
             let shown = self.lock().progress(run, &progress);
@@ -171,6 +178,14 @@ impl<W: Write> Screen<W> {
             Some(run) if !message.may_repeat => self.stream(run).take(&message.text),
             _ => Rest::Whole,
         };
+        if let Some(file) = &message.file {
+            self.end_line()?;
+            self.put(&attach::shown(file))?;
+            self.end_line()?;
+        }
+        if message.file.is_some() && message.text.is_empty() {
+            return self.out.flush();
+        }
         match rest {
             Rest::Nothing { at_end } => {
                 if at_end && self.open_line == message.run {
