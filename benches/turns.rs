@@ -33,6 +33,7 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::store::contents::Contents;
 use hob::store::{Pace, Store};
 use hob::tool::Toolbox;
 use hob::tool::registry::Registry;
@@ -109,6 +110,7 @@ impl World {
             clock: Arc::clone(&clock),
             rng: Arc::new(SystemRng),
             channels: vec![Arc::clone(&platform) as Arc<dyn Channel>],
+            contents: Contents::of(directory),
             limits: DeliveryLimits {
                 attempts_max: 12,
                 age_max: Duration::from_secs(86_400),

@@ -227,7 +227,7 @@ pub enum Request {
         question: String,
     },
     /// Words or a file to be delivered, once.
-    Deliver(Delivery),
+    Deliver(Box<Delivery>),
 }
 
 impl Outcome {

@@ -183,6 +183,9 @@ fn words(world: &World, number: u64) -> String {
                         "hush",
                         "no_such_tool",
                         "crawl",
+                        "post",
+                        "post+append",
+                        "cry",
                     ])
                 })
                 .collect();

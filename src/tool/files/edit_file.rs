@@ -151,7 +151,7 @@ fn replaced(text: &str, (old, new): (&str, &str), all: bool) -> Result<String, M
 fn absent(text: &str, old: &str, stop: &Stop) -> String {
     let first = old.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut near: Vec<(f32, usize, &str)> = Vec::new();
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     for (number, line) in (1..).zip(text.lines()) {
         if stop.is_told() || began.elapsed() > DIFF_MAX {
             break;

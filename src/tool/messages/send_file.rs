@@ -105,12 +105,10 @@ impl Tool for SendFile {
             return Outcome::Error(format!("The caption may have {CAPTION_CHARS_MAX} characters."));
         }
         match self.record(&invocation, &arguments).await {
-            Ok(file) => Outcome::Request(Request::Deliver(Delivery {
-                to: None,
-                name: HERE.to_owned(),
-                text: arguments.caption.unwrap_or_default(),
-                file: Some(file),
-            })),
+            Ok(file) => {
+                let (name, text) = (HERE.to_owned(), arguments.caption.unwrap_or_default());
+                Outcome::Request(Request::Deliver(Box::new(Delivery { to: None, name, text, file: Some(file) })))
+            }
             Err(error) => Outcome::Error(error.to_string()),
         }
     }

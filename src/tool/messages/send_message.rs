@@ -78,7 +78,7 @@ impl Tool for SendMessage {
                 Err(why) => return Outcome::Error(why),
             },
         };
-        Outcome::Request(Request::Deliver(Delivery { to, name, text, file: None }))
+        Outcome::Request(Request::Deliver(Box::new(Delivery { to, name, text, file: None })))
     }
 }
 
