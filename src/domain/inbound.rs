@@ -140,6 +140,7 @@ pub struct Inbound {
     /// When, by the platform's clock where it tells.
     pub sent_at: Timestamp,
     /// The files that came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
 }
 

@@ -13,7 +13,7 @@ use crate::channel::console::text::safe;
 use crate::domain::channel::{Channel, FetchError, Progress};
 use crate::domain::ids::RunId;
 use crate::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
-use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use crate::domain::outgoing::{DeliveryError, Destination, Enclosed, Outgoing, Receipt};
 
 /// For how many runs it is remembered what was streamed.
 const STREAMS_MAX: usize = 16;
@@ -174,18 +174,13 @@ struct Screen<W> {
 impl<W: Write> Screen<W> {
     fn deliver(&mut self, message: &Outgoing) -> io::Result<()> {
         self.awaiting = false;
+        if let Some(file) = &message.file {
+            return self.file(message, file);
+        }
         let rest = match message.run {
             Some(run) if !message.may_repeat => self.stream(run).take(&message.text),
             _ => Rest::Whole,
         };
-        if let Some(file) = &message.file {
-            self.end_line()?;
-            self.put(&attach::shown(file))?;
-            self.end_line()?;
-        }
-        if message.file.is_some() && message.text.is_empty() {
-            return self.out.flush();
-        }
         match rest {
             Rest::Nothing { at_end } => {
                 if at_end && self.open_line == message.run {
@@ -209,6 +204,15 @@ impl<W: Write> Screen<W> {
                 self.end_line()?;
             }
         }
+        self.out.flush()
+    }
+
+    /// A file is named, and where it lies; its words follow.
+    fn file(&mut self, message: &Outgoing, file: &Enclosed) -> io::Result<()> {
+        self.end_line()?;
+        let mark = if message.may_repeat { format!("{REPEATED}\n") } else { String::new() };
+        self.put(&format!("{mark}{}\n{}", attach::shown(file), message.text))?;
+        self.end_line()?;
         self.out.flush()
     }
 

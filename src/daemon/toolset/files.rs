@@ -1,5 +1,6 @@
 //! The tools that read, write and send files, and send messages.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::Config;
@@ -19,8 +20,7 @@ use crate::tool::registry::Registry;
 
 /// Adds them.
 pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
-    let own = [Some(grounds.data_dir.to_owned()), grounds.environment.path("HOB_CONFIG")];
-    let own = own.into_iter().flatten().collect();
+    let own = own(grounds);
     let room = Arc::new(Room::new(grounds.workspace, own, grounds.config.workspace.trusted));
     let records = Records { store: grounds.memory.store.clone(), contents: grounds.contents.clone() };
     registry
@@ -31,6 +31,14 @@ pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(SearchFiles::new(Arc::clone(&room))))
         .with(Arc::new(SendFile::new(room, records)))
         .with(Arc::new(SendMessage::new(addresses(grounds.config))))
+}
+
+/// What no tool may use, whatever folder the owner allows: Hob's data, and the config wherever it may be.
+fn own(grounds: &Grounds<'_>) -> Vec<PathBuf> {
+    let environment = grounds.environment;
+    let home = environment.absolute_path("HOME").map(|home| home.join(".config/hob"));
+    let here = environment.seen_from_here(Path::new("config.toml"));
+    [grounds.data_dir.to_owned(), here].into_iter().chain(environment.path("HOB_CONFIG")).chain(home).collect()
 }
 
 /// The destinations that the config names, and the private chats of its people.

@@ -1,6 +1,6 @@
 //! `search_files`: lines that match, by ripgrep's own parts.
 
-use std::io;
+use std::io::{self, Read as _, Seek as _};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -181,7 +181,13 @@ impl<'a> Search<'a> {
         Next::On
     }
 
-    fn file(&mut self, shown: &str, file: std::fs::File) -> io::Result<()> {
+    fn file(&mut self, shown: &str, mut file: std::fs::File) -> io::Result<()> {
+        let mut head = [0; 1_024];
+        let read = file.read(&mut head)?;
+        if head[..read].contains(&0) {
+            return Ok(());
+        }
+        file.rewind()?;
         let (lines, left_out, stop) = (&mut self.lines, &mut self.left_out, self.stop);
         let sink = Lossy(|number, line| {
             if lines.len() >= LINES_MAX || stop.is_told() {
@@ -193,7 +199,7 @@ impl<'a> Search<'a> {
             Ok(true)
         });
         // It may have grown since it was measured.
-        self.searcher.search_reader(&self.matcher, io::Read::take(file, SEARCHED_MAX), sink)
+        self.searcher.search_reader(&self.matcher, file.take(SEARCHED_MAX), sink)
     }
 
     fn told(mut self) -> String {

@@ -182,6 +182,7 @@ fn n6_what_is_hobs_own_stays_its_own_whatever_folder_is_allowed() {
     }
     assert!(write(&home.room, &of("data/planted"), b"x").is_err());
     assert!(write(&home.room, &of("data/files/planted"), b"x").is_err());
+    assert!(write(&home.room, &of("outside/../data/files/x/planted"), b"x").is_err());
     assert!(!home.path("data/files").exists(), "nor is a folder made there");
     assert_eq!(home.read("a/b/in.txt").unwrap(), "1\tinside");
     assert_eq!(home.read("fine").unwrap(), "1\tinside", "a link that stays inside is followed");

@@ -108,7 +108,9 @@ fn target(room: &Room, spot: &Spot) -> Result<(Dir, PathBuf), RoomError> {
     let parent = relative.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = real_path(&spot.dir).map_err(failed)?;
     // Before anything is made there.
-    if room.is_own(&real.join(parent)) {
+    let mut steps = parent.ancestors().map(|step| if step.as_os_str().is_empty() { Path::new(".") } else { step });
+    let there = steps.find_map(|step| spot.dir.canonicalize(step).ok()).unwrap_or_default();
+    if room.is_own(&real.join(there)) {
         return Err(RoomError::Own { path: spot.path.clone() });
     }
     spot.dir.create_dir_all(parent).map_err(failed)?;
