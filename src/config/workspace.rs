@@ -17,11 +17,11 @@ pub struct WorkspaceConfig {
     /// The folder that tools work in, as an absolute path. Without it: `workspace` in the data directory.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/hob")]
     pub dir: Option<PathBuf>,
-    /// More folders that may be read, as absolute paths.
-    #[schemars(length(max = 64), example = ["/srv/music"])]
+    /// More folders that may be read, as absolute paths: `["/srv/music"]`.
+    #[schemars(length(max = 64))]
     pub read_dirs: Vec<PathBuf>,
-    /// More folders that may be read and written, as absolute paths.
-    #[schemars(length(max = 64), example = ["/srv/notes"])]
+    /// More folders that may be read and written, as absolute paths: `["/srv/notes"]`.
+    #[schemars(length(max = 64))]
     pub write_dirs: Vec<PathBuf>,
     /// Whether you vouch for every file in these folders. Without that, a task that has read one asks before it changes or
     /// sends anything: whoever wrote the file might speak through it.

@@ -275,7 +275,7 @@ fn models_and_aliases() {
 fn c3_personas() {
     insta::assert_snapshot!(told("[personas.cook]\nprompt = 'Cook.'\nmodules = ['time', 'memori', 'lights', 'music']\niterations_max = 3\niterations_cap = 2\n[personas.default]\n[personas.'a b']\n[tools.lamp]\ndescription = 'x'\ncommand = ['x']\nmodule = 'lights'\n[agent]\npersona = 'cok'\n[telegram]\nbot_token = '1:a'\npersona = 'butler'\npersonas = { home = 'cook', '-12' = 'waiter' }"), @r#"
     config.toml:3: personas.cook.modules[2]: is not the module of any tool; did you mean `memory`?
-    config.toml:3: personas.cook.modules[4]: is not the module of any tool; there are: commands, journal, lights, memory, time
+    config.toml:3: personas.cook.modules[4]: is not the module of any tool; there are: agents, commands, files, journal, lights, mcp, memory, messages, schedules, skills, system, terminal, time, web
     config.toml:4: personas.cook.iterations_max: is 3, expected at most iterations_cap, which is 2; lower it or raise iterations_cap
     config.toml:6: personas.default: is the word by which `/persona` goes back, expected another; rename it
     config.toml:7: personas."a b": cannot name a persona, expected a letter, then up to 63 letters, digits, `_` or `-`; rename it
