@@ -9,7 +9,7 @@ use crate::support::process::within;
 
 /// What is kept of files, by its names in the data directory.
 fn kept(house: &House) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(house.path("files")) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(house.path("data/files")) else { return Vec::new() };
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
@@ -77,7 +77,7 @@ async fn c6_a_file_is_written_sent_as_it_was_and_survives_a_kill() {
     within("attempt to send", async { house.telegram.called("sendDocument", 1).await }).await;
     assert!(tried() > 0);
     // The file changes before it is delivered, and the process dies: what was to be sent is sent.
-    std::fs::write(house.path("workspace/plans/garden.md"), "changed").unwrap();
+    std::fs::write(house.path("data/workspace/plans/garden.md"), "changed").unwrap();
     house.crash().await;
     house.telegram.mend();
     house.start().await;
@@ -104,7 +104,7 @@ async fn c6_whoever_has_everything_forgotten_leaves_no_file() {
     assert_eq!(kept(&house).len(), 2);
     house.say(ADA, "/forget everything yes");
     house.told(ADA, 2).await;
-    let path = house.path("files");
+    let path = house.path("data/files");
     within("forgotten file", async {
         while std::fs::read_dir(&path).unwrap().count() > 1 {
             tokio::task::yield_now().await;
