@@ -183,8 +183,7 @@ impl Daemon {
         })
         .await?;
         let telegram = telegram(&blueprint)?;
-        let (switches, rest) = (Switches::new(), Arc::new(Notify::new()));
-        let contents = Contents::of(&blueprint.data_dir);
+        let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
         let channels = channels(&blueprint, telegram.as_ref());
         let serves = channels.iter().map(|channel| channel.address().0).collect();
         let delivery = Delivery::new(DeliveryPorts {
