@@ -34,6 +34,7 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::store::contents::Contents;
 use hob::store::{Pace, Store};
 use hob::tool::Toolbox;
 use hob::tool::registry::Registry;
@@ -111,6 +112,7 @@ impl World {
             clock: Arc::clone(&clock),
             rng: Arc::new(SystemRng),
             channels: vec![Arc::clone(&platform) as Arc<dyn Channel>],
+            contents: Contents::of(directory),
             limits: DeliveryLimits {
                 attempts_max: 12,
                 age_max: Duration::from_secs(86_400),
@@ -195,6 +197,7 @@ impl World {
             sender: Sender { external_id: "you".to_owned(), name: "you".to_owned() },
             happening: Happening::Posted { text: "What is there to be said about the garden today?".to_owned() },
             sent_at: SystemClock.now(),
+            attachments: Vec::new(),
         };
         self.router.accept(inbound).await.unwrap();
         answered.await.unwrap();

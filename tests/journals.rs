@@ -145,6 +145,7 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
     declared_to_its_end state1:96d4dc8ed6fb6f20
     quota_reached state1:39a76e6b60338654
     tainted_and_asked state1:8b191cd639386208
+    delivered state1:70ad682b402efd7b
     ");
 }
 

@@ -23,7 +23,7 @@ use crate::agent::projection::said::{Said, said};
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
 use crate::domain::origin::Taint;
-use crate::domain::outgoing::Choice;
+use crate::domain::outgoing::{Choice, Delivery};
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ToolCall, Usage};
 use crate::store::model_calls::CallEnd;
@@ -63,6 +63,13 @@ pub enum Row {
         text: String,
         /// Whether it failed.
         is_error: bool,
+    },
+    /// A tool wants something delivered.
+    Deliver {
+        /// The call.
+        call: CallId,
+        /// What, and where to.
+        delivery: Delivery,
     },
     /// A model is about to be asked.
     ModelAsked {
@@ -225,8 +232,21 @@ impl Cause<'_> {
             Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
             Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
             Event::Begun(begun) if !begun.recalled.is_empty() => vec![Row::Recalled(begun.recalled.clone())],
+            Event::ToolFinished { call, outcome: ToolOutcome::Deliver { delivery }, .. } => {
+                self.delivered(call, delivery)
+            }
             other => rows_of_words(self.key, other, seq, self.after),
         }
+    }
+
+    /// What a tool wants delivered is queued when its call ends, and not for one that had ended before.
+    fn delivered(&self, call: &CallId, delivery: &Delivery) -> Vec<Row> {
+        if !is_running(self.before, call) {
+            return Vec::new();
+        }
+        let (call, text) = (call.clone(), texts::queued(delivery));
+        let finished = Row::ToolFinished { call: call.clone(), text, is_error: false };
+        vec![finished, Row::Deliver { call, delivery: delivery.clone() }]
     }
 
     /// The model call in flight before the step.
@@ -455,6 +475,7 @@ pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
         ToolOutcome::Notebook { .. } => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),
         ToolOutcome::Ask { question } => (question, false),
+        ToolOutcome::Deliver { delivery } => (&delivery.text, false),
         ToolOutcome::Interrupted => (texts::INTERRUPTED, true),
     }
 }

@@ -43,7 +43,7 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
     };
     let target = Target { key, destination: &destination, at: now };
     let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), choices: Vec::new() };
-    write(tx, &target, &[told]).await
+    write(tx, &target, &[told]).await.map(|_elsewhere| ())
 }
 
 /// Where the message was said: enough to tell its sender when the journal says nothing at all.

@@ -16,6 +16,7 @@ pub mod daemon;
 pub mod data_dir;
 pub mod declared;
 pub mod delivery;
+pub mod destinations;
 mod document;
 pub mod edit;
 pub mod environment;
@@ -56,6 +57,7 @@ use crate::config::budget::BudgetConfig;
 use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::destinations::DestinationConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
@@ -101,6 +103,9 @@ pub struct Config {
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
     pub people: BTreeMap<String, PersonConfig>,
+    /// Conversations that the owner can have Hob write to from elsewhere, by name: "tell the family that …".
+    #[schemars(extend("x-name" = "family"))]
+    pub destinations: BTreeMap<String, DestinationConfig>,
     /// Who Hob is, where it is to be somebody in particular: other instructions, another model, other tools. `/persona NAME`
     /// chooses one in a conversation, `[telegram]` for a chat, `[agent]` everywhere.
     #[schemars(extend("x-name" = "cook"))]
@@ -162,6 +167,7 @@ impl Config {
             take("telegram", telegram.validate());
         }
         take("people", people::validate(&self.people));
+        take("destinations", destinations::validate(&self.destinations));
         take("agent", self.agent.validate());
         take("context", self.context.validate());
         take("memory", self.memory.validate());

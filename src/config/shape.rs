@@ -228,6 +228,7 @@ mod tests {
                 "quotas",
                 "telegram",
                 "people",
+                "destinations",
                 "personas",
                 "agent",
                 "context",

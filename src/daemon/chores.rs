@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::channel::telegram::Telegram;
@@ -20,6 +20,7 @@ use crate::router::heartbeat::Heartbeat;
 use crate::router::intake::Router;
 use crate::router::lanes::Lanes;
 use crate::store::Store;
+use crate::store::contents::Contents;
 use crate::tool::results::Results;
 
 /// The wait before a channel that broke starts again.
@@ -94,8 +95,9 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
 }
 
 /// What is old goes, and what is left of what was forgotten.
-pub(super) fn tidy(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+pub(super) fn tidy(switches: &Switches, memory: &Memory, (contents, blueprint): (&Contents, &Blueprint)) {
     sweep(switches, &memory.store, blueprint);
+    sweep_files(switches, (&memory.store, contents), blueprint);
     let_go(switches, memory, blueprint);
 }
 
@@ -103,6 +105,26 @@ pub(super) fn tidy(switches: &Switches, memory: &Memory, blueprint: &Blueprint) 
 fn sweep(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (Results::of(&blueprint.data_dir), store.clone());
     switches.channels.spawn(sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
+}
+
+/// Lets old files go, and deletes what no record refers to: at the start and every hour.
+fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blueprint: &Blueprint) {
+    let keep = SignedDuration::from_hours(24 * i64::from(blueprint.config.workspace.keep_files_days));
+    let (store, contents, clock) = (store.clone(), contents.clone(), Arc::clone(&blueprint.clock));
+    let stop = switches.drain.clone();
+    switches.channels.spawn(async move {
+        loop {
+            let before = clock.now().saturating_sub(keep).unwrap_or(Timestamp::MIN);
+            match forget::old_files(&store, &contents, before).await {
+                Ok(0) => {}
+                Ok(files) => tracing::info!(files, "files.swept"),
+                Err(error) => tracing::warn!(%error, "old files cannot be deleted; that is tried again"),
+            }
+            if slept(RESULTS_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
 }
 
 async fn sweep_results((results, store): (Results, Store), clock: Arc<dyn Clock>, stop: CancellationToken) {

@@ -51,6 +51,7 @@ use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
+use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
@@ -187,15 +188,14 @@ impl Daemon {
         })
         .await?;
         let telegram = telegram(&blueprint)?;
-        let switches = Switches::new();
-        let rest = Arc::new(Notify::new());
+        let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
         let channels = channels(&blueprint, telegram.as_ref());
         let serves = channels.iter().map(|channel| channel.address().0).collect();
-        let delivery = delivery(&blueprint, &store, channels, &switches, &rest);
+        let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
-        let people = people(&blueprint, &memory, &catalog)?;
+        let people = people(&blueprint, &memory, (&catalog, &contents))?;
         let access = Arc::clone(&people.access);
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
@@ -235,7 +235,7 @@ impl Daemon {
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
         memory::keep_up(&switches, &router.house.memory, &blueprint);
-        chores::tidy(&switches, &router.house.memory, &blueprint);
+        chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         chores::listen(&switches, telegram, &router, &blueprint);
@@ -325,7 +325,7 @@ fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<
 fn delivery(
     blueprint: &Blueprint,
     store: &Store,
-    channels: Vec<Arc<dyn Channel>>,
+    (channels, contents): (Vec<Arc<dyn Channel>>, &Contents),
     switches: &Switches,
     rest: &Arc<Notify>,
 ) -> Delivery {
@@ -334,6 +334,7 @@ fn delivery(
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
         channels,
+        contents: contents.clone(),
         limits: delivery_limits(&blueprint.config),
         redactor: blueprint.redactor.clone(),
         stop: switches.silence.clone(),
@@ -360,7 +361,11 @@ struct People {
     access: Arc<AccessList>,
 }
 
-fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
+fn people(
+    blueprint: &Blueprint,
+    memory: &Memory,
+    (models, contents): (&Catalog, &Contents),
+) -> Result<People, StartError> {
     let config = &blueprint.config;
     let workspace = toolset::workspace(config, &blueprint.data_dir);
     let tools = Tools::new(toolset::tools(&Grounds {
@@ -371,6 +376,7 @@ fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<Pe
         workspace: &workspace,
         config_file: blueprint.config_file.as_deref(),
         models,
+        contents,
         started: blueprint.clock.now(),
     }));
     let personas = Arc::new(parts::personas(config, models, &tools.now())?);

@@ -1,5 +1,6 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
+mod files;
 mod web;
 
 use std::path::Path;
@@ -17,6 +18,7 @@ use crate::daemon::parts::role;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::store::contents::Contents;
 use crate::tool::Timeout;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
@@ -54,6 +56,8 @@ pub(super) struct Grounds<'a> {
     pub(super) models: &'a Catalog,
     /// When this process started.
     pub(super) started: Timestamp,
+    /// The contents of recorded files.
+    pub(super) contents: &'a Contents,
 }
 
 /// Where tools may read and write files.
@@ -90,7 +94,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(UseTool::default()))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(config_file(grounds))));
-    web::add(registry, config)
+    web::add(files::add(registry, grounds), config)
 }
 
 fn household(grounds: &Grounds<'_>) -> Household {
@@ -174,6 +178,7 @@ mod tests {
             environment: &Environment::of("/w", [("HOME", "/h")]),
             workspace: &Workspace::of(dir.path()),
             config_file: None,
+            contents: &Contents::of(dir.path()),
             models: &Catalog::new(offline, Vec::new(), Arc::new(SystemClock)),
             started: Timestamp::UNIX_EPOCH,
         })

@@ -139,6 +139,20 @@ pub struct Inbound {
     pub happening: Happening,
     /// When, by the platform's clock where it tells.
     pub sent_at: Timestamp,
+    /// The files that came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+}
+
+/// A file that came with a message, as the platform tells of it. Nothing of that is checked, and nothing is fetched yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// What the channel fetches it by: [`crate::domain::channel::Channel::fetch`].
+    pub handle: String,
+    /// Its name, or what it is where it has none.
+    pub name: String,
+    /// Its size, where the platform tells.
+    pub bytes: Option<u64>,
 }
 
 #[cfg(test)]

@@ -26,24 +26,31 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 17] = [
+pub const BUILT_IN: [&str; 24] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
+    "edit_file",
     "forget",
     "get_run_journal",
     "http_request",
+    "list_files",
     "manage_config",
     "manage_people",
+    "read_file",
     "read_result",
     "recall",
     "remember_fact",
     "request_more_iterations",
+    "search_files",
+    "send_file",
+    "send_message",
     "system_info",
     "update_run_journal",
     USE_TOOL,
     "web_fetch",
     "web_search",
+    "write_file",
 ];
 
 /// What a run knows of a tool, as it was when the run began.

@@ -9,6 +9,7 @@ use tracing::Instrument;
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::event::{Accepted as AcceptedEvent, CancelReason, Order};
+use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Answer;
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::projection::Press;
@@ -17,7 +18,7 @@ use crate::agent::write_off::{change_queued, load_or_write_off};
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
-use crate::domain::inbound::{ChannelKind, Happening, Inbound};
+use crate::domain::inbound::{ChannelKind, Conversation, Happening, Inbound};
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
@@ -26,6 +27,7 @@ use crate::memory::{forget, importance};
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
 use crate::router::answering::{OpenQuestion, answer_in, is_for_owners, is_for_requester};
+use crate::router::attachments::{self, Came};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
@@ -97,7 +99,8 @@ impl Router {
         let others = others.iter().map(|alias| (alias.channel(), alias.external_id().map(str::to_owned))).collect();
         let looked = memory::look(&self.house.memory, &inbound, role, now).await?;
         let desk = self.house.desk(now, self.delivery.health(), looked);
-        let take = Take { inbound, role, others, limits: self.limits, desk, now };
+        let files = self.fetch(&inbound).await?;
+        let take = Take { inbound, role, others, files, limits: self.limits, desk, now };
         let taken = self.store.write(take).await?;
         if let Some(session) = taken.lane {
             self.lanes.wake(session);
@@ -109,12 +112,25 @@ impl Router {
             self.delivery.wake(session);
         }
         self.take_out(&taken.forgotten);
-        if let Some(scope) = taken.emptied
-            && let Err(error) = forget::some_of(&self.house.memory, scope, SLICES_AT_ONCE).await
-        {
-            tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
+        if let Some(scope) = taken.emptied {
+            if let Err(error) = forget::some_of(&self.house.memory, scope, SLICES_AT_ONCE).await {
+                tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
+            }
+            if let Err(error) = self.delivery.sweep_contents().await {
+                tracing::warn!(%error, "forgotten files are not deleted yet; the next round does it");
+            }
         }
         Ok(taken.accepted)
+    }
+
+    /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.
+    async fn fetch(&self, inbound: &Inbound) -> Result<Vec<Came>, StoreError> {
+        let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
+        let known = IsClaimed { conversation: inbound.conversation.clone(), external_id: inbound.external_id.clone() };
+        if !is_new || self.store.read(known).await? {
+            return Ok(Vec::new());
+        }
+        Ok(attachments::fetch(&self.delivery, inbound).await)
     }
 
     /// What is gone from the database need not be found by meaning either.
@@ -122,6 +138,21 @@ impl Router {
         for (scope, memory) in forgotten {
             self.house.memory.nearby.forget(*scope, *memory);
         }
+    }
+}
+
+/// Was a message taken in before?
+struct IsClaimed {
+    conversation: Conversation,
+    external_id: String,
+}
+
+#[async_trait]
+impl Statement for IsClaimed {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        inbound::is_claimed(tx, &self.conversation, &self.external_id).await
     }
 }
 
@@ -151,6 +182,8 @@ struct Take {
     role: Role,
     /// The sender's other names.
     others: Vec<(ChannelKind, Option<String>)>,
+    /// The files that came with it.
+    files: Vec<Came>,
     limits: IntakeLimits,
     desk: Desk,
     now: Timestamp,
@@ -219,7 +252,7 @@ impl Take {
     async fn posted(&self, tx: &mut Tx, text: &str) -> Result<Taken, StoreError> {
         let arriving = self.arriving(tx).await?;
         let chars = text.chars().count();
-        if text.is_empty() {
+        if text.is_empty() && self.files.is_empty() {
             return self.tell(tx, &arriving, ("", "refused"), texts::EMPTY.to_owned()).await;
         }
         if chars > self.limits.message_chars_max {
@@ -240,7 +273,9 @@ impl Take {
         if is_asking(run) {
             match self.open_question(tx, arriving.session.id, run.id).await? {
                 Asked::Question(asked) if asked.may_be_answered_by(&arriving.principal, run) => {
-                    if let Some(said) = answer_in(text, &asked.question) {
+                    // A file decides nothing.
+                    let decides = self.files.is_empty() || Decision::takes_words(&asked.question);
+                    if let Some(said) = answer_in(text, &asked.question).filter(|_| decides) {
                         let by = arriving.principal.user;
                         let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
                         let key = RunKey { run: run.id, session: arriving.session.id };
@@ -306,6 +341,8 @@ impl Take {
         let Some(inbound) = self.claim(tx, arriving, (text, "run")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
         };
+        let told = self.with_files(tx, arriving, (inbound, text)).await?;
+        let text = told.as_str();
         let user = arriving.principal.user;
         let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
         let accepted = AcceptedEvent {
@@ -370,16 +407,35 @@ impl Take {
         if allowed { chosen } else { Mode::Queue }
     }
 
+    /// The words of a message with its files, which are recorded with it.
+    async fn with_files(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        (inbound, text): (InboundId, &str),
+    ) -> Result<String, StoreError> {
+        if self.files.is_empty() {
+            return Ok(text.to_owned());
+        }
+        let (session, principal) = (arriving.session.id, &arriving.principal);
+        let private = self.inbound.conversation.is_private();
+        let message = attachments::Message { inbound, session, principal, private };
+        let told = attachments::record(tx, &message, (text, &self.files), self.now).await?;
+        inbound::set_text(tx, inbound, &told).await?;
+        Ok(told)
+    }
+
     async fn answer(
         &self,
         tx: &mut Tx,
         arriving: &Arriving,
         key: &RunKey,
-        answer: Answer,
+        mut answer: Answer,
     ) -> Result<Taken, StoreError> {
-        if self.claim(tx, arriving, (&answer.text, "answer")).await?.is_none() {
+        let Some(inbound) = self.claim(tx, arriving, (&answer.text, "answer")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
-        }
+        };
+        answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?;
         signals::add(tx, key.run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
         Ok(Taken { lane: Some(key.session), ..Taken::quietly(Accepted::Committed) })
     }
@@ -444,8 +500,9 @@ impl Take {
                     tracing::info!(run = %waiting.run, "an edit that cannot be taken was ignored");
                     return Ok(Taken::quietly(Accepted::Ignored));
                 }
-                inbound::set_text(tx, waiting.inbound, text).await?;
-                QueueChange::Edited { text: text.to_owned() }
+                let text = attachments::again(tx, waiting.inbound, text).await?;
+                inbound::set_text(tx, waiting.inbound, &text).await?;
+                QueueChange::Edited { text }
             }
             None => QueueChange::Withdrawn,
         };

@@ -4,6 +4,7 @@
 //! Start at [`intake`]: one transaction per message.
 
 mod answering;
+mod attachments;
 pub mod command;
 mod cost;
 pub mod delivery;

@@ -301,6 +301,7 @@ pub(super) async fn say(tx: &mut Tx, reply: &Reply<'_>, text: &str, now: Timesta
             destination: reply.destination,
             text: chunk,
             choices: &[],
+            file: None,
         };
         outbox::add(tx, &new, now).await?;
     }

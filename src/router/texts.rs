@@ -27,6 +27,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /why – what I recalled for my last answer, and why that\n\
     /memory [WORDS] – what I remember; /facts [WORDS] – what I know for a fact; /facts history KEY – what that was before\n\
     /forget m12, /forget f7 – forget that for good; /forget WORDS shows what it could be; /pin m12, /unpin m12\n\
+    /attach PATH [WORDS] – at the terminal: send me a file\n\
     /help – this";
 /// `/stop`, and something runs.
 pub const STOPPING: &str = "Stopped.";

@@ -5,9 +5,11 @@
 
 pub mod beside;
 pub mod blobs;
+pub mod contents;
 pub mod episodes;
 pub mod error;
 pub mod facts;
+pub mod files;
 pub mod forgetting;
 pub mod grants;
 pub mod inbound;

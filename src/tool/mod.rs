@@ -6,6 +6,7 @@
 pub mod ask_human;
 pub mod command;
 pub mod current_time;
+pub mod files;
 pub mod forget;
 pub mod hook;
 pub mod http_request;
@@ -13,6 +14,7 @@ mod keeping;
 pub mod leftovers;
 pub mod manage_config;
 pub mod manage_people;
+pub mod messages;
 pub mod net;
 pub mod page;
 mod process;
@@ -40,7 +42,7 @@ use serde_json::Value;
 use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
-use crate::domain::outgoing::Destination;
+use crate::domain::outgoing::{Delivery, Destination};
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::provider::ToolSchema;
@@ -240,6 +242,8 @@ pub enum Request {
         /// The question.
         question: String,
     },
+    /// Words or a file to be delivered, once.
+    Deliver(Box<Delivery>),
 }
 
 impl Outcome {

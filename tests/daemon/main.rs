@@ -15,6 +15,7 @@ mod days;
 mod embedding;
 mod failures;
 mod faults;
+mod files;
 mod forgetting;
 mod group;
 mod guards;

@@ -11,12 +11,12 @@ use hob::agent::machine::event::{
 };
 use hob::agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
 use hob::agent::machine::question::Answer;
-use hob::domain::ids::{CallId, InboundId, RunId, UserId};
+use hob::domain::ids::{CallId, FileId, InboundId, RunId, UserId};
 use hob::domain::inbound::{ChannelKind, Conversation};
 use hob::domain::money::Money;
 use hob::domain::notebook::NotebookChange;
 use hob::domain::origin::{Origin, Source, Taint};
-use hob::domain::outgoing::Destination;
+use hob::domain::outgoing::{Delivery, Destination};
 use hob::domain::principal::{Principal, Role, Trust};
 use hob::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use hob::model::error::ErrorClass;
@@ -56,6 +56,7 @@ pub(crate) fn runs() -> Vec<Run> {
         run("declared_to_its_end", declared_to_its_end(), End::Completed),
         run("quota_reached", quota_reached(), End::Failed { why: "quota".to_owned() }),
         run("tainted_and_asked", tainted_and_asked(), End::Completed),
+        run("delivered", delivered(), End::Completed),
     ]
 }
 
@@ -277,6 +278,20 @@ fn ask_human() -> Vec<Event> {
         resumed(1),
         answered("blue", None),
         says("Blue it is."),
+    ]
+}
+
+fn delivered() -> Vec<Event> {
+    let here = Delivery { to: None, name: "this conversation".to_owned(), text: String::new(), file: Some(FileId(3)) };
+    let (account, chat) = ("default".to_owned(), "-9".to_owned());
+    let to = Some(Conversation { channel: ChannelKind::Telegram, account, chat, thread: Some("4".to_owned()) });
+    let there = Delivery { to, name: "family".to_owned(), text: "Dinner is ready.".to_owned(), file: None };
+    vec![
+        begun(),
+        wants("", &["send_file", "send_message"]),
+        finished("1.1", ToolOutcome::Deliver { delivery: there }),
+        finished("1.0", ToolOutcome::Deliver { delivery: here }),
+        says("There you are."),
     ]
 }
 

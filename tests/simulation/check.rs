@@ -163,11 +163,18 @@ fn words(told: &Told, said: &[(String, Option<i64>)]) -> Vec<String> {
     let prefix = format!("run:{}:", told.row.id);
     let found: BTreeSet<i64> =
         said.iter().filter_map(|(key, _)| key.strip_prefix(&prefix)?.split(':').next()?.parse().ok()).collect();
-    if expected == found {
-        Vec::new()
-    } else {
-        vec![format!("run {} said {expected:?}, queued {found:?}", told.row.id)]
+    let mut wrong = Vec::new();
+    if expected != found {
+        wrong.push(format!("run {} said {expected:?}, queued {found:?}", told.row.id));
     }
+    // What its tools wanted delivered is queued once for each call, and nothing else is.
+    let prefix = format!("call:{}:", told.row.id);
+    let queued: BTreeSet<String> =
+        said.iter().filter_map(|(key, _)| Some(key.strip_prefix(&prefix)?.strip_suffix(":0")?.to_owned())).collect();
+    if told.delivers != queued {
+        wrong.push(format!("run {} wanted delivered {:?}, queued {queued:?}", told.row.id, told.delivers));
+    }
+    wrong
 }
 
 #[derive(Debug, sqlx::FromRow)]

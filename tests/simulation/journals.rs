@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hob::agent::journal::decode;
 use hob::agent::machine::effect::Effect;
-use hob::agent::machine::event::{Event, Reply};
+use hob::agent::machine::event::{Event, Reply, ToolOutcome};
 use hob::agent::machine::human::Decision;
 use hob::agent::machine::question::Question;
 use hob::agent::machine::state::{Phase, State};
@@ -34,6 +34,8 @@ pub(crate) struct Told {
     /// By number.
     pub(crate) replies: Vec<(i64, Reply)>,
     pub(crate) questions: Vec<i64>,
+    /// The calls that wanted something delivered.
+    pub(crate) delivers: BTreeSet<String>,
     pub(crate) ends: usize,
     /// Answers that changed nothing.
     pub(crate) answers_ignored: usize,
@@ -74,6 +76,7 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
         principal: None,
         replies: Vec::new(),
         questions: Vec::new(),
+        delivers: BTreeSet::new(),
         ends: 0,
         answers_ignored: 0,
         answers: 0,
@@ -118,6 +121,9 @@ impl Told {
             Event::HumanAsked(_) => self.questions.push(seq),
             // It is told where it was asked.
             Event::Expired { .. } if !is_ignored(&effects) => self.questions.push(seq),
+            Event::ToolFinished { call, outcome: ToolOutcome::Deliver { .. }, .. } if !is_ignored(&effects) => {
+                self.delivers.insert(call.0.clone());
+            }
             Event::Replied(reply) => self.replies.push((seq, reply.clone())),
             Event::Ended(_) => self.ends += 1,
             Event::HumanAnswered(answer) => {

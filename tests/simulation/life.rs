@@ -31,6 +31,7 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::store::contents::Contents;
 use hob::store::error::StoreError;
 use hob::store::{Pace, Statement, Store, Tx, runs};
 use hob::tool::Toolbox;
@@ -167,6 +168,7 @@ impl Process {
             clock: Arc::clone(&clock),
             rng: Arc::clone(world) as _,
             channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
+            contents: Contents::of(path.parent().unwrap_or(path)),
             limits: delivery_limits(),
             stop: cut.clone(),
             tracker: tracker.clone(),
@@ -293,6 +295,8 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(Hand::new(world, "nap", true, 30_000))
         .with(Hand::new(world, "page", true, 1_000))
         .with(Hand::new(world, "append", false, 2_500))
+        .with(Hand::new(world, "post", true, 2_500))
+        .with(Hand::new(world, "cry", true, 2_500))
         .with(Hand::new(world, "crawl", false, 100_000))
         .with(Hand::new(world, "bomb", false, 500))
         .with(Hand::careful(world, "pay", false, (2_500, Approval::Ask)))

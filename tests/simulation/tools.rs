@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hob::domain::inbound::{ChannelKind, Conversation};
 use hob::domain::origin::{Origin, Source};
+use hob::domain::outgoing::Delivery;
 use hob::domain::principal::Role;
 use hob::domain::tools::{Approval, Assessment, ToolFacts};
 use hob::model::provider::ToolSchema;
-use hob::tool::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
+use hob::tool::{Heard, Invocation, Outcome, Request, Timeout, Tool, ToolSpec};
 use tokio::time::sleep;
 
+use crate::plan::{GROUP, TELEGRAM};
 use crate::world::{Effect, World};
 
 /// A tool of the world.
@@ -46,6 +49,21 @@ impl Hand {
     }
 }
 
+impl Hand {
+    /// Where words go that this tool wants delivered: here, or into the chat of everybody; none: it wants nothing of it.
+    fn delivers(&self, here: &Conversation) -> Option<Option<Conversation>> {
+        match self.spec.schema.name.as_str() {
+            "post" => Some(None),
+            "cry" => {
+                let (channel, account) = (ChannelKind::Telegram, TELEGRAM.to_owned());
+                let everybody = Conversation { channel, account, chat: GROUP.to_owned(), thread: None };
+                Some((everybody != *here).then_some(everybody))
+            }
+            _ => None,
+        }
+    }
+}
+
 #[async_trait]
 impl Tool for Hand {
     fn spec(&self) -> &ToolSpec {
@@ -71,6 +89,12 @@ impl Tool for Hand {
             panic!("simulated: before its effect");
         }
         world.note(format!("{} takes effect: run {run} call {call}", self.spec.schema.name));
+        if let Some(to) = self.delivers(&invocation.destination.conversation) {
+            sleep(Duration::from_millis(world.below(self.slow_ms))).await;
+            let text = format!("Post {run} {call}");
+            let name = self.spec.schema.name.clone();
+            return Outcome::Request(Request::Deliver(Box::new(Delivery { to, name, text, file: None })));
+        }
         let idempotent = self.spec.idempotent;
         world.state().effects.push(Effect { run, call, user: invocation.principal.user.0, idempotent });
         sleep(Duration::from_millis(world.below(self.slow_ms))).await;

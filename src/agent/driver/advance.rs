@@ -18,7 +18,7 @@ use crate::agent::projection::{self, Row};
 use crate::agent::quota::{Meter, Wanted};
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
-use crate::domain::ids::CallId;
+use crate::domain::ids::{CallId, SessionId};
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::memory::forget;
@@ -75,6 +75,8 @@ pub(super) struct Advanced {
     pub(super) refused: Vec<(CallId, String)>,
     /// Somebody said something that is now remembered.
     pub(super) remembered: bool,
+    /// Something is to be said in these sessions besides.
+    pub(super) told: Vec<SessionId>,
     /// Another run waits in the lane.
     pub(super) more: bool,
 }
@@ -113,7 +115,7 @@ impl Statement for Advance {
             journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
         }
         let target = Target { key: &self.key, destination: &self.destination, at: self.at };
-        write(tx, &target, &rows).await?;
+        let told = write(tx, &target, &rows).await?;
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
         }
@@ -121,7 +123,7 @@ impl Statement for Advance {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Advanced { state, seq, effects, refused, remembered, more })
+        Ok(Advanced { state, seq, effects, refused, remembered, told, more })
     }
 }
 

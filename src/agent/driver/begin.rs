@@ -52,7 +52,7 @@ impl Driver {
         let tools = self.ports.tools.now().within(&reach).disclosing();
         let fixed = Fixed { system: personas.system(&self.ports.prompt.base, name), tools: tools.schemas(), tail };
         let (context, context_tokens) = self.context(fixed, history).await?;
-        let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, &accepted.text).await?;
+        let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, accepted).await?;
         let reply_tokens = persona.max_output_tokens.unwrap_or(self.ports.reply_tokens);
         let summariser = self.ports.models.by_role("fast").map(str::to_owned);
         let asked: Vec<String> = models.iter().chain(&summariser).cloned().collect();
@@ -136,7 +136,12 @@ impl Driver {
     }
 
     /// Whom to ask, in order: the session's choice or the persona's, or the tier that the message's form needs (row A2).
-    async fn chain(&mut self, choice: Option<&str>, session: &Session, text: &str) -> Result<Vec<String>, StoreError> {
+    async fn chain(
+        &mut self,
+        choice: Option<&str>,
+        session: &Session,
+        accepted: &Accepted,
+    ) -> Result<Vec<String>, StoreError> {
         let models = Arc::clone(&self.ports.models);
         let chosen = models.chain(choice);
         let primary = chosen.first().cloned().unwrap_or_default();
@@ -145,8 +150,9 @@ impl Driver {
             return Ok(chosen);
         }
         let recent = self.read(claim::Recent { session: session.id }).await?;
-        let around = Around { attachments: 0, tool_calls: recent.tool_calls, failed: recent.failed };
-        let tier = route(&Features::of(text, around));
+        let attachments = self.read(claim::Attachments { inbound: accepted.inbound }).await?;
+        let around = Around { attachments, tool_calls: recent.tool_calls, failed: recent.failed };
+        let tier = route(&Features::of(&accepted.text, around));
         tracing::debug!(run = %self.key.run, ?tier, "model.routed");
         let first = tiers.model(tier).to_owned();
         let rest = chosen.into_iter().filter(|label| *label != first).collect::<Vec<_>>();

@@ -9,7 +9,7 @@ use crate::agent::machine::state::State;
 use crate::agent::projection::owners::{Desk, desks};
 use crate::agent::prompt::{Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
-use crate::domain::ids::{SessionId, UserId};
+use crate::domain::ids::{InboundId, SessionId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::domain::origin::Taint;
 use crate::model::message::{Message, UserPart};
@@ -18,7 +18,7 @@ use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, grants, messages, model_calls, runs, sessions, summaries, users};
+use crate::store::{Statement, Tx, blobs, files, grants, messages, model_calls, runs, sessions, summaries, users};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -87,6 +87,21 @@ impl Statement for Reload {
     async fn run(&self, tx: &mut Tx) -> Result<Claimed, StoreError> {
         let folded = journal::load(tx, self.key.run).await?;
         with_session(tx, self.key.clone(), folded).await
+    }
+}
+
+/// How many files came with a message.
+#[derive(Debug, Clone)]
+pub(super) struct Attachments {
+    pub(super) inbound: InboundId,
+}
+
+#[async_trait]
+impl Statement for Attachments {
+    type Output = usize;
+
+    async fn run(&self, tx: &mut Tx) -> Result<usize, StoreError> {
+        Ok(files::of_message(tx, self.inbound).await?.len())
     }
 }
 

@@ -217,8 +217,9 @@ impl Driver {
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, refused, remembered, more }) => {
+                Ok(Advanced { state, seq, effects, refused, remembered, told, more }) => {
                     telemetry::tainted(self.key.run, &self.state, &state);
+                    told.into_iter().for_each(|session| self.ports.watcher.said(session));
                     self.refused.extend(refused);
                     if remembered {
                         self.ports.memory.nearby.memories_written();

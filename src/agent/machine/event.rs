@@ -10,7 +10,7 @@ use crate::domain::ids::{CallId, InboundId, RunId, UserId};
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::Source;
-use crate::domain::outgoing::Destination;
+use crate::domain::outgoing::{Delivery, Destination};
 use crate::domain::principal::Principal;
 use crate::domain::tools::Assessment;
 use crate::model::error::ErrorClass;
@@ -415,6 +415,11 @@ pub enum ToolOutcome {
     Ask {
         /// What.
         question: String,
+    },
+    /// It wants something delivered: that is queued with this very record, once.
+    Deliver {
+        /// What, and where to.
+        delivery: Delivery,
     },
     /// It was stopped before its end; it may have had a part of its effect.
     Interrupted,

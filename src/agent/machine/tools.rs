@@ -57,6 +57,7 @@ pub(super) fn on_finished(
             let (text, is_error) = run.notebook.change(change);
             batch.finish(id, text, is_error);
         }
+        ToolOutcome::Deliver { delivery } => batch.finish(id, texts::queued(delivery), false),
         ToolOutcome::Interrupted => batch.interrupt(id, texts::INTERRUPTED.to_owned()),
         ToolOutcome::MoreIterations { .. } if declared.is_some() => {
             batch.finish(id, declared.unwrap_or_default(), true);

@@ -8,13 +8,13 @@ use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
 use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
 use crate::agent::projection::{Row, count, owners};
-use crate::domain::ids::{MessageId, UserId};
+use crate::domain::ids::{CallId, MessageId, SessionId, UserId};
 use crate::domain::origin::Taint;
-use crate::domain::outgoing::{Choice, Destination};
+use crate::domain::outgoing::{Choice, Delivery, Destination};
 use crate::model::message::Message;
 use crate::render::chunk;
 use crate::store::error::StoreError;
-use crate::store::{Tx, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
+use crate::store::{Tx, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
 /// Where a run's rows go.
 #[derive(Debug, Clone)]
@@ -27,15 +27,60 @@ pub struct Target<'a> {
     pub at: Timestamp,
 }
 
-/// Stores the rows of a step.
+/// Stores the rows of a step; gives the sessions in which something is to be said besides the run's own words.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(), StoreError> {
+pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Vec<SessionId>, StoreError> {
+    let mut told = Vec::new();
     for row in rows {
-        write_row(tx, target, row).await?;
+        match row {
+            Row::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
+            row => write_row(tx, target, row).await?,
+        }
     }
-    Ok(())
+    Ok(told)
+}
+
+/// Queues what a tool wants delivered, once for its call; in the order of the conversation that it goes to.
+async fn deliver(
+    tx: &mut Tx,
+    target: &Target<'_>,
+    (call, delivery): (&CallId, &Delivery),
+) -> Result<SessionId, StoreError> {
+    let place = delivery.to.as_ref().unwrap_or(&target.destination.conversation);
+    let session = match &delivery.to {
+        Some(to) => sessions::ensure(tx, &to.session_key().0, to.channel, target.at).await?.id,
+        None => target.key.session,
+    };
+    let destination = Destination { conversation: place.clone(), reply_to: None };
+    // A record that was forgotten meanwhile has nothing to be sent.
+    let file = match delivery.file {
+        Some(file) => files::find(tx, file).await?.map(|record| record.id),
+        None => None,
+    };
+    let gone = delivery.file.is_some() && file.is_none();
+    let text = if gone { texts::FILE_GONE } else { delivery.text.as_str() };
+    // What does not fit under a file goes before it.
+    let under = file.is_some() && chunk::caption_limit(place.channel).fits(text);
+    let mut parts = if under { Vec::new() } else { chunk::chunks(text, chunk::limit(place.channel)) };
+    if file.is_some() {
+        parts.push(if under { text.to_owned() } else { String::new() });
+    }
+    let last = parts.len().saturating_sub(1);
+    for (index, text) in parts.iter().enumerate() {
+        let new = outbox::NewChunk {
+            key: &format!("call:{}:{call}:{index}", target.key.run),
+            session,
+            run: Some(target.key.run),
+            destination: &destination,
+            text,
+            choices: &[],
+            file: file.filter(|_| index == last),
+        };
+        outbox::add(tx, &new, target.at).await?;
+    }
+    Ok(session)
 }
 
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
@@ -110,6 +155,8 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             grants::add(tx, &grants::NewGrant { user: *user, session: target.key.session, tool, run, at }).await
         }
         Row::AskOwners { seq, who, text, choices } => owners::ask(tx, target, (*seq, who), (text, choices)).await,
+        // Whoever is told is known to the caller.
+        Row::Deliver { .. } => Ok(()),
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
@@ -172,6 +219,7 @@ pub(in crate::agent) async fn say(
             destination: target.destination,
             text,
             choices: if index == last { choices } else { &[] },
+            file: None,
         };
         outbox::add(tx, &new, target.at).await?;
     }

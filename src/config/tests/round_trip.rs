@@ -106,6 +106,8 @@ fn settle(mut document: toml::Table) -> toml::Table {
             }
             // Which names there are, other sections say.
             "people" => people(section),
+            // Its limits say it all.
+            "destinations" => {}
             "personas" => section.iter_mut().filter_map(|(_, persona)| persona.as_table_mut()).for_each(persona),
             "telegram" => {
                 section.remove("persona");

@@ -9,7 +9,7 @@ use crate::model::message::{Message, ReplyPart, ToolCall};
 use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::forgetting::{self, FORGOTTEN, Kept, Part, PutOff, Said};
-use crate::store::{Tx, facts, memories, people, remembered, retention, vectors};
+use crate::store::{Tx, facts, files, memories, people, remembered, retention, vectors};
 
 /// One forgetting, within one transaction.
 #[derive(Default)]
@@ -80,6 +80,8 @@ impl Cascade {
         if let Some(message) = forgetting::message(tx, said.message).await? {
             blank(tx, message).await?;
         }
+        // What came with it goes as well; the content, when it is swept.
+        files::drop_of_run(tx, said.run).await?;
         let earliest = self.earliest.entry(said.session).or_insert(*said);
         if said.ordinal < earliest.ordinal {
             *earliest = *said;

@@ -132,5 +132,6 @@ async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
         Outcome::Request(Request::Ask { question }) => ToolOutcome::Ask { question },
+        Outcome::Request(Request::Deliver(delivery)) => ToolOutcome::Deliver { delivery: *delivery },
     }
 }
