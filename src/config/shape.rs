@@ -236,6 +236,7 @@ mod tests {
                 "heartbeat",
                 "workspace",
                 "tools",
+                "cli_agents",
                 "approvals",
                 "hooks",
                 "state",

@@ -350,6 +350,7 @@ fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<Pe
         memory,
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
+        rng: &blueprint.rng,
         workspace: &workspace,
     });
     let personas = Arc::new(parts::personas(config, models, &tools)?);

@@ -1,5 +1,7 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
+mod agents;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::parts::role;
+use crate::domain::rng::Rng;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::recall::Memory;
 use crate::tool::Timeout;
@@ -36,6 +39,8 @@ pub(super) struct Grounds<'a> {
     pub(super) data_dir: &'a Path,
     /// The process's environment.
     pub(super) environment: &'a Environment,
+    /// Randomness: the names of what tools make.
+    pub(super) rng: &'a Arc<dyn Rng>,
     /// Where tools may read and write files.
     pub(super) workspace: &'a Workspace,
 }
@@ -59,7 +64,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
     let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
-    Registry::default()
+    let registry = Registry::default()
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
         .with(Arc::new(ForgetTool::new(memory.clone())))
@@ -70,7 +75,8 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::get()))
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
-        .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(AskHuman::default()));
+    agents::with(registry, grounds)
 }
 
 /// Whether a person has to approve a tool's calls.
@@ -110,6 +116,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
+    use crate::domain::rng::SystemRng;
     use crate::store::Store;
 
     #[tokio::test]
@@ -122,9 +129,12 @@ mod tests {
             memory: &memory,
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
+            rng: &(Arc::new(SystemRng) as Arc<dyn Rng>),
             workspace: &Workspace::of(dir.path()),
         });
-        assert_eq!(built_in.names(), crate::domain::tools::BUILT_IN);
+        // No coding agent is installed in this environment.
+        let there = crate::domain::tools::BUILT_IN.into_iter().filter(|name| *name != "cli_agent").collect::<Vec<_>>();
+        assert_eq!(built_in.names(), there);
     }
 
     #[test]

@@ -23,9 +23,10 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 11] = [
+pub const BUILT_IN: [&str; 13] = [
     "append_run_journal_entry",
     "ask_human",
+    "cli_agent",
     "current_time",
     "forget",
     "get_run_journal",
@@ -34,6 +35,7 @@ pub const BUILT_IN: [&str; 11] = [
     "recall",
     "remember_fact",
     "request_more_iterations",
+    "spawn_agent",
     "update_run_journal",
 ];
 

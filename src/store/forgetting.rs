@@ -279,6 +279,22 @@ pub async fn replies(tx: &mut Tx, said: &Said) -> Result<Vec<Kept>, StoreError> 
     Ok(replies)
 }
 
+/// All that a run has put into a history.
+///
+/// # Errors
+/// When the database fails.
+pub async fn history_of(tx: &mut Tx, run: RunId) -> Result<Vec<Kept>, StoreError> {
+    let kept = sqlx::query_as!(
+        Kept,
+        r#"SELECT m.id AS "id!: MessageId", m.body FROM runs r CROSS JOIN messages m ON m.session_id = r.session_id
+           WHERE r.id = $1 AND m.run_id = $1"#,
+        run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(kept)
+}
+
 /// Puts other words into a message; its place and its role stay.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 //! Start at [`Tool`], then [`registry`].
 
 pub mod ask_human;
+pub mod cli_agent;
 pub mod command;
 pub mod current_time;
 pub mod forget;
@@ -19,6 +20,7 @@ pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
+pub mod spawn_agent;
 pub mod workspace;
 
 use std::path::Path;
@@ -28,6 +30,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::domain::agents::Mission;
 use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
@@ -219,6 +222,8 @@ pub enum Request {
         /// Why.
         reason: String,
     },
+    /// An agent that works on a task by itself.
+    Spawn(Mission),
     /// A person's answer (row B15).
     Ask {
         /// The question.

@@ -1,6 +1,6 @@
 //! The tools of this Hob, by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -58,6 +58,13 @@ impl Registry {
     pub fn within(&self, reach: &Reach<'_>) -> Self {
         let covered = |tool: &Arc<dyn Tool>| reach.covers(&tool.spec().module, tool.spec().role);
         let tools = self.tools.iter().filter(|(_, known)| covered(&known.tool));
+        Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }
+    }
+
+    /// Those of them that are named.
+    #[must_use]
+    pub fn among(&self, names: &BTreeSet<String>) -> Self {
+        let tools = self.tools.iter().filter(|(name, _)| names.contains(*name));
         Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }
     }
 

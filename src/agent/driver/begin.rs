@@ -46,11 +46,14 @@ impl Driver {
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
         let personas = Arc::clone(&self.ports.personas);
-        let name = personas.resolve(&accepted.destination.conversation, session.persona.as_deref()).name();
+        let agent = accepted.agent.as_deref();
+        let resolved = personas.resolve(&accepted.destination.conversation, session.persona.as_deref());
+        let name = agent.map_or_else(|| resolved.name(), |agent| agent.persona.as_deref());
         let nobody = Persona::default();
         let persona = personas.get(name).unwrap_or(&nobody);
         let tools = self.ports.tools.within(&Reach { role: accepted.principal.role, modules: &persona.modules });
-        let fixed = Fixed { system: personas.system(&self.ports.prompt.base, name), tools: tools.schemas(), tail };
+        let tools = agent.map_or_else(|| tools.clone(), |agent| tools.among(&agent.tools));
+        let fixed = Fixed { system: self.system_of(name, agent), tools: tools.schemas(), tail };
         let (context, context_tokens) = self.context(fixed, history).await?;
         let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, &accepted.text).await?;
         let reply_tokens = persona.max_output_tokens.unwrap_or(self.ports.reply_tokens);

@@ -1,6 +1,6 @@
 //! The tool calls of one reply, from their start to the messages that they become.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::texts;
 use crate::domain::ids::CallId;
@@ -33,7 +33,7 @@ pub struct OpenCall {
 }
 
 /// What became of a call, for the record (row E10).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// Nothing yet: nobody knows whether it took effect, if it was started.
@@ -81,6 +81,8 @@ pub enum Progress {
         /// What.
         question: String,
     },
+    /// An agent is at work on it: a run of its own.
+    Child,
     /// Settled.
     Finished(ToolResult),
 }
@@ -123,8 +125,15 @@ impl Batch {
             | Progress::Held
             | Progress::Doubtful { .. }
             | Progress::Asks { .. }
+            | Progress::Child
             | Progress::Finished(_) => None,
         })
+    }
+
+    /// On how many calls agents are at work.
+    #[must_use]
+    pub fn children(&self) -> usize {
+        self.calls.iter().filter(|open| open.progress == Progress::Child).count()
     }
 
     /// The first call of which nobody knows whether it took effect.
@@ -154,6 +163,7 @@ impl Batch {
             | Progress::Held
             | Progress::Started { .. }
             | Progress::Doubtful { .. }
+            | Progress::Child
             | Progress::Finished(_) => None,
         })
     }
@@ -216,12 +226,14 @@ impl Batch {
                 text: texts::NOT_STARTED.to_owned(),
                 is_error: true,
             }),
-            Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => Message::Tool(ToolResult {
-                call: open.call.id,
-                name: open.call.name,
-                text: unsettled.to_owned(),
-                is_error: true,
-            }),
+            Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Child => {
+                Message::Tool(ToolResult {
+                    call: open.call.id,
+                    name: open.call.name,
+                    text: unsettled.to_owned(),
+                    is_error: true,
+                })
+            }
         }));
         messages
     }

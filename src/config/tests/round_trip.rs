@@ -88,6 +88,12 @@ fn settle(mut document: toml::Table) -> toml::Table {
                     std::mem::take(section).into_iter().map(|(name, model)| (format!("p/{name}"), model)).collect();
                 section.iter_mut().filter_map(|(_, model)| model.as_table_mut()).for_each(price);
             }
+            "cli_agents" => {
+                for agent in section.iter_mut().filter_map(|(_, agent)| agent.as_table_mut()) {
+                    agent.insert("command".to_owned(), vec!["coder", "{task}"].into());
+                    agent.insert("env".to_owned(), vec!["KEY"].into());
+                }
+            }
             "aliases" => {
                 *section = std::mem::take(section)
                     .into_iter()

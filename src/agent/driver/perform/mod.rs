@@ -49,6 +49,8 @@ pub(super) struct Stage<'a> {
     pub(super) ports: &'a Arc<Ports>,
     pub(super) destination: &'a Destination,
     pub(super) run: RunId,
+    /// No person waits for these words: nothing of them is shown.
+    pub(super) mute: bool,
 }
 
 impl Work {
@@ -73,7 +75,7 @@ impl Work {
 
     /// Asks the model.
     pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request) {
-        let live = Live::of(stage, call.check);
+        let live = Live::of(stage, call.check || stage.mute);
         live.tell(start_of(&call));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
