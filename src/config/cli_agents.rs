@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn d5_an_agent_has_a_program_and_one_place_for_its_task() {
-        let table: [(&str, &[&str], &[&str], &[&str]); 9] = [
+        type Words = &'static [&'static str];
+        let table: [(&str, Words, Words, Words); 9] = [
             ("claude", &[], &["ANTHROPIC_API_KEY"], &[]),
             ("mine", &["/opt/mine", "--go", TASK], &[], &[]),
             ("mine", &[], &[], &["command"]),

@@ -47,10 +47,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::cli_agents::CliAgentConfig;
 use crate::config::agent::AgentConfig;
 use crate::config::approvals::ApprovalsConfig;
 use crate::config::budget::BudgetConfig;
+use crate::config::cli_agents::CliAgentConfig;
 use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;

@@ -237,3 +237,14 @@ pub async fn below(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
     .await?;
     Ok(runs)
 }
+
+/// The runs that worked for this one itself, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn children(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(r#"SELECT id AS "id!: RunId" FROM runs WHERE parent_run = $1 ORDER BY id"#, run)
+        .fetch_all(&mut *tx)
+        .await?;
+    Ok(runs)
+}

@@ -57,8 +57,7 @@ impl CliAgent {
             return None;
         }
         let about = "Hands a task to a coding agent that is installed here and returns what it printed.";
-        let facts =
-            ToolFacts { changes: true, exclusive: false, approval: Approval::Critical, risk: Risk::Execute };
+        let facts = ToolFacts { changes: true, exclusive: false, approval: Approval::Critical, risk: Risk::Execute };
         let spec = spec_of::<Arguments>("cli_agent", about, false).of("agents", Role::Admin).with(facts).on_need();
         let mut spec = ToolSpec { timeout: Timeout::Agent, ..spec };
         if let Some(agent) = spec.schema.parameters.pointer_mut("/properties/agent").and_then(Value::as_object_mut) {
@@ -93,7 +92,8 @@ impl CliAgent {
     /// The folder as it is when symbolic links are followed: one that may be written to.
     fn dir(&self, dir: &str) -> Result<PathBuf, String> {
         let real = |path: &Path| path.canonicalize();
-        let found = real(&self.workspace.root.join(dir)).map_err(|error| format!("There is no folder {dir:?}: {error}."))?;
+        let found =
+            real(&self.workspace.root.join(dir)).map_err(|error| format!("There is no folder {dir:?}: {error}."))?;
         let mut roots = std::iter::once(&self.workspace.root).chain(&self.workspace.write);
         let within = roots.any(|root| real(root).is_ok_and(|root| found.starts_with(root)));
         if !within {

@@ -55,7 +55,10 @@ fn find(program: &Path, environment: &Environment) -> Option<PathBuf> {
         return Some(program.to_owned()).filter(|program| program.is_absolute() && is_executable(program));
     }
     let folders = environment.get("PATH")?;
-    std::env::split_paths(folders).filter(|dir| dir.is_absolute()).map(|dir| dir.join(program)).find(|at| is_executable(at))
+    std::env::split_paths(folders)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(program))
+        .find(|at| is_executable(at))
 }
 
 fn is_executable(path: &Path) -> bool {

@@ -1,5 +1,6 @@
 //! The machine as scripts: an event in, every effect out; whatever is not listed must not come.
 
+pub(crate) mod agents;
 mod approvals;
 mod budget;
 mod declared;
