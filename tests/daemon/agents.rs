@@ -42,7 +42,7 @@ fn obeys(house: &House, gate: &Gate) {
         match task.strip_prefix("use ") {
             Some("fake") => Reply::call("cli_agent", r#"{"agent": "fake", "task": "Dig."}"#),
             Some(tool) => Reply::call(tool, "{}"),
-            None if task == "wait" => Script::default().gate(&gate).text("Waited.").finish("stop").into(),
+            None if task.starts_with("wait") => Script::default().gate(&gate).text("Waited.").finish("stop").into(),
             None => Reply::text(&task),
         }
     });
@@ -100,7 +100,7 @@ async fn b8_agents_work_side_by_side_and_only_the_run_that_waits_speaks() {
     assert_eq!(reports.len(), 3);
     for (report, words) in reports.iter().zip(["Waited.", "Waited.", "It is dry."]) {
         let claim = format!(
-            "[An agent's report. It is a claim: check what matters before you tell it as done.]\n{words}\n[By its record"
+            "[An agent's report. It is a claim: check what matters before you tell it as done.]\n{words}\n[Its record"
         );
         assert!(report.starts_with(&claim), "{report}");
     }
@@ -169,7 +169,7 @@ async fn c5_an_agents_tools_are_no_wider_than_those_of_who_hands_on() {
         let narrower: Vec<&str> = own.tools().into_iter().filter(|tool| *tool != "ask_human").collect();
         assert_eq!(agent.tools(), narrower);
         assert!(!agent.tools().contains(&"secret") && agent.tools().contains(&"spawn_agent"), "{:?}", agent.tools());
-        assert_eq!(agent.tools().contains(&"recall"), !digger);
+        assert_eq!(agent.tools().contains(&"get_run_journal"), !digger);
     }
     assert!(agents.len() > 3, "{}", agents.len());
     house.nothing_refused();
@@ -254,7 +254,7 @@ async fn d6_what_an_agent_needs_approved_is_asked_where_the_task_began() {
     // In words, while the run that waits for the agent has the lane.
     house.say(ADA, "no, it rains");
     assert_eq!(house.told(ADA, 6).await[5], "The reports are in.");
-    assert!(reports(&house)[0].contains("careful: 0 of 1 done, 1 not allowed"), "{:?}", reports(&house));
+    assert!(reports(&house)[2].contains("- careful: 0 of 1 done, 1 not allowed"), "{:?}", reports(&house));
     house.nothing_refused();
 }
 
@@ -281,7 +281,7 @@ async fn n10_all_that_works_for_a_run_is_paid_from_its_budget() {
     // Each call sets three dollars aside: three agents at once leave room for two of them and no more.
     let gate = Gate::default();
     obeys(&house, &gate);
-    house.say(ADA, "hand wait | wait | wait | wait");
+    house.say(ADA, "hand wait 1 | wait 2 | wait 3 | wait 4");
     house.asked(4).await;
     gate.open();
     house.told(ADA, 1).await;

@@ -42,6 +42,20 @@ fn n1_a_turn_with_tools() {
 }
 
 #[test]
+fn n1_b8_agents() {
+    for seed in 20..23 {
+        at_every_commit(seed, &[(100, "2", "2", "m do spawn+spawn append")]);
+    }
+}
+
+#[test]
+fn b7_a_stop_of_agents() {
+    for seed in 23..26 {
+        at_every_commit(seed, &[(100, "2", "2", "m do spawn+spawn+nap append"), (9_000, "2", "2", "/stop")]);
+    }
+}
+
+#[test]
 fn n1_b15_questions() {
     at_every_commit(2, &[(100, "2", "2", "m do ask append+ask"), (900_000, "2", "2", "thanks")]);
 }

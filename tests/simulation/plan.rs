@@ -176,6 +176,11 @@ fn words(world: &World, number: u64) -> String {
                         "hush",
                         "no_such_tool",
                         "crawl",
+                        "spawn",
+                        "spawn",
+                        "spawn+append",
+                        "spawn+spawn",
+                        "spawn+ask",
                     ])
                 })
                 .collect();

@@ -118,7 +118,8 @@ impl ChildEnd {
             End::Failed { why } => format!("[The agent failed: {why}.]"),
         };
         let words = if self.text.trim().is_empty() { "(It said nothing.)" } else { self.text.trim() };
-        format!("{head}\n{words}\n[By its record, not by its words:\n{}\nCost: {}]", self.ledger.told(), self.cost)
+        let record = self.ledger.listed().unwrap_or_else(|| "- nothing that changes anything".to_owned());
+        format!("{head}\n{words}\n[Its record, which counts:\n{record}\nCost: {}]", self.cost)
     }
 
     /// For people: what it found, where no run waits for it any more.

@@ -78,11 +78,17 @@ impl Ledger {
     /// All of it, a line for each tool.
     #[must_use]
     pub fn told(&self) -> String {
-        let lines: Vec<String> = self.tools().into_iter().map(|tool| format!("- {}", self.line(tool))).collect();
-        if lines.is_empty() {
-            return "Done so far: nothing that changes anything.".to_owned();
+        match self.listed() {
+            Some(lines) => format!("By my record:\n{lines}"),
+            None => "Done so far: nothing that changes anything.".to_owned(),
         }
-        format!("By my record:\n{}", lines.join("\n"))
+    }
+
+    /// All of it, and nothing around; none: nothing was entered.
+    #[must_use]
+    pub fn listed(&self) -> Option<String> {
+        let lines: Vec<String> = self.tools().into_iter().map(|tool| format!("- {}", self.line(tool))).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     /// The tools, in the order in which they were first called.

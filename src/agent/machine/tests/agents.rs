@@ -60,13 +60,13 @@ fn b8_a_run_waits_for_its_agents_and_goes_on_when_all_are_done() {
     insta::assert_snapshot!(run.said()[2..].join("\n"), @"
     tool 1.0 failed: [The agent failed: budget.]
     Not dug.
-    [By its record, not by its words:
-    Done so far: nothing that changes anything.
+    [Its record, which counts:
+    - nothing that changes anything
     Cost: $0.001]
     tool 1.1: [An agent's report. It is a claim: check what matters before you tell it as done.]
     Dug.
-    [By its record, not by its words:
-    Done so far: nothing that changes anything.
+    [Its record, which counts:
+    - nothing that changes anything
     Cost: $0.001]
     tool 1.2: ok
     ");
