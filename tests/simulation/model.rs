@@ -100,9 +100,10 @@ impl Model {
     }
 
     /// An agent's task is a message that says what is to be done.
-    fn mission(&self) -> String {
+    fn mission(&self, task: Option<&str>) -> String {
         let world = &self.world;
-        let task = TASKS[usize::try_from(world.below(TASKS.len() as u64)).unwrap_or(0)];
+        let any = || TASKS[usize::try_from(world.below(TASKS.len() as u64)).unwrap_or(0)];
+        let task = task.unwrap_or_else(any);
         format!("{{\"mission\":\"You are an agent.\",\"task\":\"a{} do {task}\"}}", world.serial())
     }
 
@@ -110,7 +111,9 @@ impl Model {
         let (name, arguments) = match step {
             "ask" => ("ask_human", format!("{{\"question\":\"Which one, {}?\"}}", self.world.serial())),
             "more" => ("request_more_iterations", "{\"reason\":\"much to do\"}".to_owned()),
-            "spawn" => ("spawn_agent", self.mission()),
+            "spawn" => ("spawn_agent", self.mission(None)),
+            "helper" => ("spawn_agent", self.mission(Some("look append"))),
+            "chief" => ("spawn_agent", self.mission(Some("helper append"))),
             "torn" => ("look", "{\"n\":".to_owned()),
             other => (other, format!("{{\"n\":{}}}", self.world.serial())),
         };
