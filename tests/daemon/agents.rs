@@ -278,10 +278,12 @@ async fn n10_all_that_works_for_a_run_is_paid_from_its_budget() {
     let prices = "[models.'openai-compatible/fake']\ninput_usd = 0.0\noutput_usd = 1000.0\n[budget]\nrun_usd = 10.0\n\
                   [provider]\nmax_output_tokens = 3000";
     let (mut house, _gate) = digging(prices).await;
-    // Each call sets three dollars aside: three agents at once leave room for two of them and no more.
+    // Each call sets three dollars aside: there is room for three agents at once, and not for a fourth.
     let gate = Gate::default();
     obeys(&house, &gate);
     house.say(ADA, "hand wait 1 | wait 2 | wait 3 | wait 4");
+    // The fourth is refused before any of the others has answered.
+    house.hob().until_logged("agent_run.ended", 1).await;
     house.asked(4).await;
     gate.open();
     house.told(ADA, 1).await;
