@@ -274,6 +274,25 @@ async fn n6_what_is_not_vouched_for_taints_both_ways() {
 }
 
 #[tokio::test]
+async fn n8_what_is_forgotten_is_forgotten_by_agents_too() {
+    let (mut house, _gate) = digging("").await;
+    house.model.reply(Reply::call(
+        "spawn_agent",
+        &json!({ "mission": "You keep zanzibar.", "task": "Where is zanzibar?" }).to_string(),
+    ));
+    house.say(ADA, "Ask about zanzibar");
+    house.told(ADA, 1).await;
+    house.say(ADA, "/memory zanzibar");
+    let shown = house.told(ADA, 2).await.pop().unwrap();
+    let name = shown.lines().find_map(|line| line.split_once(" “Ask about")).unwrap().0.rsplit(' ').next().unwrap();
+    house.say(ADA, &format!("/forget {name}"));
+    house.told(ADA, 3).await;
+    house.stop().await;
+    let bytes = std::fs::read(house.path("data/hob.db")).unwrap().to_ascii_lowercase();
+    assert!(!bytes.windows(8).any(|window| window == b"zanzibar"), "the words are still in the file");
+}
+
+#[tokio::test]
 async fn n10_all_that_works_for_a_run_is_paid_from_its_budget() {
     let prices = "[models.'openai-compatible/fake']\ninput_usd = 0.0\noutput_usd = 1000.0\n[budget]\nrun_usd = 10.0\n\
                   [provider]\nmax_output_tokens = 3000";

@@ -178,7 +178,7 @@ async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
 async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut gone = true;
     for agent in agents::below(tx, run).await? {
-        if !forgetting::is_over(tx, agent).await? {
+        if !forgetting::is_over(tx, agent).await? || !forgetting::drop_prompt(tx, agent).await? {
             gone = false;
             continue;
         }
