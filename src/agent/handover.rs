@@ -41,7 +41,7 @@ impl HandoverChange {
     #[must_use]
     pub fn at_end(key: &RunKey, run: &Active, end: &End) -> Option<Self> {
         // Who begins with notes has some at the end: nothing takes the last of them away.
-        if run.input.order != Order::Answer || run.notebook.is_empty() {
+        if run.input.order != Order::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
             return None;
         }
         let user = run.input.principal.user;

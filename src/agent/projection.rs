@@ -2,6 +2,7 @@
 //!
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
+pub mod agents;
 pub mod owners;
 pub mod remember;
 pub mod said;
@@ -152,7 +153,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
     let mut rows = Vec::new();
     let cause = Cause { key, before, step, after };
     for (event, seq) in step.events.iter().zip(seq..) {
-        rows.extend(cause.rows_of_event(event, seq));
+        rows.extend(cause.rows_of(event, seq));
     }
     rows.extend(step.effects.iter().filter_map(|effect| match effect {
         Effect::RunTool { call, attempt, .. } => {
@@ -249,6 +250,15 @@ impl Cause<'_> {
         vec![finished, Row::Deliver { call, delivery: delivery.clone() }]
     }
 
+    /// The same, as far as it is anybody's but the agent's own.
+    fn rows_of(&self, event: &Event, seq: i64) -> Vec<Row> {
+        let rows = self.rows_of_event(event, seq);
+        match agents::accepted(self.before, self.after).and_then(|accepted| accepted.agent.as_deref()) {
+            Some(agent) => agents::said_by(agent, event, rows),
+            None => rows,
+        }
+    }
+
     /// The model call in flight before the step.
     fn open_call(&self) -> Option<(&Active, &ModelCall)> {
         let run = self.before.active()?;
@@ -337,7 +347,10 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
     match event {
         // A call that asks is done when the person has answered: with the messages of its batch.
         // What the machine answers by itself is known there as well.
-        Event::ToolFinished { outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. }, .. } => Vec::new(),
+        Event::ToolFinished {
+            outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. } | ToolOutcome::Spawn { .. },
+            ..
+        } => Vec::new(),
         // It is run again: what came of the call is not known yet.
         Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. }, .. } if is_running(after, call) => {
             Vec::new()
@@ -346,8 +359,8 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
             let (text, is_error) = outcome_text(outcome);
             vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
         }
-        // Who paused it was told so.
-        Event::HumanAsked(Question::Paused { .. }) => Vec::new(),
+        // Who paused it was told so, and agents are nobody's business but the run's.
+        Event::HumanAsked(Question::Paused { .. } | Question::Agents) => Vec::new(),
         Event::HumanAsked(question) => {
             let number = after.active().map_or(0, |active| active.questions);
             let (text, choices) = (question_text(question), choices(key, number, question));
@@ -375,6 +388,7 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::QuotaReached(_)
         | Event::Expired { .. }
         | Event::GrantRevoked { .. }
+        | Event::ChildEnded(_)
         | Event::PauseRequested { .. }
         | Event::PauseLifted { .. }
         | Event::CompactRequested { .. }
@@ -474,6 +488,7 @@ pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
         ToolOutcome::Notebook { .. } => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),
+        ToolOutcome::Spawn { mission } => (&mission.task, false),
         ToolOutcome::Ask { question } => (question, false),
         ToolOutcome::Deliver { delivery } => (&delivery.text, false),
         ToolOutcome::Interrupted => (texts::INTERRUPTED, true),

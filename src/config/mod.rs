@@ -10,6 +10,7 @@ pub mod agent;
 pub mod approvals;
 pub mod budget;
 mod check;
+pub mod cli_agents;
 pub mod command;
 pub mod context;
 pub mod daemon;
@@ -54,6 +55,7 @@ use serde::Deserialize;
 use crate::config::agent::AgentConfig;
 use crate::config::approvals::ApprovalsConfig;
 use crate::config::budget::BudgetConfig;
+use crate::config::cli_agents::CliAgentConfig;
 use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
@@ -133,6 +135,10 @@ pub struct Config {
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
     pub tools: BTreeMap<String, ToolConfig>,
+    /// Coding agents that are installed here and that Hob may hand tasks to, each time after an approval. Those that Hob
+    /// knows need no section: aider, claude, codex, cursor-agent, gemini, goose and opencode are found on PATH.
+    #[schemars(extend("x-name" = "claude"))]
+    pub cli_agents: BTreeMap<String, CliAgentConfig>,
     /// How questions for approval are put: what `approval` says under [tools].
     pub approvals: ApprovalsConfig,
     /// Programs that are asked before a tool call or told after it, in this order. Each reads the call as JSON on standard
@@ -181,6 +187,10 @@ impl Config {
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+        }
+        for (name, agent) in &self.cli_agents {
+            let found = agent.validate(name).into_iter();
+            take("cli_agents", found.map(|f| f.within(&place::key(name))).collect());
         }
         take("approvals", self.approvals.validate());
         for (index, hook) in self.hooks.iter().enumerate() {

@@ -239,6 +239,7 @@ mod tests {
                 "web",
                 "http",
                 "tools",
+                "cli_agents",
                 "approvals",
                 "hooks",
                 "state",

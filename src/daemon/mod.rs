@@ -373,6 +373,7 @@ fn people(
         memory,
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
+        rng: &blueprint.rng,
         workspace: &workspace,
         config_file: blueprint.config_file.as_deref(),
         models,

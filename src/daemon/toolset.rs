@@ -1,5 +1,6 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
+mod agents;
 mod files;
 mod web;
 
@@ -15,6 +16,7 @@ use crate::config::load::usual_place;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::configured_channels;
 use crate::daemon::parts::role;
+use crate::domain::rng::Rng;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
@@ -48,6 +50,8 @@ pub(super) struct Grounds<'a> {
     pub(super) data_dir: &'a Path,
     /// The process's environment.
     pub(super) environment: &'a Environment,
+    /// Randomness: the names of what tools make.
+    pub(super) rng: &'a Arc<dyn Rng>,
     /// Where tools may read and write files.
     pub(super) workspace: &'a Workspace,
     /// The file that the config was loaded from.
@@ -94,7 +98,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(UseTool::default()))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(config_file(grounds))));
-    web::add(files::add(registry, grounds), config)
+    agents::with(web::add(files::add(registry, grounds), config), grounds)
 }
 
 fn household(grounds: &Grounds<'_>) -> Household {
@@ -160,6 +164,7 @@ mod tests {
     use crate::domain::clock::SystemClock;
     use crate::domain::ids::UserId;
     use crate::domain::principal::{Principal, Role, Trust};
+    use crate::domain::rng::SystemRng;
     use crate::model::catalog::Entry;
     use crate::model::message::Message;
     use crate::model::offline::Offline;
@@ -176,6 +181,7 @@ mod tests {
             memory: &Memory::by_words(store, TimeZone::UTC),
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
+            rng: &(Arc::new(SystemRng) as Arc<dyn Rng>),
             workspace: &Workspace::of(dir.path()),
             config_file: None,
             contents: &Contents::of(dir.path()),
@@ -186,7 +192,9 @@ mod tests {
 
     #[tokio::test]
     async fn d4_the_built_in_tools_are_known_by_name() {
-        assert_eq!(usual().await.names(), crate::domain::tools::BUILT_IN);
+        // No coding agent is installed in this environment.
+        let there = crate::domain::tools::BUILT_IN.into_iter().filter(|name| *name != "cli_agent").collect::<Vec<_>>();
+        assert_eq!(usual().await.names(), there);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 //! Never: I/O, SQL, a clock read in place, or an import of another room.
 //! Start at [`inbound`] (what comes in), [`outgoing`] (what goes out) and [`channel`] (the port between them).
 
+pub mod agents;
 pub mod channel;
 pub mod clock;
 pub mod ids;

@@ -26,9 +26,10 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 24] = [
+pub const BUILT_IN: [&str; 26] = [
     "append_run_journal_entry",
     "ask_human",
+    "cli_agent",
     "current_time",
     "edit_file",
     "forget",
@@ -45,6 +46,7 @@ pub const BUILT_IN: [&str; 24] = [
     "search_files",
     "send_file",
     "send_message",
+    "spawn_agent",
     "system_info",
     "update_run_journal",
     USE_TOOL,

@@ -1,12 +1,54 @@
 //! Whether what somebody says answers the open question of a run, and whether they may.
 
+use crate::agent::journal;
 use crate::agent::machine::approval;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Question;
-use crate::agent::machine::state::Active;
+use crate::agent::machine::state::{Active, Phase};
+use crate::domain::ids::{RunId, SessionId};
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::router::{pause_texts, texts};
-use crate::store::runs;
+use crate::store::agents::WaitingAgent;
+use crate::store::error::StoreError;
+use crate::store::{Tx, agents, runs};
+
+/// The runs that perhaps wait for a word said in a conversation: its own, then the agents at work for it.
+pub(super) async fn asking(
+    tx: &mut Tx,
+    home: SessionId,
+    active: Option<&runs::ActiveRun>,
+) -> Result<Vec<WaitingAgent>, StoreError> {
+    let own = active.map(|run| WaitingAgent { session: home, run: run.clone() });
+    let all = own.into_iter().chain(agents::waiting_at_home(tx, home).await?);
+    Ok(all.filter(|asking| is_asking(&asking.run)).collect())
+}
+
+/// This run, if it waits for a word, wherever that is.
+pub(super) async fn asking_elsewhere(tx: &mut Tx, run: RunId) -> Result<Option<WaitingAgent>, StoreError> {
+    let Some(row) = runs::lookup(tx, run).await? else {
+        return Ok(None);
+    };
+    let active = runs::find_active(tx, row.session).await?.filter(|active| active.id == run && is_asking(active));
+    Ok(active.map(|active| WaitingAgent { session: row.session, run: active }))
+}
+
+/// Does the run wait for a word that has not come yet?
+pub(super) fn is_asking(run: &runs::ActiveRun) -> bool {
+    run.state == "waiting" && !run.signalled
+}
+
+/// Does the run wait for nothing but its agents? One whose record cannot be read does not.
+pub(super) async fn waits_for_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    match journal::load(tx, run).await {
+        Ok(folded) => Ok(folded
+            .replay
+            .state
+            .active()
+            .is_some_and(|run| matches!(&run.phase, Phase::Waiting { question: Question::Agents, .. }))),
+        Err(StoreError::Inconsistent { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
 
 /// A question that is open.
 pub(super) struct OpenQuestion {
@@ -53,6 +95,7 @@ pub(super) fn is_for_requester(run: &Active, question: &Question) -> bool {
         | Question::CrashLoop
         | Question::ContextFull
         | Question::Circling { .. }
+        | Question::Agents
         | Question::Paused { .. } => false,
     }
 }
@@ -69,6 +112,7 @@ pub(super) fn is_for_owners(run: &Active, question: &Question) -> bool {
         | Question::CrashLoop
         | Question::ContextFull
         | Question::Circling { .. }
+        | Question::Agents
         | Question::Paused { .. } => false,
     }
 }

@@ -93,6 +93,7 @@ impl Statement for Beat {
             destination: Destination { conversation: conversation.clone(), reply_to: None },
             text: prompt.clone(),
             order: Order::Heartbeat,
+            agent: None,
         };
         journal::open(tx, run, accepted, self.now).await?;
         Ok(Some(session.id))

@@ -10,7 +10,7 @@ use crate::agent::driver::encode_signal;
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::event::{Accepted as AcceptedEvent, CancelReason, Order};
 use crate::agent::machine::human::Decision;
-use crate::agent::machine::question::Answer;
+use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::projection::Press;
 use crate::agent::signal::Signal;
@@ -26,18 +26,22 @@ use crate::domain::redactor::Redactor;
 use crate::memory::{forget, importance};
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
-use crate::router::answering::{OpenQuestion, answer_in, is_for_owners, is_for_requester};
+use crate::router::answering::{
+    OpenQuestion, answer_in, asking, asking_elsewhere, is_asking, is_for_owners, is_for_requester,
+};
 use crate::router::attachments::{self, Came};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
 use crate::router::{memory, pause, pause_texts, texts};
+use crate::store::agents::{OpenAgent, WaitingAgent};
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
+use crate::store::open_runs::OpenRun;
 use crate::store::sessions::Session;
 use crate::store::users::Identity;
-use crate::store::{Statement, Store, Tx, inbound, open_runs, runs, sessions, signals, users};
+use crate::store::{Statement, Store, Tx, agents, inbound, open_runs, runs, sessions, signals, users};
 
 /// So much of a scope of which everything is to go is gone before its command is done with; the lanes' rounds do the rest.
 const SLICES_AT_ONCE: usize = 20;
@@ -162,7 +166,7 @@ struct Taken {
     lane: Option<SessionId>,
     said: Option<SessionId>,
     /// What was said concerns these too.
-    everywhere: Vec<open_runs::OpenRun>,
+    everywhere: Vec<OpenRun>,
     /// Memories that are gone.
     forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go.
@@ -265,31 +269,29 @@ impl Take {
         if let Some(command) = command::parse(text) {
             return self.command(tx, &arriving, text, command).await;
         }
-        let active = runs::find_active(tx, arriving.session.id).await?;
-        let Some(run) = &active else {
-            return self.enqueue(tx, &arriving, (text, Order::Answer), None).await;
-        };
+        let mut active = runs::find_active(tx, arriving.session.id).await?;
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
-        if is_asking(run) {
-            match self.open_question(tx, arriving.session.id, run.id).await? {
+        for asking in asking(tx, arriving.session.id, active.as_ref()).await? {
+            let run = &asking.run;
+            match self.open_question(tx, asking.session, run.id).await? {
                 Asked::Question(asked) if asked.may_be_answered_by(&arriving.principal, run) => {
                     // A file decides nothing.
                     let decides = self.files.is_empty() || Decision::takes_words(&asked.question);
                     if let Some(said) = answer_in(text, &asked.question).filter(|_| decides) {
                         let by = arriving.principal.user;
                         let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
-                        let key = RunKey { run: run.id, session: arriving.session.id };
-                        return self.answer(tx, &arriving, &key, answer).await;
+                        return self.answer(tx, &arriving, &asking, answer).await;
                     }
                 }
                 Asked::Question(asked) if asked.is_for_requester && answer_in(text, &asked.question).is_some() => {
                     return self.tell(tx, &arriving, (text, "refused"), asked.not_yours().to_owned()).await;
                 }
-                Asked::Question(_) | Asked::Nothing => {}
-                Asked::Gone => return self.enqueue(tx, &arriving, (text, Order::Answer), None).await,
+                Asked::Question(_) => {}
+                Asked::Nothing => active.iter_mut().filter(|own| own.id == run.id).for_each(at_work),
+                Asked::Gone => active = active.filter(|own| own.id != run.id),
             }
         }
-        self.enqueue(tx, &arriving, (text, Order::Answer), Some(run)).await
+        self.enqueue(tx, &arriving, (text, Order::Answer), active.as_ref()).await
     }
 
     /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
@@ -314,6 +316,7 @@ impl Take {
             return Ok(Asked::Gone);
         };
         Ok(match folded.replay.state.active() {
+            Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, .. }) => Asked::Nothing,
             Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
                 number: run.questions,
                 is_for_requester: is_for_requester(run, question),
@@ -351,6 +354,7 @@ impl Take {
             destination: arriving.destination.clone(),
             text: text.to_owned(),
             order,
+            agent: None,
         };
         journal::open(tx, run, accepted, self.now).await?;
         let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
@@ -429,15 +433,15 @@ impl Take {
         &self,
         tx: &mut Tx,
         arriving: &Arriving,
-        key: &RunKey,
+        asking: &WaitingAgent,
         mut answer: Answer,
     ) -> Result<Taken, StoreError> {
         let Some(inbound) = self.claim(tx, arriving, (&answer.text, "answer")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
         };
         answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?;
-        signals::add(tx, key.run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
-        Ok(Taken { lane: Some(key.session), ..Taken::quietly(Accepted::Committed) })
+        signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
+        Ok(Taken { lane: Some(asking.session), ..Taken::quietly(Accepted::Committed) })
     }
 
     /// A button: it checks who presses, and which question it belongs to.
@@ -451,13 +455,13 @@ impl Take {
         };
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
-            Some((_, _, run, asked)) if !asked.may_be_answered_by(&arriving.principal, &run) => {
+            Some((_, asking, asked)) if !asked.may_be_answered_by(&arriving.principal, &asking.run) => {
                 self.tell(tx, &arriving, (token, "refused"), asked.not_yours().to_owned()).await
             }
-            Some((press, session, run, _)) => {
+            Some((press, asking, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());
                 let answer = Answer { by, text, question: Some(press.question) };
-                self.answer(tx, &arriving, &RunKey { run: run.id, session }, answer).await
+                self.answer(tx, &arriving, &asking, answer).await
             }
         }
     }
@@ -469,17 +473,21 @@ impl Take {
         tx: &mut Tx,
         arriving: &Arriving,
         press: Press,
-    ) -> Result<Option<(Press, SessionId, runs::ActiveRun, OpenQuestion)>, StoreError> {
+    ) -> Result<Option<(Press, WaitingAgent, OpenQuestion)>, StoreError> {
         let here = arriving.session.id;
-        let there = runs::lookup(tx, RunId(press.run)).await?.map_or(here, |row| row.session);
-        let session = if arriving.principal.role == Role::Owner { there } else { here };
-        let active = runs::find_active(tx, session).await?;
-        let Some(run) = active.filter(|run| run.id.0 == press.run && is_asking(run)) else {
+        let active = runs::find_active(tx, here).await?;
+        let at_home = asking(tx, here, active.as_ref()).await?.into_iter().find(|asking| asking.run.id.0 == press.run);
+        let is_here = at_home.is_some();
+        let asking = match at_home {
+            None if arriving.principal.role == Role::Owner => asking_elsewhere(tx, RunId(press.run)).await?,
+            found => found,
+        };
+        let Some(asking) = asking else {
             return Ok(None);
         };
-        Ok(match self.open_question(tx, session, run.id).await? {
-            Asked::Question(asked) if asked.number == press.question && (session == here || asked.is_for_owners) => {
-                Some((press, session, run, asked))
+        Ok(match self.open_question(tx, asking.session, asking.run.id).await? {
+            Asked::Question(asked) if asked.number == press.question && (is_here || asked.is_for_owners) => {
+                Some((press, asking, asked))
             }
             Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
         })
@@ -551,7 +559,11 @@ impl Take {
         respond::say(tx, &reply, &told.text, self.now).await?;
         let everywhere = match reach {
             Some(Reach::Everywhere) => open_runs::list_open(tx).await?,
-            Some(Reach::Here) | None => Vec::new(),
+            Some(Reach::Here) | None => {
+                let open = agents::open_at_home(tx, arriving.session.id).await?;
+                let run = |open: OpenAgent| OpenRun { id: open.id, session: open.session, channel: open.channel };
+                open.into_iter().map(run).collect()
+            }
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let (forgotten, emptied) = (told.forgotten, told.emptied);
@@ -563,13 +575,13 @@ impl Take {
 enum Asked {
     /// This.
     Question(OpenQuestion),
-    /// Nothing: it goes on by itself.
+    /// Nothing: it goes on by itself, perhaps when its agents are done.
     Nothing,
     /// Its record was damaged, and it is over.
     Gone,
 }
 
-/// Does the run wait for a word that has not come yet?
-fn is_asking(run: &runs::ActiveRun) -> bool {
-    run.state == "waiting" && !run.signalled
+/// Who waits for their agents asks nobody: such a run can be joined as any other that is at work.
+fn at_work(run: &mut runs::ActiveRun) {
+    "running".clone_into(&mut run.state);
 }

@@ -8,6 +8,7 @@ use crate::agent::driver::encode_signal;
 use crate::agent::journal::{QueueChange, RunKey};
 use crate::agent::machine::event::CancelReason;
 use crate::agent::persona::Personas;
+use crate::agent::projection::agents::stop_one;
 use crate::agent::quota::Meter;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
@@ -21,13 +22,14 @@ use crate::model::catalog::Catalog;
 use crate::model::purse::Purse;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
+use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
 use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
-use crate::store::{Tx, grants, millis, outbox, runs, sessions, signals, spend, summaries};
+use crate::store::{Tx, agents, grants, millis, outbox, runs, sessions, signals, spend, summaries, users};
 
 /// What commands can tell about the house.
 pub struct House {
@@ -181,9 +183,12 @@ async fn revoke(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize) ->
         return Ok(pause_texts::no_such_grant(number, held.len()));
     };
     grants::revoke(tx, grant.id, desk.now).await?;
-    if let Some(run) = runs::find_active(tx, caller.session.id).await?.filter(|run| run.user == grant.user) {
-        let signal = Signal::Revoke { tool: grant.tool.clone() };
-        signals::add(tx, run.id, &encode_signal(&signal)?, desk.now).await?;
+    let own = runs::find_active(tx, caller.session.id).await?.filter(|run| run.user == grant.user).map(|run| run.id);
+    let agents = agents::open_at_home(tx, caller.session.id).await?;
+    let agents = agents.iter().filter(|agent| agent.user == grant.user && !agent.is_queued()).map(|agent| agent.id);
+    let encoded = encode_signal(&Signal::Revoke { tool: grant.tool.clone() })?;
+    for run in own.into_iter().chain(agents) {
+        signals::add(tx, run, &encoded, desk.now).await?;
     }
     Ok(pause_texts::revoked(grant))
 }
@@ -210,7 +215,8 @@ async fn reset(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, 
 
 async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
     let Some(active) = runs::find_active(tx, caller.session.id).await? else {
-        return Ok(texts::NOTHING_RUNS.to_owned());
+        let stopped = stop_agents(tx, desk, caller).await?;
+        return Ok(if stopped { texts::STOPPING } else { texts::NOTHING_RUNS }.to_owned());
     };
     if !caller.principal.may_act_for(active.user, active.role) {
         return Ok(texts::NOT_YOURS.to_owned());
@@ -218,6 +224,20 @@ async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, S
     let reason = CancelReason::Stopped { by: caller.principal.user };
     signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, desk.now).await?;
     Ok(texts::STOPPING.to_owned())
+}
+
+/// Nothing runs here any more but what a run that is over has left at work: `/stop` ends that too.
+async fn stop_agents(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<bool, StoreError> {
+    let mut stopped = false;
+    let reason = CancelReason::Stopped { by: caller.principal.user };
+    for agent in agents::open_at_home(tx, caller.session.id).await? {
+        let whose = users::find_by_id(tx, agent.user).await?;
+        if whose.is_some_and(|(_, role)| caller.principal.may_act_for(agent.user, role)) {
+            stop_one(tx, &agent, (reason, desk.now)).await?;
+            stopped = true;
+        }
+    }
+    Ok(stopped)
 }
 
 async fn model(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, name: Option<String>) -> Result<String, StoreError> {
@@ -254,6 +274,10 @@ async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize)
 async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
     let day_ago = desk.now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, caller.session.id).await?;
+    let at_work = match active.as_ref().filter(|run| run.state == "waiting") {
+        Some(run) => waits_for_agents(tx, run.id).await?,
+        None => false,
+    };
     let chosen = desk.chosen_model(caller);
     let routed = chosen.is_none().then(|| desk.house.tiers());
     let chain = desk.house.models.chain(chosen);
@@ -265,7 +289,8 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         persona: persona::line(&desk.house.personas, caller).as_deref(),
         standing: &standing,
         memory: &desk.house.memory.nearby.standing(),
-        here: active.as_ref().map(|run| run.state.as_str()),
+        here: if at_work { Some("running") } else { active.as_ref().map(|run| run.state.as_str()) },
+        agents: &agents::at_work(tx, caller.session.id).await?,
         paused: pause::standstill(tx, caller.session.id).await?.as_ref().map(pause_texts::status),
         waiting_here: runs::count_queued(tx, caller.session.id).await?,
         runs: &runs::count_open(tx).await?,

@@ -6,6 +6,7 @@ use crate::domain::money::Money;
 use crate::memory::nearby::Standing;
 use crate::policy::routing::{Tier, Tiers};
 use crate::router::command::Mode;
+use crate::store::agents::AtWork;
 use crate::store::outbox;
 use crate::store::runs::{QueuedRun, StateCount};
 use crate::store::spend::Spent;
@@ -180,6 +181,7 @@ pub(super) struct Status<'a> {
     pub(super) standing: &'a [String],
     pub(super) memory: &'a Standing,
     pub(super) here: Option<&'a str>,
+    pub(super) agents: &'a [AtWork],
     pub(super) waiting_here: i64,
     pub(super) paused: Option<String>,
     pub(super) runs: &'a [StateCount],
@@ -204,6 +206,7 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.extend(status.standing.iter().cloned());
     lines.push(format!("memory: {}", status.memory));
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
+    lines.extend(status.agents.iter().map(agent));
     lines.extend(status.paused.clone());
     let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
     lines.push(format!("runs: {}", if everywhere.is_empty() { "none".to_owned() } else { everywhere.join(", ") }));
@@ -229,6 +232,14 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.join("\n")
 }
 
+/// An agent at work.
+fn agent(agent: &AtWork) -> String {
+    let task = agent.task.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = task.chars().take(60).collect();
+    let dots = if shown.len() < task.len() { "…" } else { "" };
+    format!("agent {} (depth {}, {}): {shown}{dots}", agent.id, agent.depth, agent.state)
+}
+
 fn span(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     match seconds {
@@ -242,6 +253,7 @@ fn span(duration: SignedDuration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ids::RunId;
 
     #[test]
     fn n5_the_acknowledgement_counts() {
@@ -261,6 +273,12 @@ mod tests {
             standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
             memory: &Standing::Ready { model: "all-MiniLM-L6-v2".to_owned(), backlog: 120 },
             here: None,
+            agents: &[AtWork {
+                id: RunId(12),
+                depth: 1,
+                state: "running".to_owned(),
+                task: "Find\na train".to_owned(),
+            }],
             waiting_here: 0,
             paused: Some("paused: everything, by Ada".to_owned()),
             runs: &runs,
@@ -278,6 +296,7 @@ mod tests {
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         memory: by words and meaning (all-MiniLM-L6-v2; 120 memories wait for their vectors)
         here: idle, 0 queued
+        agent 12 (depth 1, running): Find a train
         paused: everything, by Ada
         runs: 2 running
         outbox: 1 pending (oldest 1 min)

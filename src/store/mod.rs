@@ -3,6 +3,7 @@
 //! Never: a decision about a run. What a row means is said in `agent`.
 //! Start at [`Store`], then [`writer`].
 
+pub mod agents;
 pub mod beside;
 pub mod blobs;
 pub mod contents;

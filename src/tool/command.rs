@@ -138,8 +138,8 @@ impl Tool for CommandTool {
             vector,
             dir: self.declaration.working_dir.clone(),
             environment: vec![
-                ("HOB_SESSION", invocation.session.to_string()),
-                ("HOB_UNTRUSTED", untrusted(&invocation)),
+                ("HOB_SESSION".to_owned(), invocation.session.to_string()),
+                ("HOB_UNTRUSTED".to_owned(), untrusted(&invocation)),
             ],
             input: None,
             // Both outputs together are as much as is kept of one result.

@@ -4,6 +4,7 @@
 //! Start at [`Tool`], then [`registry`].
 
 pub mod ask_human;
+pub mod cli_agent;
 pub mod command;
 pub mod current_time;
 pub mod files;
@@ -26,6 +27,7 @@ pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
 pub mod shed;
+pub mod spawn_agent;
 pub mod system_info;
 pub mod use_tool;
 pub mod web_fetch;
@@ -39,6 +41,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::domain::agents::Mission;
 use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
@@ -237,6 +240,8 @@ pub enum Request {
         /// Why.
         reason: String,
     },
+    /// An agent that works on a task by itself.
+    Spawn(Mission),
     /// A person's answer (row B15).
     Ask {
         /// The question.

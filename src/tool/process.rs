@@ -28,7 +28,7 @@ pub(super) struct Errand {
     /// Where.
     pub(super) dir: PathBuf,
     /// What its environment has besides the usual.
-    pub(super) environment: Vec<(&'static str, String)>,
+    pub(super) environment: Vec<(String, String)>,
     /// What it finds on its standard input; none: nothing at all.
     pub(super) input: Option<Vec<u8>>,
     /// How much is kept of each of its two outputs, in bytes.

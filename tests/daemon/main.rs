@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agents;
 mod answering;
 mod approvals;
 mod chat;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hob::agent::machine::agents::ChildEnd;
 use hob::agent::machine::begun::{
     Begun, Billing, Character, Context, Fixed, Limits, ModelBill, PastMessage, PastRole, Room, Rules,
 };
@@ -9,8 +10,10 @@ use hob::agent::machine::digest::Digest;
 use hob::agent::machine::event::{
     Accepted, BudgetStop, CancelReason, End, Event, Order, QuotaStop, Steered, ToolOutcome,
 };
+use hob::agent::machine::ledger::Ledger;
 use hob::agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
 use hob::agent::machine::question::Answer;
+use hob::domain::agents::Mission;
 use hob::domain::ids::{CallId, FileId, InboundId, RunId, UserId};
 use hob::domain::inbound::{ChannelKind, Conversation};
 use hob::domain::money::Money;
@@ -54,6 +57,7 @@ pub(crate) fn runs() -> Vec<Run> {
         run("summed_up", summed_up(), End::Completed),
         run("paused_with_notes", paused_with_notes(), End::Completed),
         run("declared_to_its_end", declared_to_its_end(), End::Completed),
+        run("handed_on", handed_on(), End::Completed),
         run("quota_reached", quota_reached(), End::Failed { why: "quota".to_owned() }),
         run("tainted_and_asked", tainted_and_asked(), End::Completed),
         run("delivered", delivered(), End::Completed),
@@ -102,6 +106,35 @@ fn priced() -> Event {
     let bill = |rates| ModelBill { rates, per_mille: 1_250, window: None };
     let billing = Billing { models: vec![bill(Some(rates)), bill(None)], context_tokens: 900, reply_tokens: 4_096 };
     Event::Begun(Box::new(Begun { rules: Rules::SECOND, billing, ..*begun }))
+}
+
+/// The fourth edition: two tasks are handed on, one agent fails.
+fn handed_on() -> Vec<Event> {
+    let Event::Begun(begun) = supervised(Policy::default()) else { unreachable!("it begins") };
+    let spawn = |call: &str| {
+        let (mission, task) = ("You dig.".to_owned(), format!("Dig, as {call}."));
+        finished(call, ToolOutcome::Spawn { mission: Mission { mission, task, id: format!("id-{call}") } })
+    };
+    let ended = |call: &str, run, end, words: &str| {
+        Event::ChildEnded(Box::new(ChildEnd {
+            call: CallId(call.to_owned()),
+            run: RunId(run),
+            end,
+            text: words.to_owned(),
+            ledger: Ledger::default(),
+            taint: Taint::from_iter([Source::new(Origin::Web, "https://a.example")]),
+            cost: Money::from_nanos(1_200_000),
+        }))
+    };
+    vec![
+        Event::Begun(Box::new(Begun { rules: Rules::FOURTH, ..*begun })),
+        wants("", &["spawn_agent", "spawn_agent"]),
+        spawn("1.0"),
+        spawn("1.1"),
+        ended("1.1", 12, End::Failed { why: "budget".to_owned() }, "Out of money."),
+        ended("1.0", 11, End::Completed, "It is dry."),
+        says("The garden is dry; the other agent did not come to its end."),
+    ]
 }
 
 /// The third edition: a run that goes by its policy, with what it knows of its tools and of the room for it.
@@ -355,6 +388,7 @@ pub(crate) fn accepted() -> Event {
         destination: Destination { conversation, reply_to: Some("12".to_owned()) },
         text: "hello".to_owned(),
         order: Order::Answer,
+        agent: None,
     })
 }
 

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hob::agent::journal::decode;
+use hob::agent::machine::batch::Progress;
 use hob::agent::machine::effect::Effect;
 use hob::agent::machine::event::{Event, Reply, ToolOutcome};
 use hob::agent::machine::human::Decision;
 use hob::agent::machine::question::Question;
-use hob::agent::machine::state::{Phase, State};
+use hob::agent::machine::state::{Paused, Phase, State};
 use hob::agent::machine::{Replay, apply};
-use hob::domain::ids::RunId;
+use hob::domain::ids::{CallId, RunId};
 use hob::store::{Tx, journal};
 
 /// A run's row.
@@ -22,6 +23,7 @@ pub(crate) struct RunRow {
     pub(crate) state: String,
     pub(crate) lease_owner: Option<String>,
     pub(crate) state_hash: Option<String>,
+    pub(crate) parent_run: Option<i64>,
 }
 
 /// A run, as its journal tells it.
@@ -50,11 +52,19 @@ pub(crate) struct Told {
     /// Words that joined, and whose.
     pub(crate) joined: Vec<(i64, String)>,
     pub(crate) kinds: Vec<&'static str>,
+    /// The agents whose end it has heard.
+    pub(crate) heard: Vec<i64>,
+    /// How often it handed a task on.
+    pub(crate) spawned: usize,
+    /// Somebody has ended it.
+    pub(crate) cancelled: bool,
+    /// The number of its end.
+    pub(crate) end_seq: Option<i64>,
 }
 
 pub(crate) async fn list(tx: &mut Tx) -> Vec<Told> {
     let rows: Vec<RunRow> = sqlx::query_as(
-        "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner, r.state_hash
+        "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner, r.state_hash, r.parent_run
          FROM runs r JOIN inbound i ON i.id = r.inbound_id ORDER BY r.id",
     )
     .fetch_all(&mut *tx)
@@ -86,6 +96,10 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
         approvals: Approvals::default(),
         joined: Vec::new(),
         kinds: Vec::new(),
+        heard: Vec::new(),
+        spawned: 0,
+        cancelled: false,
+        end_seq: None,
     };
     let mut replay = Replay::default();
     let mut cancelled = false;
@@ -95,6 +109,7 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
         cancelled |= matches!(event, Event::CancelRequested(_));
         replay.feed(&event);
     }
+    told.cancelled = cancelled;
     told.mismatch = replay.mismatch().map(|mismatch| mismatch.to_string());
     told
 }
@@ -117,7 +132,7 @@ impl Told {
             Event::Accepted(accepted) => self.principal = Some(accepted.principal.user.0),
             Event::Steered(steered) => self.joined.push((steered.principal.user.0, steered.text.clone())),
             // Nobody is asked.
-            Event::HumanAsked(Question::Paused { .. }) => {}
+            Event::HumanAsked(Question::Paused { .. } | Question::Agents) => {}
             Event::HumanAsked(_) => self.questions.push(seq),
             // It is told where it was asked.
             Event::Expired { .. } if !is_ignored(&effects) => self.questions.push(seq),
@@ -125,7 +140,14 @@ impl Told {
                 self.delivers.insert(call.0.clone());
             }
             Event::Replied(reply) => self.replies.push((seq, reply.clone())),
-            Event::Ended(_) => self.ends += 1,
+            Event::Ended(_) => {
+                self.ends += 1;
+                self.end_seq = Some(seq);
+            }
+            Event::ChildEnded(end) if !is_ignored(&effects) => self.heard.push(end.run.0),
+            Event::ToolFinished { call, outcome: ToolOutcome::Spawn { .. }, .. } => {
+                self.spawned += usize::from(waits_for(&self.state, call));
+            }
             Event::HumanAnswered(answer) => {
                 self.answers += 1;
                 if is_ignored(&effects) {
@@ -140,6 +162,16 @@ impl Told {
             _ => {}
         }
     }
+}
+
+/// Is an agent at work on this call?
+fn waits_for(state: &State, id: &CallId) -> bool {
+    let Some(Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. }) =
+        state.active().map(|run| &run.phase)
+    else {
+        return false;
+    };
+    batch.calls.iter().any(|open| open.call.id == *id && open.progress == Progress::Child)
 }
 
 fn unsafe_call(state: &State) -> Option<(String, Question)> {

@@ -39,6 +39,7 @@ use hob::tool::ask_human::AskHuman;
 use hob::tool::registry::Registry;
 use hob::tool::request_more_iterations::RequestMoreIterations;
 use hob::tool::shed::Tools;
+use hob::tool::spawn_agent::SpawnAgent;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -304,6 +305,7 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(Hand::careful(world, "wipe", false, (2_500, Approval::Critical)))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(RequestMoreIterations::default()))
+        .with(Arc::new(SpawnAgent::new(Arc::clone(world) as _)))
 }
 
 fn run_limits() -> RunLimits {

@@ -188,6 +188,11 @@ fn words(world: &World, number: u64) -> String {
                         "post",
                         "post+append",
                         "cry",
+                        "spawn",
+                        "spawn",
+                        "spawn+append",
+                        "spawn+spawn",
+                        "spawn+ask",
                     ])
                 })
                 .collect();

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::agent::journal::{self, QueueChange, RunKey};
+use crate::agent::machine::agents::ChildEnd;
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
 use crate::agent::machine::event::{BudgetStop, Event, Order, Steered};
@@ -13,6 +14,7 @@ use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
+use crate::agent::projection::agents::{self, Change};
 use crate::agent::projection::write::{Target, say, write};
 use crate::agent::projection::{self, Row};
 use crate::agent::quota::{Meter, Wanted};
@@ -77,6 +79,8 @@ pub(super) struct Advanced {
     pub(super) remembered: bool,
     /// Something is to be said in these sessions besides.
     pub(super) told: Vec<SessionId>,
+    /// The lanes of other sessions in which something is due now.
+    pub(super) due: Vec<SessionId>,
     /// Another run waits in the lane.
     pub(super) more: bool,
 }
@@ -100,7 +104,7 @@ impl Statement for Advance {
             moved = self.fold(&[vec![stop], events].concat());
         }
         let refused = self.refused_calls(tx, &mut moved).await?;
-        let Moved { state, seq, recorded, effects, rows } = moved;
+        let Moved { state, seq, recorded, effects, rows, changes, unheard } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
         let hash = fingerprint(&state);
@@ -116,6 +120,13 @@ impl Statement for Advance {
         }
         let target = Target { key: &self.key, destination: &self.destination, at: self.at };
         let told = write(tx, &target, &rows).await?;
+        let mut due = Vec::new();
+        for change in &changes {
+            due.extend(agents::carry_out(tx, &target, change).await?);
+        }
+        if state.active().is_none_or(|run| run.cancel.is_none()) {
+            agents::tell_unheard(tx, &target, &unheard).await?;
+        }
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
         }
@@ -123,7 +134,7 @@ impl Statement for Advance {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Advanced { state, seq, effects, refused, remembered, told, more })
+        Ok(Advanced { state, seq, effects, refused, remembered, told, due, more })
     }
 }
 
@@ -134,6 +145,10 @@ struct Moved {
     recorded: Step,
     effects: Vec<Committed<Effect>>,
     rows: Vec<Row>,
+    /// What it changes for other runs.
+    changes: Vec<Change>,
+    /// Agents whose end came when the run was over.
+    unheard: Vec<ChildEnd>,
 }
 
 impl Moved {
@@ -165,18 +180,21 @@ impl Advance {
     fn fold(&self, events: &[Event]) -> Moved {
         let mut state = State::clone(&self.state);
         let (mut seq, mut recorded, mut effects, mut rows) = (self.seq, Step::default(), Vec::new(), Vec::new());
+        let (mut changes, mut unheard) = (Vec::new(), Vec::new());
         for cause in events {
             if state.status().is_final() {
-                break;
+                unheard.extend(late(cause));
+                continue;
             }
             let before = state.clone();
             let step = step(&mut state, cause.clone());
             rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
+            changes.extend(agents::changes(&self.key, seq + 1, (&before, &state), &step));
             seq += i64::try_from(step.events.len()).unwrap_or(0);
             recorded.events.extend(step.events);
             effects.extend(step.effects.into_iter().map(Committed));
         }
-        Moved { state, seq, recorded, effects, rows }
+        Moved { state, seq, recorded, effects, rows, changes, unheard }
     }
 
     /// How long the question that the run waits with stays open (lesson 17): only approvals expire.
@@ -197,7 +215,8 @@ impl Advance {
     }
 
     fn spender(&self, run: &Active) -> Spender {
-        Spender { run: Some(self.key.run), user: run.input.principal.user }
+        let root = run.input.agent.as_ref().map_or(self.key.run, |agent| agent.root);
+        Spender { run: Some(root), user: run.input.principal.user }
     }
 
     /// The budget or quota that the model call which would follow does not fit. Between this look and the call's own
@@ -353,6 +372,14 @@ impl Advance {
     }
 }
 
+/// An agent's end that came when the run was over.
+fn late(event: &Event) -> Option<ChildEnd> {
+    match event {
+        Event::ChildEnded(end) => Some(ChildEnd::clone(end)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,7 +398,15 @@ mod tests {
         for event in [&[Event::Accepted(accepted()), Event::Begun(Box::new(begun))], events].concat() {
             effects.extend(step(&mut state, event).effects.into_iter().map(Committed));
         }
-        Moved { state, seq: 0, recorded: Step::default(), effects, rows: Vec::new() }
+        Moved {
+            state,
+            seq: 0,
+            recorded: Step::default(),
+            effects,
+            rows: Vec::new(),
+            changes: Vec::new(),
+            unheard: Vec::new(),
+        }
     }
 
     fn summaries(moved: &Moved) -> usize {

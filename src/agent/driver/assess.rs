@@ -81,7 +81,7 @@ impl Look {
         let destination = run.input.destination.clone();
         let invocation = Invocation {
             principal: run.input.principal.clone(),
-            session: destination.conversation.session_key(),
+            session: run.input.session_key(),
             place: self.place,
             destination,
             taint: run.taint.clone(),

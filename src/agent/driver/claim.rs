@@ -114,8 +114,12 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         Some(user) => summaries::find(tx, key.session, user).await?,
         None => None,
     };
+    let home = match &folded.replay.state {
+        State::Queued(accepted) => accepted.home(key.session),
+        State::Empty | State::Active(_) | State::Closed(_) => key.session,
+    };
     let granted = match user {
-        Some(user) => grants::tools(tx, key.session, user).await?,
+        Some(user) => grants::tools(tx, home, user).await?,
         None => Vec::new(),
     };
     let notebook = match &folded.replay.state {

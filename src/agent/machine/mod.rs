@@ -5,6 +5,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod agents;
 pub mod approval;
 pub mod batch;
 pub mod begun;
@@ -87,6 +88,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::ToolFinished { call, outcome, source } => tools::on_finished(run, call, (outcome, source.as_ref())),
+        Event::ChildEnded(end) => agents::on_ended(run, end),
         Event::HumanAnswered(answer) => human::on_answered(run, answer),
         Event::Steered(steered) => control::on_steered(run, steered),
         Event::CancelRequested(reason) => control::on_cancel(run, *reason),

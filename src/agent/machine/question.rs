@@ -60,6 +60,8 @@ pub enum Question {
         /// What the model said instead of asking; perhaps nothing.
         words: String,
     },
+    /// It waits for its agents; nobody is asked, and there is nothing to answer.
+    Agents,
     /// Somebody has paused it; there is nothing to answer.
     Paused {
         /// Who.

@@ -184,6 +184,16 @@ pub enum Phase {
     Done(End),
 }
 
+impl Phase {
+    /// The open batch, be it running or paused.
+    pub(super) fn batch_mut(&mut self) -> Option<&mut Batch> {
+        match self {
+            Self::Acting(batch) | Self::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+            Self::Calling(_) | Self::Waiting { .. } | Self::Replied | Self::Done(_) => None,
+        }
+    }
+}
+
 /// What a waiting run goes back to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "is", content = "of", rename_all = "snake_case")]
@@ -202,7 +212,10 @@ impl Active {
     pub fn begin(input: Accepted, begun: Begun) -> Self {
         let mut transcript = Transcript::default();
         // A word about the conversation is no part of it.
-        if input.order != Order::Compact || begun.rules < Rules::THIRD {
+        if input.agent.is_some() {
+            // What an agent is told to do, no person has said.
+            transcript.push(Message::user(input.text.clone()));
+        } else if input.order != Order::Compact || begun.rules < Rules::THIRD {
             transcript.push_from(input.principal.user, input.text.clone());
         }
         let mut active = Self {

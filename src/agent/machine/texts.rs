@@ -354,6 +354,7 @@ pub fn question(question: &Question) -> String {
             )
         }
         Question::Paused { .. } => "Paused.".to_owned(),
+        Question::Agents => "Waiting for my agents.".to_owned(),
         Question::PromptChanged { .. } => "I was interrupted on this, and my instructions have been changed since. \
              Shall I carry on with those I began with?"
             .to_owned(),

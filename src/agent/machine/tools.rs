@@ -8,7 +8,7 @@ use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::agent::machine::note::ToolRetry;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, compaction, declared, guards, pause, texts};
+use crate::agent::machine::{agents, approval, compaction, declared, guards, pause, texts};
 use crate::domain::ids::CallId;
 use crate::domain::origin::Source;
 use crate::model::message::ToolCall;
@@ -67,6 +67,7 @@ pub(super) fn on_finished(
             run.limits.iterations = granted;
             batch.finish(id, text, false);
         }
+        ToolOutcome::Spawn { .. } => agents::on_spawn(run, id),
         ToolOutcome::Ask { question } if batch.asking().is_none() => {
             if let Some(open) = batch.find(id) {
                 open.progress = Progress::Asks { question: question.clone() };
@@ -136,6 +137,9 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     };
     if let Some((call, text)) = batch.asking() {
         return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned() })];
+    }
+    if batch.children() > 0 {
+        return agents::wait();
     }
     let seen = declared::seen(run);
     let mut effects = guards::after(run);

@@ -26,6 +26,10 @@ pub struct Said {
 ///
 /// Hob's own words are nobody's, and neither is what a heartbeat or `/compact` puts into a person's mouth.
 pub(super) fn said(before: &State, step: &Step, run: &Active, (at, entry): (usize, &Entry<'_>)) -> Option<Said> {
+    // What is said in an agent's session belongs to its task, and to nobody's memory.
+    if run.input.agent.is_some() {
+        return None;
+    }
     if let Message::Tool(result) = entry.message {
         return answered(before, step, result);
     }

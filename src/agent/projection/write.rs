@@ -14,7 +14,7 @@ use crate::domain::outgoing::{Choice, Delivery, Destination};
 use crate::model::message::Message;
 use crate::render::chunk;
 use crate::store::error::StoreError;
-use crate::store::{Tx, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
+use crate::store::{Tx, agents, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
 /// Where a run's rows go.
 #[derive(Debug, Clone)]
@@ -152,7 +152,8 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
         }
         Row::Granted { user, tool } => {
-            grants::add(tx, &grants::NewGrant { user: *user, session: target.key.session, tool, run, at }).await
+            let session = home(tx, target).await?;
+            grants::add(tx, &grants::NewGrant { user: *user, session, tool, run, at }).await
         }
         Row::AskOwners { seq, who, text, choices } => owners::ask(tx, target, (*seq, who), (text, choices)).await,
         // Whoever is told is known to the caller.
@@ -202,6 +203,11 @@ async fn write_message(
     messages::append(tx, &new).await
 }
 
+/// The conversation that the run belongs to: an agent's is the one that it works for.
+async fn home(tx: &mut Tx, target: &Target<'_>) -> Result<SessionId, StoreError> {
+    Ok(agents::home(tx, target.key.run).await?.unwrap_or(target.key.session))
+}
+
 /// Queues words in chunks that the platform takes; buttons go under the last.
 pub(in crate::agent) async fn say(
     tx: &mut Tx,
@@ -209,12 +215,13 @@ pub(in crate::agent) async fn say(
     key: &str,
     (text, choices): (&str, &[Choice]),
 ) -> Result<(), StoreError> {
+    let session = home(tx, target).await?;
     let chunks = chunk::chunks(text, chunk::limit(target.destination.conversation.channel));
     let last = chunks.len().saturating_sub(1);
     for (index, text) in chunks.iter().enumerate() {
         let new = outbox::NewChunk {
             key: &format!("{key}:{index}"),
-            session: target.key.session,
+            session,
             run: Some(target.key.run),
             destination: target.destination,
             text,

@@ -25,6 +25,12 @@ pub struct Tree {
     pub who: String,
     /// Its state.
     pub state: String,
+    /// The run that it works for, if it is an agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
+    /// The runs that worked for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<RunId>,
     /// The message it answers.
     pub message: String,
     /// When that came.

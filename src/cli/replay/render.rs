@@ -37,6 +37,13 @@ pub(super) fn tree(tree: &Tree) -> String {
             tree.ended_at.map(|end| format!(", over after {}", stretch(end.as_millisecond() - at.as_millisecond())));
         page.line(0, format!("{} UTC{}", moment(at), took.unwrap_or_default()));
     }
+    if let Some(parent) = tree.parent {
+        page.line(0, format!("An agent of run {parent}"));
+    }
+    if !tree.agents.is_empty() {
+        let runs = tree.agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        page.line(0, format!("Its agents: {runs}"));
+    }
     page.line(0, format!("> {}", cut(&tree.message, LINE_MAX)));
     if !tree.taint.is_clean() {
         let sources: Vec<String> = tree.taint.sources().map(ToString::to_string).collect();

@@ -64,6 +64,12 @@ fn of_fields(fields: &[Field]) -> BoxedStrategy<toml::Table> {
     table
 }
 
+/// An agent has one place for its task, and names variables.
+fn cli_agent(agent: &mut toml::Table) {
+    agent.insert("command".to_owned(), vec!["coder", "{task}"].into());
+    agent.insert("env".to_owned(), vec!["KEY"].into());
+}
+
 /// Sets right what the schema cannot say: the rules of each section's `validate`.
 fn settle(mut document: toml::Table) -> toml::Table {
     for (name, section) in &mut document {
@@ -88,6 +94,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
                     std::mem::take(section).into_iter().map(|(name, model)| (format!("p/{name}"), model)).collect();
                 section.iter_mut().filter_map(|(_, model)| model.as_table_mut()).for_each(price);
             }
+            "cli_agents" => section.iter_mut().filter_map(|(_, agent)| agent.as_table_mut()).for_each(cli_agent),
             "aliases" => {
                 *section = std::mem::take(section)
                     .into_iter()

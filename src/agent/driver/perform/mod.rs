@@ -50,6 +50,8 @@ pub(super) struct Stage<'a> {
     pub(super) ports: &'a Arc<Ports>,
     pub(super) destination: &'a Destination,
     pub(super) run: RunId,
+    /// No person waits for these words: nothing of them is shown.
+    pub(super) mute: bool,
 }
 
 impl Work {
@@ -74,7 +76,7 @@ impl Work {
 
     /// Asks the model, and its tools what they think of the calls it wants made.
     pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request, look: Look) {
-        let live = Live::of(stage, call.check);
+        let live = Live::of(stage, call.check || stage.mute);
         live.tell(start_of(&call));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };

@@ -110,6 +110,7 @@ pub fn expired(question: &Question) -> String {
         | Question::CrashLoop
         | Question::ContextFull
         | Question::Circling { .. }
+        | Question::Agents
         | Question::Paused { .. } => "it",
     };
     format!(

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::world::{Driven, HELD};
 use super::{
-    ANNA, BEN, accepted, answers, assert_legal, begun, completion, crash, done, fails, hard_limit, panic, presses,
-    says, steers, stop, system,
+    ANNA, BEN, accepted, agents, answers, assert_legal, begun, completion, crash, done, fails, hard_limit, panic,
+    presses, says, steers, stop, system,
 };
 use crate::agent::machine::approval;
 use crate::agent::machine::effect::Effect;
@@ -55,6 +55,9 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         Event::HumanAsked(Question::UnsafeCall { call: call(), name: String::new(), arguments: String::new() }),
         Event::HumanAsked(Question::PromptChanged { system: system(2) }),
         Event::HumanAsked(Question::Paused { by: BEN }),
+        Event::HumanAsked(Question::Agents),
+        agents::spawns("1.0"),
+        agents::ended("1.0", "Dug.", End::Completed),
         Event::HumanAsked(Question::Approval {
             call: call(),
             name: "send".to_owned(),

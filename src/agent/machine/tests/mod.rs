@@ -1,5 +1,6 @@
 //! The machine as scripts: an event in, every effect out; whatever is not listed must not come.
 
+pub(crate) mod agents;
 mod approvals;
 mod budget;
 mod declared;
@@ -170,6 +171,7 @@ fn shown(effect: &Effect) -> String {
         Effect::AskHuman(Question::ContextFull) => "human context full".to_owned(),
         Effect::AskHuman(Question::Circling { .. }) => "human circling".to_owned(),
         Effect::AskHuman(Question::Paused { .. }) => "paused".to_owned(),
+        Effect::AskHuman(Question::Agents) => "agents".to_owned(),
         Effect::Summarise(summary) => {
             format!("summarise {}..{} by {}", summary.from, summary.messages, summary.call.label)
         }
@@ -215,6 +217,7 @@ pub(crate) fn accepted() -> Accepted {
         destination: Destination { conversation, reply_to: None },
         text: "hello".to_owned(),
         order: Order::Answer,
+        agent: None,
     }
 }
 

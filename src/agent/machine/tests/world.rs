@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ANNA, BEN, accepted, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers, stop,
-    system,
+    ANNA, BEN, accepted, agents, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers,
+    stop, system,
 };
+use crate::agent::machine::batch::Progress;
 use crate::agent::machine::begun::Begun;
 use crate::agent::machine::effect::Purpose;
-use crate::agent::machine::event::{BudgetStop, CancelReason, Event, JournalMismatch, QuotaStop, ToolOutcome};
+use crate::agent::machine::event::{BudgetStop, CancelReason, End, Event, JournalMismatch, QuotaStop, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::policy::{DeclaredLoop, Policy, Termination};
 use crate::agent::machine::question::{Answer, Question};
-use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::state::{Active, Paused, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::domain::ids::RunId;
 use crate::domain::money::Money;
@@ -103,6 +104,9 @@ fn cause(state: &State, (what, how): (u8, u8)) -> Event {
             let calls: Vec<_> = batch.started().collect();
             let (call, _) = calls[usize::from(how) % calls.len()];
             tool(&call.id.0, what)
+        }
+        Phase::Waiting { question: Question::Agents, paused } if what < 160 => {
+            agent_done(paused, how).unwrap_or_else(|| person(run, what, how))
         }
         Phase::Waiting { .. } => person(run, what, how),
         Phase::Replied | Phase::Done(_) => panic!("nobody drives {state:?}"),
@@ -220,9 +224,10 @@ fn tool(call: &str, what: u8) -> Event {
         60..80 => finished(call, ToolOutcome::MoreIterations { reason: "much".to_owned() }),
         80..90 => finished(call, ToolOutcome::Notebook { change: noting("see the fence") }),
         100..120 => finished(call, ToolOutcome::Transient { text: "busy".to_owned() }),
+        130..150 => agents::spawns(call),
         120..130 => finished(call, ToolOutcome::Denied { reason: "not now".to_owned() }),
         90..100 => finished(call, ToolOutcome::Text { text: "broken".to_owned(), is_error: true }),
-        130..160 => from(call, ["a", "b"][usize::from(what % 2)]),
+        150..170 => from(call, ["a", "b"][usize::from(what % 2)]),
         _ => done(call),
     }
 }
@@ -243,6 +248,14 @@ fn assessed(how: u8) -> Event {
         reasons: Vec::new(),
     });
     Event::Assessed { calls: calls.collect() }
+}
+
+/// One of the agents that are waited for is done.
+fn agent_done(paused: &Paused, how: u8) -> Option<Event> {
+    let Paused::Batch(batch) = paused else { return None };
+    let mut open = batch.calls.iter().filter(|open| open.progress == Progress::Child);
+    let end = if how.is_multiple_of(3) { End::Completed } else { End::Failed { why: "panic".to_owned() } };
+    Some(agents::ended(&open.next()?.call.id.0, "Dug.", end))
 }
 
 /// A tool that notes this as what is to be reached.
@@ -272,6 +285,7 @@ fn closing(state: &State) -> Option<Event> {
         Phase::Calling(call) if call.purpose == Purpose::Summary => Some(summary(0)),
         Phase::Calling(_) => Some(Event::ModelAnswered(completion("done", &[]))),
         Phase::Acting(batch) => batch.started().next().map(|(call, _)| done(&call.id.0)),
+        Phase::Waiting { question: Question::Agents, paused } => agent_done(paused, 0),
         Phase::Waiting { question: Question::Paused { .. }, .. } => Some(Event::PauseLifted { by: ANNA }),
         Phase::Waiting { .. } => Some(super::answers("1")),
         Phase::Replied => panic!("a run that has replied must have ended: {run:?}"),

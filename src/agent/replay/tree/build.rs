@@ -41,6 +41,8 @@ impl Tree {
             session: recorded.session.clone(),
             who: recorded.who.clone(),
             state: recorded.state.clone(),
+            parent: recorded.parent,
+            agents: recorded.agents.clone(),
             message,
             accepted_at: times.0.map(|timed| timed.at),
             ended_at: times.1.filter(|_| replay.state.status().is_final()).map(|timed| timed.at),
