@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Notify;
+
 use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
@@ -24,12 +26,15 @@ use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
+use crate::tool::schedule::ScheduleTool;
 use crate::tool::workspace::Workspace;
 
 /// What tools are made from.
 pub(super) struct Grounds<'a> {
     /// The config, as loaded.
     pub(super) config: &'a Config,
+    /// Rung when a schedule has changed.
+    pub(super) alarm: &'a Arc<Notify>,
     /// What is remembered, with the database and the household's zone.
     pub(super) memory: &'a Memory,
     /// Where Hob's data is.
@@ -71,6 +76,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(ScheduleTool::new(store.clone(), zone.clone(), Arc::clone(grounds.alarm))))
 }
 
 /// Whether a person has to approve a tool's calls.
@@ -119,6 +125,7 @@ mod tests {
         let memory = Memory::by_words(store, TimeZone::UTC);
         let built_in = tools(&Grounds {
             config: &Config::default(),
+            alarm: &Arc::default(),
             memory: &memory,
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),

@@ -62,7 +62,7 @@ const TERMINAL_MESSAGE_BYTES_MAX: usize = 1 << 20;
 pub fn limit(channel: ChannelKind) -> Limit {
     match channel {
         ChannelKind::Telegram => Limit::new(TELEGRAM_MESSAGE_UTF16_MAX, Unit::Utf16),
-        ChannelKind::Terminal => Limit::new(TERMINAL_MESSAGE_BYTES_MAX, Unit::Bytes),
+        ChannelKind::Terminal | ChannelKind::Event => Limit::new(TERMINAL_MESSAGE_BYTES_MAX, Unit::Bytes),
     }
 }
 

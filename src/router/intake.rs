@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use tokio::sync::Notify;
 use tracing::Instrument;
 
 use crate::agent::driver::encode_signal;
@@ -19,6 +20,7 @@ use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
 use crate::domain::inbound::{ChannelKind, Happening, Inbound};
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::{forget, importance};
@@ -66,6 +68,8 @@ pub struct Router {
     pub lanes: Lanes,
     /// The outbox's workers.
     pub delivery: Delivery,
+    /// Rung when a schedule has changed.
+    pub alarm: Arc<Notify>,
 }
 
 #[async_trait]
@@ -102,6 +106,9 @@ impl Router {
         if let Some(session) = taken.said {
             self.delivery.wake(session);
         }
+        if taken.reschedules {
+            self.alarm.notify_one();
+        }
         self.take_out(&taken.forgotten);
         if let Some(scope) = taken.emptied
             && let Err(error) = forget::some_of(&self.house.memory, scope, SLICES_AT_ONCE).await
@@ -130,12 +137,14 @@ struct Taken {
     forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go.
     emptied: Option<Scope>,
+    /// What is due may be due at another time now.
+    reschedules: bool,
 }
 
 impl Taken {
     fn quietly(accepted: Accepted) -> Self {
         let (everywhere, forgotten) = (Vec::new(), Vec::new());
-        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None }
+        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None, reschedules: false }
     }
 }
 
@@ -227,6 +236,11 @@ impl Take {
             return self.command(tx, &arriving, text, command).await;
         }
         let active = runs::find_active(tx, arriving.session.id).await?;
+        if !active.as_ref().is_some_and(is_asking)
+            && let Some(taken) = self.answer_beside(tx, &arriving, text).await?
+        {
+            return Ok(taken);
+        }
         let Some(run) = &active else {
             return self.enqueue(tx, &arriving, (text, Order::Answer), None).await;
         };
@@ -249,6 +263,23 @@ impl Take {
             }
         }
         self.enqueue(tx, &arriving, (text, Order::Answer), Some(run)).await
+    }
+
+    /// A run that an event has begun may wait for a word here.
+    async fn answer_beside(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Option<Taken>, StoreError> {
+        let Some((run, open)) = open_runs::beside(tx, arriving.session.id).await?.filter(|(run, _)| is_asking(run))
+        else {
+            return Ok(None);
+        };
+        let Asked::Question(asked) = self.open_question(tx, open.session, run.id).await? else {
+            return Ok(None);
+        };
+        let said = answer_in(text, &asked.question).filter(|_| asked.may_be_answered_by(&arriving.principal, &run));
+        let Some(said) = said else { return Ok(None) };
+        let answer = Answer { by: arriving.principal.user, text: said.to_owned(), question: Some(asked.number) };
+        let mut taken = self.answer(tx, arriving, run.id, answer).await?;
+        taken.everywhere.push(open);
+        Ok(Some(taken))
     }
 
     /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
@@ -307,6 +338,7 @@ impl Take {
             destination: arriving.destination.clone(),
             text: text.to_owned(),
             order,
+            taint: Taint::default(),
         };
         journal::open(tx, run, accepted, self.now).await?;
         let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
@@ -318,7 +350,9 @@ impl Take {
             taken.said = Some(session.id);
         } else if active.is_some() || waiting > 0 {
             let mode = match order {
-                Order::Answer | Order::Heartbeat => self.mode_for(session, arriving, active),
+                Order::Answer | Order::Heartbeat | Order::Scheduled | Order::Event => {
+                    self.mode_for(session, arriving, active)
+                }
                 // It is for whoever wrote it, and stands in nobody's way.
                 Order::Compact => Mode::Queue,
             };
@@ -377,12 +411,16 @@ impl Take {
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
         let active = runs::find_active(tx, arriving.session.id).await?;
+        let beside = open_runs::beside(tx, arriving.session.id).await?;
+        let here = active.map(|run| (run, arriving.session.id));
+        let candidates = here.into_iter().chain(beside.clone().map(|(run, open)| (run, open.session)));
+        let candidates: Vec<_> = candidates.collect();
         let meant = Press::parse(token).and_then(|press| {
-            let run = active.filter(|run| run.id.0 == press.run && is_asking(run))?;
-            Some((press, run))
+            let found = candidates.into_iter().find(|(run, _)| run.id.0 == press.run && is_asking(run));
+            found.map(|(run, session)| (press, run, session))
         });
         let open = match meant {
-            Some((press, run)) => match self.open_question(tx, arriving.session.id, run.id).await? {
+            Some((press, run, session)) => match self.open_question(tx, session, run.id).await? {
                 Asked::Question(asked) if asked.number == press.question => Some((press, run, asked)),
                 Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
             },
@@ -397,7 +435,9 @@ impl Take {
             Some((press, run, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());
                 let answer = Answer { by, text, question: Some(press.question) };
-                self.answer(tx, &arriving, run.id, answer).await
+                let mut taken = self.answer(tx, &arriving, run.id, answer).await?;
+                taken.everywhere.extend(beside.map(|(_, open)| open).filter(|open| open.id == run.id));
+                Ok(taken)
             }
         }
     }
@@ -461,17 +501,21 @@ impl Take {
             place: &self.inbound.conversation,
             mode: self.limits.mode,
         };
-        let reach = command.reach();
+        let (reach, stops) = (command.reach(), command == Command::Stop);
+        let reschedules = matches!(command, Command::Schedule(..));
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         respond::say(tx, &reply, &told.text, self.now).await?;
         let everywhere = match reach {
             Some(Reach::Everywhere) => open_runs::list_open(tx).await?,
+            Some(Reach::Here) | None if stops => {
+                open_runs::beside(tx, arriving.session.id).await?.map(|(_, run)| run).into_iter().collect()
+            }
             Some(Reach::Here) | None => Vec::new(),
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let (forgotten, emptied) = (told.forgotten, told.emptied);
-        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied })
+        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules })
     }
 }
 

@@ -60,6 +60,24 @@ pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId
     Ok(id)
 }
 
+/// Was a message with this id claimed already?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_claimed(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<bool, StoreError> {
+    let channel = conversation.channel.as_str();
+    let found = sqlx::query_scalar!(
+        r#"SELECT 1 AS "one!: i64" FROM inbound WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4"#,
+        channel,
+        conversation.account,
+        conversation.chat,
+        external_id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.is_some())
+}
+
 /// A claimed message whose run may still wait in its lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {

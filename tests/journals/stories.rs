@@ -306,6 +306,7 @@ pub(crate) fn accepted() -> Event {
         destination: Destination { conversation, reply_to: Some("12".to_owned()) },
         text: "hello".to_owned(),
         order: Order::Answer,
+        taint: Taint::default(),
     })
 }
 

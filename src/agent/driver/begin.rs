@@ -10,7 +10,6 @@ use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::Phase;
 use crate::agent::persona::Persona;
 use crate::agent::prompt::{Material, Past, system_digest, text_digest};
-use crate::domain::origin::Taint;
 use crate::model::provider::ToolSchema;
 use crate::model::tokens::{Calibration, Sample};
 use crate::policy::access::Reach;
@@ -75,7 +74,7 @@ impl Driver {
             persona: name.map(|name| Character { name: name.to_owned(), max_output_tokens: persona.max_output_tokens }),
             notebook: notebook.clone().map(Box::new),
             recalled,
-            taint: Taint::default(),
+            taint: accepted.taint.clone(),
             at: self.ports.clock.now(),
         })
     }

@@ -46,7 +46,7 @@ pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, 
     if accepted.order == Order::Answer {
         return shown;
     }
-    // A heartbeat knows what is known, but nobody's words brought it up.
+    // What begins by itself knows what is known, but nobody's words of today brought it up.
     Shown { recalled: Vec::new(), ..shown }
 }
 
@@ -55,9 +55,10 @@ async fn look_up(ports: &Ports, order: Order, question: Question) -> Result<Know
     let store = &ports.memory.store;
     let facts = |question: String| RelevantFacts { scopes: scopes.clone(), question, limit: limits.facts, now };
     match order {
-        Order::Compact => Ok(Known::default()),
+        // What a stranger writes brings up nobody's memories.
+        Order::Compact | Order::Event => Ok(Known::default()),
         Order::Heartbeat => Ok(Known { facts: store.read(facts(String::new())).await?, ..Known::default() }),
-        Order::Answer => {
+        Order::Answer | Order::Scheduled => {
             let facts = store.read(facts(text.clone())).await?;
             let rivals = store.read(OpenRivals { scopes, limit: RIVALS_MAX, now }).await?;
             let fragments = ports.memory.recall(&question).await?.fragments;

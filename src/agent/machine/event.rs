@@ -9,7 +9,7 @@ use crate::agent::machine::question::{Answer, Question};
 use crate::domain::ids::{CallId, InboundId, RunId, UserId};
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
-use crate::domain::origin::Source;
+use crate::domain::origin::{Source, Taint};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::domain::tools::Assessment;
@@ -312,6 +312,9 @@ pub struct Accepted {
     /// What is wanted.
     #[serde(default, skip_serializing_if = "Order::is_answer")]
     pub order: Order,
+    /// What nobody vouches for in it, or in what it was made from (row N6).
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
 }
 
 /// What a run is for.
@@ -325,6 +328,10 @@ pub enum Order {
     Compact,
     /// To look whether there is something to do; if not, it leaves no trace in the history (row E14).
     Heartbeat,
+    /// To do what was asked for ahead (row N13).
+    Scheduled,
+    /// To look at something that called in from outside (row A12).
+    Event,
 }
 
 impl Order {

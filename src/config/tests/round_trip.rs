@@ -71,6 +71,13 @@ fn settle(mut document: toml::Table) -> toml::Table {
             hooks.iter_mut().filter_map(Toml::as_table_mut).for_each(hook);
             continue;
         }
+        if let ("schedule", Toml::Array(schedules)) = (name.as_str(), &mut *section) {
+            for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
+                schedule.insert("name".to_owned(), format!("s{index}").into());
+                replace(schedule, "zone", "Asia/Tokyo");
+            }
+            continue;
+        }
         let Toml::Table(section) = section else { continue };
         match name.as_str() {
             "provider" => {
@@ -124,7 +131,13 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
             "memory" => section.get_mut("embedding").and_then(Toml::as_table_mut).into_iter().for_each(embedding),
-            "heartbeat" => {}
+            "heartbeat" => replace(section, "file", "/h"),
+            "server" => replace(section, "listen", "127.0.0.1:8787"),
+            "webhooks" => {
+                for (_, webhook) in section.iter_mut() {
+                    webhook.as_table_mut().into_iter().for_each(|webhook| replace(webhook, "header", "X-Signature"));
+                }
+            }
             "guards" => {
                 section.insert("window_calls".to_owned(), 100.into());
             }
@@ -146,7 +159,11 @@ fn settle(mut document: toml::Table) -> toml::Table {
     }
     let owners = document.get("telegram").and_then(|telegram| telegram.get("owner_user_ids"));
     if owners.and_then(Toml::as_array).is_none_or(Vec::is_empty) {
-        document.remove("heartbeat");
+        ["heartbeat", "schedule", "webhooks"].iter().for_each(|section| drop(document.remove(*section)));
+    }
+    let server = document.get("server").and_then(|server| server.get("listen"));
+    if server.is_none() {
+        document.remove("webhooks");
     }
     document
 }

@@ -213,6 +213,7 @@ pub(crate) fn accepted() -> Accepted {
         destination: Destination { conversation, reply_to: None },
         text: "hello".to_owned(),
         order: Order::Answer,
+        taint: Taint::default(),
     }
 }
 
