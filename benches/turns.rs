@@ -168,9 +168,18 @@ impl World {
             clock: Arc::clone(&clock),
             access: Arc::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
+            house: Arc::new(House {
+                models,
+                purse,
+                meter,
+                personas: Arc::default(),
+                memory,
+                rng: Arc::new(SystemRng),
+                started: clock.now(),
+            }),
             lanes,
             delivery,
+            alarm: Arc::default(),
         };
         Self { router, platform, store }
     }

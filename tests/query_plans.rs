@@ -30,6 +30,7 @@ const GROWING: &[&str] = &[
     "spend",
     "summaries",
     "grants",
+    "occurrences",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.

@@ -196,16 +196,7 @@ impl Daemon {
         let channels = channels(&blueprint, telegram.as_ref());
         let serves = channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect();
         let begins = begins::prepare(&blueprint).await?;
-        let delivery = Delivery::new(DeliveryPorts {
-            store: store.clone(),
-            clock: Arc::clone(&blueprint.clock),
-            rng: Arc::clone(&blueprint.rng),
-            channels,
-            limits: delivery_limits(&blueprint.config),
-            stop: switches.silence.clone(),
-            tracker: switches.outbox.clone(),
-            rest: Arc::clone(&rest),
-        });
+        let delivery = delivery(&blueprint, &store, channels, (&switches, &rest));
         let catalog = Arc::new(models.catalog);
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
@@ -335,6 +326,25 @@ fn telegram(blueprint: &Blueprint) -> Result<Option<Arc<Telegram>>, StartError> 
 fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<dyn Channel>> {
     let telegram = telegram.map(|telegram| Arc::clone(telegram) as Arc<dyn Channel>);
     blueprint.own_channel.iter().cloned().chain(telegram).collect()
+}
+
+/// The outbox's workers.
+fn delivery(
+    blueprint: &Blueprint,
+    store: &Store,
+    channels: Vec<Arc<dyn Channel>>,
+    (switches, rest): (&Switches, &Arc<Notify>),
+) -> Delivery {
+    Delivery::new(DeliveryPorts {
+        store: store.clone(),
+        clock: Arc::clone(&blueprint.clock),
+        rng: Arc::clone(&blueprint.rng),
+        channels,
+        limits: delivery_limits(&blueprint.config),
+        stop: switches.silence.clone(),
+        tracker: switches.outbox.clone(),
+        rest: Arc::clone(rest),
+    })
 }
 
 /// What runs share with the other parts.

@@ -30,6 +30,7 @@ mod people_memory;
 mod personas;
 mod queue;
 mod replay;
+mod schedules;
 mod starting;
 mod stopping;
 mod switching;

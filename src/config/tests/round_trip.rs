@@ -72,10 +72,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             continue;
         }
         if let ("schedule", Toml::Array(schedules)) = (name.as_str(), &mut *section) {
-            for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
-                schedule.insert("name".to_owned(), format!("s{index}").into());
-                replace(schedule, "zone", "Asia/Tokyo");
-            }
+            named(schedules);
             continue;
         }
         let Toml::Table(section) = section else { continue };
@@ -133,11 +130,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             "memory" => section.get_mut("embedding").and_then(Toml::as_table_mut).into_iter().for_each(embedding),
             "heartbeat" => replace(section, "file", "/h"),
             "server" => replace(section, "listen", "127.0.0.1:8787"),
-            "webhooks" => {
-                for (_, webhook) in section.iter_mut() {
-                    webhook.as_table_mut().into_iter().for_each(|webhook| replace(webhook, "header", "X-Signature"));
-                }
-            }
+            "webhooks" => section.iter_mut().filter_map(|(_, hook)| hook.as_table_mut()).for_each(signed),
             "guards" => {
                 section.insert("window_calls".to_owned(), 100.into());
             }
@@ -157,6 +150,12 @@ fn settle(mut document: toml::Table) -> toml::Table {
             other => panic!("{other}: say here what its `validate` asks for"),
         }
     }
+    voiced(&mut document);
+    document
+}
+
+/// What begins by itself has somebody to speak to, and what calls in a place to call.
+fn voiced(document: &mut toml::Table) {
     let owners = document.get("telegram").and_then(|telegram| telegram.get("owner_user_ids"));
     if owners.and_then(Toml::as_array).is_none_or(Vec::is_empty) {
         ["heartbeat", "schedule", "webhooks"].iter().for_each(|section| drop(document.remove(*section)));
@@ -165,7 +164,17 @@ fn settle(mut document: toml::Table) -> toml::Table {
     if server.is_none() {
         document.remove("webhooks");
     }
-    document
+}
+
+fn named(schedules: &mut [Toml]) {
+    for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
+        schedule.insert("name".to_owned(), format!("s{index}").into());
+        replace(schedule, "zone", "Asia/Tokyo");
+    }
+}
+
+fn signed(webhook: &mut toml::Table) {
+    replace(webhook, "header", "X-Signature");
 }
 
 fn workspace(section: &mut toml::Table) {

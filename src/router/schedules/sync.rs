@@ -44,9 +44,9 @@ impl Router {
 }
 
 /// Brings the rows of the config's schedules to what the file says.
-struct Sync {
-    declared: Vec<Declared>,
-    now: Timestamp,
+pub(super) struct Sync {
+    pub(super) declared: Vec<Declared>,
+    pub(super) now: Timestamp,
 }
 
 #[async_trait]
