@@ -15,7 +15,7 @@ const SECRET: &str = "a-secret-of-the-doorbell";
 
 /// What the database answers to this.
 async fn ask(house: &House, sql: &str) -> Vec<String> {
-    let mut database = Store::raw(&house.path(".local/share/hob/hob.db")).await.unwrap();
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
     let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&mut database).await.unwrap();
     database.close().await.unwrap();
     rows
@@ -144,7 +144,7 @@ async fn doorbell(more: &str) -> (House, String) {
 
 async fn called_at(house: &mut House) -> String {
     house.hob().until_logged("server.listening", 1).await;
-    let log = house.hob().logged();
+    let log = house.hob().log();
     let address = log.lines().find(|line| line.contains("server.listening")).unwrap().split("address=").nth(1).unwrap();
     format!("http://{}/hooks/", address.split_whitespace().next().unwrap())
 }
@@ -156,7 +156,7 @@ fn sign(signed: &str) -> String {
 }
 
 async fn post(url: &str, headers: &[(&str, &str)], body: &str) -> StatusCode {
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = hob::model::http::direct_client(Duration::from_secs(10)).unwrap();
     let request = headers.iter().fold(client.post(url), |request, (name, value)| request.header(*name, *value));
     request.body(body.to_owned()).send().await.unwrap().status()
 }
