@@ -98,6 +98,15 @@ struct World {
     store: Store,
 }
 
+fn delivery_limits() -> DeliveryLimits {
+    DeliveryLimits {
+        attempts_max: 12,
+        age_max: Duration::from_secs(86_400),
+        backoff_base: Duration::from_secs(1),
+        backoff_max: Duration::from_secs(300),
+    }
+}
+
 impl World {
     async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
@@ -109,12 +118,7 @@ impl World {
             clock: Arc::clone(&clock),
             rng: Arc::new(SystemRng),
             channels: vec![Arc::clone(&platform) as Arc<dyn Channel>],
-            limits: DeliveryLimits {
-                attempts_max: 12,
-                age_max: Duration::from_secs(86_400),
-                backoff_base: Duration::from_secs(1),
-                backoff_max: Duration::from_secs(300),
-            },
+            limits: delivery_limits(),
             stop: stop.clone(),
             tracker: tracker.clone(),
             rest: Arc::clone(&rest),

@@ -29,14 +29,17 @@ async fn scheduled() -> House {
     house.model.reply(Reply::call("schedule", arguments));
     assert_eq!(house.ask(ADA, "Remind me", Reply::text("I will.")).await, "I will.");
     let told = house.model.requests()[1].last_text().to_owned();
-    assert!(told.starts_with("Stored as:\n1. every year on 1 January at 09:00 (UTC): Water the plants.\n   next: "), "{told}");
+    assert!(
+        told.starts_with("Stored as:\n1. every year on 1 January at 09:00 (UTC): Water the plants.\n   next: "),
+        "{told}"
+    );
     assert_eq!(told.matches("-01-01 09:00 +00:00").count(), 3, "{told}");
     house
 }
 
 #[tokio::test]
 async fn n13_what_was_asked_for_is_done_where_it_was_asked() {
-    let mut house = scheduled().await;
+    let house = scheduled().await;
     house.model.reply(Reply::text("The plants are thirsty."));
     house.say(ADA, "/schedules run 1");
     let told = house.told(ADA, 3).await;
@@ -55,7 +58,6 @@ async fn n13_what_was_asked_for_is_done_where_it_was_asked() {
 #[tokio::test]
 async fn n13_killed_at_any_moment_it_is_done_once() {
     let mut house = scheduled().await;
-    let mut said = 1;
     for round in 0..4_u64 {
         house.model.reply(Reply::text("Once."));
         house.model.reply(Reply::text("Once."));
@@ -64,12 +66,17 @@ async fn n13_killed_at_any_moment_it_is_done_once() {
         house.telegram.until_true("empty line of updates", |world| world.updates.is_empty()).await;
         tokio::time::timeout(Duration::from_millis(round * 7), std::future::pending::<()>()).await.unwrap_err();
         house.restart().await;
-        said += 2;
-        house.told(ADA, said).await;
-        let open = ask(&house, "SELECT state FROM occurrences WHERE state <> 'done'").await;
-        assert!(open.is_empty() || open == ["queued"], "{open:?}");
-        house.acknowledged().await;
+        // What was on its way when the end came may be said twice; it is not done twice.
+        let done = usize::try_from(round).unwrap() + 1;
+        loop {
+            let heard = house.heard(ADA);
+            if heard.iter().filter(|text| text.contains("Once.")).count() >= done {
+                break;
+            }
+            house.telegram.until_sent(ADA, heard.len() + 1).await;
+        }
     }
+    house.stop().await;
     let counts = "SELECT count(*) || ' ' || count(DISTINCT run_id) || ' ' || count(DISTINCT due_at) FROM occurrences";
     assert_eq!(ask(&house, counts).await, ["4 4 4"]);
 }
@@ -78,9 +85,8 @@ async fn n13_killed_at_any_moment_it_is_done_once() {
 async fn n13_what_was_due_while_nobody_was_there() {
     let mut house = scheduled().await;
     house.stop().await;
-    let set_back = |secs: i64| {
-        format!("UPDATE schedules SET next_at = (unixepoch() - {secs}) * 1000 WHERE id = 1 RETURNING ''")
-    };
+    let set_back =
+        |secs: i64| format!("UPDATE schedules SET next_at = (unixepoch() - {secs}) * 1000 WHERE id = 1 RETURNING ''");
     ask(&house, &set_back(600)).await;
     house.model.reply(Reply::text("Late, but there."));
     house.start().await;
@@ -120,7 +126,10 @@ async fn n13_the_configs_schedules_are_there_from_the_start() {
     house.start().await;
     house.say(OWNER, "/schedules");
     let told = house.told(OWNER, 1).await.remove(0);
-    assert!(told.starts_with("1. \"morning\" (from the config) on weekdays at 08:30 (UTC): Tell what is on.\n"), "{told}");
+    assert!(
+        told.starts_with("1. \"morning\" (from the config) on weekdays at 08:30 (UTC): Tell what is on.\n"),
+        "{told}"
+    );
     house.say(OWNER, "/schedules delete 1");
     let told = house.told(OWNER, 2).await.remove(1);
     assert_eq!(told, "That schedule stands in the config file as \"morning\": take it out there, or pause it.");

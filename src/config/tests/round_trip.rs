@@ -67,12 +67,8 @@ fn of_fields(fields: &[Field]) -> BoxedStrategy<toml::Table> {
 /// Sets right what the schema cannot say: the rules of each section's `validate`.
 fn settle(mut document: toml::Table) -> toml::Table {
     for (name, section) in &mut document {
-        if let ("hooks", Toml::Array(hooks)) = (name.as_str(), &mut *section) {
-            hooks.iter_mut().filter_map(Toml::as_table_mut).for_each(hook);
-            continue;
-        }
-        if let ("schedule", Toml::Array(schedules)) = (name.as_str(), &mut *section) {
-            named(schedules);
+        if let Toml::Array(items) = section {
+            listed(name, items);
             continue;
         }
         let Toml::Table(section) = section else { continue };
@@ -163,6 +159,15 @@ fn voiced(document: &mut toml::Table) {
     let server = document.get("server").and_then(|server| server.get("listen"));
     if server.is_none() {
         document.remove("webhooks");
+    }
+}
+
+/// Sections of which there are several.
+fn listed(name: &str, items: &mut [Toml]) {
+    match name {
+        "hooks" => items.iter_mut().filter_map(Toml::as_table_mut).for_each(hook),
+        "schedule" => named(items),
+        other => panic!("{other}: say here what its `validate` asks for"),
     }
 }
 

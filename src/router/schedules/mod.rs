@@ -59,18 +59,27 @@ impl Router {
             let told = self.store.write(Tell { id, now }).await?;
             told.into_iter().for_each(|session| self.delivery.wake(session));
         }
+        let mut failed = false;
         for id in &due {
             // What is due when Hob stops is begun at the next start.
             if stop.is_cancelled() {
                 return Ok(Duration::ZERO);
             }
             let fire = Fire { id: *id, access: Arc::clone(&self.access), now };
-            let fired = self.store.write(fire).await?;
+            let fired = match self.store.write(fire).await {
+                Ok(fired) => fired,
+                // It stands in nobody's way.
+                Err(error) => {
+                    tracing::warn!(schedule = %id, %error, "a schedule could not be begun; trying again");
+                    failed = true;
+                    continue;
+                }
+            };
             fired.begun.into_iter().for_each(|session| self.lanes.wake(session));
             fired.said.into_iter().for_each(|session| self.delivery.wake(session));
         }
         if !due.is_empty() {
-            return Ok(Duration::ZERO);
+            return Ok(if failed { RETRY } else { Duration::ZERO });
         }
         let left = next.map(|next| u64::try_from(next.saturating_sub(now.as_millisecond())).unwrap_or(0));
         Ok(left.map_or(LOOK_AGAIN, |left| Duration::from_millis(left).min(LOOK_AGAIN)))
