@@ -32,7 +32,8 @@ fn any_cron() -> impl Strategy<Value = String> {
     let hour = prop_oneof!["[0-9]", "1[0-9]", Just("*".to_owned()), Just("*/6".to_owned()), Just("9-17".to_owned())];
     let day = prop_oneof![3 => Just("*".to_owned()), 1 => "[1-9]", 1 => Just("L".to_owned())];
     let month = prop_oneof![3 => Just("*".to_owned()), 1 => "[1-9]"];
-    let weekday = prop_oneof![3 => Just("*".to_owned()), 1 => "[0-6]", 1 => Just("1-5".to_owned()), 1 => "[0-6]#[1-4]"];
+    let weekday = prop_oneof![3 => Just("*".to_owned()), 1 => "[0-6]", 1 => Just("1-5".to_owned()), 1 => "[0-6]#[1-4L]", 1 => "[0-6](,[0-6]){1,6}",
+        1 => Just("1,2,3,4,5".to_owned())];
     (minute, hour, day, month, weekday).prop_map(|(a, b, c, d, e)| format!("{a} {b} {c} {d} {e}"))
 }
 

@@ -84,6 +84,8 @@ fn n13_what_people_write_is_read() {
         ("every 90 minutes", "every 90 minutes from 21 November 2026 at 14:30"),
         ("30 8 * * 1-5", "on weekdays at 08:30"),
         ("cron 0 9 1,15 * *", "cron 0 9 1,15 * *"),
+        ("*/15 * * * 0#1", "cron */15 * * * 0#1"),
+        ("0 9 * * 1,2,3,4,5", "cron 0 9 * * 1,2,3,4,5"),
         ("5 4 * * 1-5/2", "cron 5 4 * * 1-5/2"),
     ] {
         assert_eq!(read_in(text), Ok(words.to_owned()), "{text}");

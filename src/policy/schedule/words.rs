@@ -68,7 +68,7 @@ fn of_cron(expression: &str) -> Option<String> {
     if let Some(period) = period((minute, hour)) {
         let days = match (day, month, weekday) {
             ("*", "*", "*") => String::new(),
-            ("*", "*", days) => format!(" {}", on_days(days)?),
+            ("*", "*", days) if !days.contains('#') => format!(" {}", on_days(days)?),
             _ => return None,
         };
         return Some(format!("{period}{days}"));
@@ -130,6 +130,10 @@ fn on_days(days: &str) -> Option<String> {
         return Some(format!("on the {nth} {} of the month", WEEKDAYS[number(day, 0, 6)? as usize]));
     }
     let numbers = days.split(',').map(|day| number(day, 0, 6)).collect::<Option<Vec<_>>>()?;
+    // These have words of their own, which are read as what is shorter.
+    if matches!(numbers[..], [1, 2, 3, 4, 5] | [0, 1, 2, 3, 4, 5, 6]) {
+        return None;
+    }
     let names = numbers.iter().map(|day| WEEKDAYS[*day as usize]).collect::<Vec<_>>();
     numbers.is_sorted_by(|one, other| one < other).then(|| format!("every {}", names.join(" and ")))
 }
