@@ -100,6 +100,15 @@ struct World {
     store: Store,
 }
 
+fn delivery_limits() -> DeliveryLimits {
+    DeliveryLimits {
+        attempts_max: 12,
+        age_max: Duration::from_secs(86_400),
+        backoff_base: Duration::from_secs(1),
+        backoff_max: Duration::from_secs(300),
+    }
+}
+
 impl World {
     async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
@@ -113,12 +122,7 @@ impl World {
             rng: Arc::new(SystemRng),
             channels: vec![Arc::clone(&platform) as Arc<dyn Channel>],
             contents: Contents::of(directory),
-            limits: DeliveryLimits {
-                attempts_max: 12,
-                age_max: Duration::from_secs(86_400),
-                backoff_base: Duration::from_secs(1),
-                backoff_max: Duration::from_secs(300),
-            },
+            limits: delivery_limits(),
             stop: stop.clone(),
             tracker: tracker.clone(),
             rest: Arc::clone(&rest),
@@ -174,9 +178,18 @@ impl World {
             clock: Arc::clone(&clock),
             access: Arc::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
+            house: Arc::new(House {
+                models,
+                purse,
+                meter,
+                personas: Arc::default(),
+                memory,
+                rng: Arc::new(SystemRng),
+                started: clock.now(),
+            }),
             lanes,
             delivery,
+            alarm: Arc::default(),
         };
         Self { router, platform, store }
     }

@@ -31,6 +31,7 @@ const GROWING: &[&str] = &[
     "summaries",
     "grants",
     "files",
+    "occurrences",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.

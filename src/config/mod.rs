@@ -36,6 +36,7 @@ mod place;
 pub mod problem;
 pub mod provider;
 pub mod quotas;
+pub mod schedule;
 pub mod secrets;
 mod shape;
 pub mod state;
@@ -45,6 +46,7 @@ mod tests;
 pub mod tools;
 mod values;
 pub mod web;
+pub mod webhooks;
 pub mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,10 +73,12 @@ use crate::config::persona::PersonaConfig;
 use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
 use crate::config::quotas::QuotaConfig;
+use crate::config::schedule::ScheduleConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::ToolConfig;
 use crate::config::web::WebConfig;
+use crate::config::webhooks::{ServerConfig, WebhookConfig};
 use crate::config::workspace::WorkspaceConfig;
 use crate::domain::tools::BUILT_IN;
 
@@ -123,6 +127,14 @@ pub struct Config {
     /// Hob looks by itself, from time to time, whether there is something to do, and speaks only if there is. Without this
     /// section it does not.
     pub heartbeat: Option<HeartbeatConfig>,
+    /// What Hob does by itself at times that stand here. People can ask for more in their chats; docs/schedules.md.
+    #[schemars(length(max = 1_000))]
+    pub schedule: Vec<ScheduleConfig>,
+    /// Where Hob listens for HTTP. Put a server with TLS before it if it is to be reached from outside.
+    pub server: ServerConfig,
+    /// What may call in with `POST /hooks/NAME`, each under a name of its own; docs/schedules.md.
+    #[schemars(extend("x-name" = "doorbell"))]
+    pub webhooks: BTreeMap<String, WebhookConfig>,
     /// Where Hob's tools may read and write files. They reach nothing else; commands see the system's own folders besides,
     /// and cannot change them.
     pub workspace: WorkspaceConfig,
@@ -178,6 +190,10 @@ impl Config {
         take("context", self.context.validate());
         take("memory", self.memory.validate());
         take("guards", self.guards.validate());
+        if let Some(heartbeat) = &self.heartbeat {
+            take("heartbeat", heartbeat.validate());
+        }
+        take("server", self.server.validate());
         take("workspace", self.workspace.validate());
         take("web", self.web.validate());
         for (name, profile) in &self.http {
@@ -199,6 +215,8 @@ impl Config {
         take("state", self.state.validate());
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
+        all.extend(schedule::validate(&self.schedule));
+        all.extend(webhooks::validate(&self.webhooks, &self.server));
         all.extend(self.validate_personas());
         all.extend(self.across());
         all
@@ -233,7 +251,7 @@ impl Config {
     fn across(&self) -> Vec<Finding> {
         let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
         let known: BTreeSet<&str> = BUILT_IN.into_iter().chain(commands.iter().copied()).collect();
-        let mut found = Vec::from_iter(self.voiceless());
+        let mut found = self.voiceless();
         for (index, hook) in self.hooks.iter().enumerate() {
             found.extend(hook.unknown(&place::item("hooks", index), &known));
         }
@@ -245,12 +263,17 @@ impl Config {
         found
     }
 
-    /// A heartbeat that nobody would hear.
-    fn voiceless(&self) -> Option<Finding> {
+    /// What begins by itself, and nobody would hear it.
+    fn voiceless(&self) -> Vec<Finding> {
         let owners = self.telegram.as_ref().map_or(0, |telegram| telegram.owner_user_ids.len());
-        let alone = self.heartbeat.is_some() && owners == 0;
         let why = "has nobody to speak to, expected an owner on Telegram";
         let fix = "name one in `owner_user_ids` under `[telegram]`, or remove this section";
-        alone.then(|| Finding::new("heartbeat", why, fix).with("telegram"))
+        let begins = [
+            ("heartbeat", self.heartbeat.is_some()),
+            ("schedule", !self.schedule.is_empty()),
+            ("webhooks", !self.webhooks.is_empty()),
+        ];
+        let alone = begins.into_iter().filter(|(_, there)| *there && owners == 0);
+        alone.map(|(section, _)| Finding::new(section, why, fix).with("telegram")).collect()
     }
 }

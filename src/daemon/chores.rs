@@ -14,7 +14,7 @@ use crate::domain::clock::Clock;
 use crate::memory::forget;
 use crate::memory::recall::Memory;
 use crate::memory::retention::{self, Retention};
-use crate::policy::heartbeat::until_next;
+use crate::policy::heartbeat::{told, until_next};
 use crate::router::delivery::Delivery;
 use crate::router::heartbeat::Heartbeat;
 use crate::router::intake::Router;
@@ -182,12 +182,31 @@ fn retention(config: &MemoryConfig) -> Option<Retention> {
 async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
     let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
     while !slept(wait(), &stop).await {
+        let Some(heartbeat) = with_list(&heartbeat).await else {
+            tracing::debug!("heartbeat.skipped: its list is empty");
+            continue;
+        };
         match router.beat(&heartbeat).await {
             Ok(true) => tracing::info!("heartbeat.begun"),
             Ok(false) => tracing::debug!("heartbeat.skipped"),
             Err(error) => tracing::warn!(%error, "the heartbeat's run could not be stored"),
         }
     }
+}
+
+/// The heartbeat with what its list holds now; none: there is nothing to look at.
+async fn with_list(heartbeat: &Heartbeat) -> Option<Heartbeat> {
+    let Some(file) = &heartbeat.file else { return Some(heartbeat.clone()) };
+    let text = match tokio::fs::read_to_string(file).await {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            tracing::warn!(file = %file.display(), %error, "the heartbeat's list cannot be read");
+            return None;
+        }
+    };
+    let prompt = told(&heartbeat.prompt, &text)?;
+    Some(Heartbeat { prompt, ..heartbeat.clone() })
 }
 
 /// Sleeps; true if it was woken because of the stop.

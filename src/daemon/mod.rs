@@ -3,6 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
+mod begins;
 mod chores;
 pub mod declared;
 mod extraction;
@@ -96,6 +97,14 @@ pub enum StartError {
     /// Telegram's client cannot be built.
     #[error("[telegram]: {0}")]
     Telegram(#[from] SetupError),
+    /// The address of `[server]` cannot be had.
+    #[error("[server] listen = {address:?}: {source}")]
+    Listen {
+        /// Which.
+        address: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A value that the config's validator should have refused.
     #[error("{0}")]
     Config(String),
@@ -190,19 +199,21 @@ impl Daemon {
         let telegram = telegram(&blueprint)?;
         let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
         let channels = channels(&blueprint, telegram.as_ref());
-        let serves = channels.iter().map(|channel| channel.address().0).collect();
+        let serves = channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect();
+        let begins = begins::prepare(&blueprint).await?;
         let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let people = people(&blueprint, &memory, (&catalog, &contents))?;
-        let access = Arc::clone(&people.access);
+        let (access, alarm) = (Arc::clone(&people.access), Arc::clone(&people.alarm));
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
             purse: Arc::clone(&purse),
             meter: Arc::clone(&people.meter),
             personas: Arc::clone(&people.personas),
             memory: memory.clone(),
+            rng: Arc::clone(&blueprint.rng),
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
@@ -229,6 +240,7 @@ impl Daemon {
             house,
             lanes: lanes.clone(),
             delivery: delivery.clone(),
+            alarm,
         });
         delivery.sweep().await?;
         lanes.reconcile().await?;
@@ -238,6 +250,7 @@ impl Daemon {
         chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
+        begins.start(&switches, &router, blueprint.stays).await?;
         chores::listen(&switches, telegram, &router, &blueprint);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })
@@ -359,6 +372,7 @@ struct People {
     meter: Arc<Meter>,
     personas: Arc<Personas>,
     access: Arc<AccessList>,
+    alarm: Arc<Notify>,
 }
 
 fn people(
@@ -368,8 +382,10 @@ fn people(
 ) -> Result<People, StartError> {
     let config = &blueprint.config;
     let workspace = toolset::workspace(config, &blueprint.data_dir);
+    let alarm = Arc::new(Notify::new());
     let tools = Tools::new(toolset::tools(&Grounds {
         config,
+        alarm: &alarm,
         memory,
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
@@ -382,12 +398,12 @@ fn people(
     }));
     let personas = Arc::new(parts::personas(config, models, &tools.now())?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
-    Ok(People { tools: Arc::new(tools), meter, personas, access: Arc::new(parts::access(config)) })
+    Ok(People { tools: Arc::new(tools), meter, personas, access: Arc::new(parts::access(config)), alarm })
 }
 
 fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
     let Shared { models, table, purse, people, memory, watcher } = shared;
-    let People { tools, meter, personas, access } = people;
+    let People { tools, meter, personas, access, alarm: _ } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::Notify;
 
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -36,6 +37,7 @@ use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
+use crate::tool::schedule::ScheduleTool;
 use crate::tool::system_info::{Household, SystemInfo};
 use crate::tool::use_tool::UseTool;
 use crate::tool::workspace::Workspace;
@@ -44,6 +46,8 @@ use crate::tool::workspace::Workspace;
 pub(super) struct Grounds<'a> {
     /// The config, as loaded.
     pub(super) config: &'a Config,
+    /// Rung when a schedule has changed.
+    pub(super) alarm: &'a Arc<Notify>,
     /// What is remembered, with the database and the household's zone.
     pub(super) memory: &'a Memory,
     /// Where Hob's data is.
@@ -95,6 +99,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(ScheduleTool::new(store.clone(), zone.clone(), Arc::clone(grounds.alarm))))
         .with(Arc::new(UseTool::default()))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(config_file(grounds))));
@@ -181,6 +186,7 @@ mod tests {
             memory: &Memory::by_words(store, TimeZone::UTC),
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
+            alarm: &Arc::default(),
             rng: &(Arc::new(SystemRng) as Arc<dyn Rng>),
             workspace: &Workspace::of(dir.path()),
             config_file: None,

@@ -26,7 +26,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 26] = [
+pub const BUILT_IN: [&str; 27] = [
     "append_run_journal_entry",
     "ask_human",
     "cli_agent",
@@ -43,6 +43,7 @@ pub const BUILT_IN: [&str; 26] = [
     "recall",
     "remember_fact",
     "request_more_iterations",
+    "schedule",
     "search_files",
     "send_file",
     "send_message",

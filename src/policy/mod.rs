@@ -3,7 +3,8 @@
 //! Never: I/O, or a default that lets somebody in.
 //! Start at [`access`] (who may what), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
 //! much), [`heartbeat`] (when), [`memory`] (who sees which memories), [`restricted`] (what of
-//! them), [`shell`] (what a command would do), [`net`] (which addresses).
+//! them), [`shell`] (what a command would do), [`net`] (which addresses), [`schedule`] (when what was
+//! asked for ahead is due).
 
 pub mod access;
 pub mod budget;
@@ -15,4 +16,5 @@ pub mod quota;
 pub mod redact;
 pub mod restricted;
 pub mod routing;
+pub mod schedule;
 pub mod shell;

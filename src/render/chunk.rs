@@ -65,7 +65,7 @@ const TELEGRAM_CAPTION_UTF16_MAX: usize = 1024;
 pub fn caption_limit(channel: ChannelKind) -> Limit {
     match channel {
         ChannelKind::Telegram => Limit::new(TELEGRAM_CAPTION_UTF16_MAX, Unit::Utf16),
-        ChannelKind::Terminal => limit(channel),
+        ChannelKind::Terminal | ChannelKind::Event => limit(channel),
     }
 }
 
@@ -74,7 +74,7 @@ pub fn caption_limit(channel: ChannelKind) -> Limit {
 pub fn limit(channel: ChannelKind) -> Limit {
     match channel {
         ChannelKind::Telegram => Limit::new(TELEGRAM_MESSAGE_UTF16_MAX, Unit::Utf16),
-        ChannelKind::Terminal => Limit::new(TERMINAL_MESSAGE_BYTES_MAX, Unit::Bytes),
+        ChannelKind::Terminal | ChannelKind::Event => Limit::new(TERMINAL_MESSAGE_BYTES_MAX, Unit::Bytes),
     }
 }
 

@@ -10,17 +10,23 @@ use crate::domain::principal::{Principal, Role, Trust};
 use crate::router::{pause_texts, texts};
 use crate::store::agents::WaitingAgent;
 use crate::store::error::StoreError;
-use crate::store::{Tx, agents, runs};
+use crate::store::{Tx, agents, open_runs, runs};
 
-/// The runs that perhaps wait for a word said in a conversation: its own, then the agents at work for it.
+/// The runs that perhaps wait for a word said in a conversation: its own, then the agents at work for it,
+/// then what an event has begun.
 pub(super) async fn asking(
     tx: &mut Tx,
     home: SessionId,
     active: Option<&runs::ActiveRun>,
 ) -> Result<Vec<WaitingAgent>, StoreError> {
     let own = active.map(|run| WaitingAgent { session: home, run: run.clone() });
-    let all = own.into_iter().chain(agents::waiting_at_home(tx, home).await?);
-    Ok(all.filter(|asking| is_asking(&asking.run)).collect())
+    let mut all: Vec<WaitingAgent> = own.into_iter().chain(agents::waiting_at_home(tx, home).await?).collect();
+    // A run that an event has begun speaks here, too.
+    if let Some((run, open)) = open_runs::beside(tx, home).await? {
+        all.push(WaitingAgent { session: open.session, run });
+        all.extend(agents::waiting_at_home(tx, open.session).await?);
+    }
+    Ok(all.into_iter().filter(|asking| is_asking(&asking.run)).collect())
 }
 
 /// This run, if it waits for a word, wherever that is.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use tokio::sync::Notify;
 use tracing::Instrument;
 
 use crate::agent::driver::encode_signal;
@@ -20,6 +21,7 @@ use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
 use crate::domain::inbound::{ChannelKind, Conversation, Happening, Inbound};
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::domain::redactor::Redactor;
@@ -75,6 +77,8 @@ pub struct Router {
     pub lanes: Lanes,
     /// The outbox's workers.
     pub delivery: Delivery,
+    /// Rung when a schedule has changed.
+    pub alarm: Arc<Notify>,
 }
 
 #[async_trait]
@@ -114,6 +118,9 @@ impl Router {
         }
         if let Some(session) = taken.said {
             self.delivery.wake(session);
+        }
+        if taken.reschedules {
+            self.alarm.notify_one();
         }
         self.take_out(&taken.forgotten);
         if let Some(scope) = taken.emptied {
@@ -171,12 +178,14 @@ struct Taken {
     forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go.
     emptied: Option<Scope>,
+    /// What is due may be due at another time now.
+    reschedules: bool,
 }
 
 impl Taken {
     fn quietly(accepted: Accepted) -> Self {
         let (everywhere, forgotten) = (Vec::new(), Vec::new());
-        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None }
+        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None, reschedules: false }
     }
 }
 
@@ -355,6 +364,7 @@ impl Take {
             text: text.to_owned(),
             order,
             agent: None,
+            taint: Taint::default(),
         };
         journal::open(tx, run, accepted, self.now).await?;
         let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
@@ -366,7 +376,9 @@ impl Take {
             taken.said = Some(session.id);
         } else if active.is_some() || waiting > 0 {
             let mode = match order {
-                Order::Answer | Order::Heartbeat => self.mode_for(session, arriving, active),
+                Order::Answer | Order::Heartbeat | Order::Scheduled | Order::Event => {
+                    self.mode_for(session, arriving, active)
+                }
                 // It is for whoever wrote it, and stands in nobody's way.
                 Order::Compact => Mode::Queue,
             };
@@ -553,7 +565,8 @@ impl Take {
             place: &self.inbound.conversation,
             mode: self.limits.mode,
         };
-        let reach = command.reach();
+        let (reach, stops) = (command.reach(), command == Command::Stop);
+        let reschedules = matches!(command, Command::Schedule(..));
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         respond::say(tx, &reply, &told.text, self.now).await?;
@@ -562,12 +575,13 @@ impl Take {
             Some(Reach::Here) | None => {
                 let open = agents::open_at_home(tx, arriving.session.id).await?;
                 let run = |open: OpenAgent| OpenRun { id: open.id, session: open.session, channel: open.channel };
-                open.into_iter().map(run).collect()
+                let beside = if stops { open_runs::beside(tx, arriving.session.id).await? } else { None };
+                open.into_iter().map(run).chain(beside.map(|(_, run)| run)).collect()
             }
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let (forgotten, emptied) = (told.forgotten, told.emptied);
-        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied })
+        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules })
     }
 }
 

@@ -102,6 +102,12 @@ impl Lanes {
         }
     }
 
+    /// The platforms that are served, as JSON.
+    pub(super) fn platforms(&self) -> String {
+        let names: Vec<String> = self.inner.settings.serves.iter().map(|kind| format!("\"{kind}\"")).collect();
+        format!("[{}]", names.join(","))
+    }
+
     fn serves(&self, channel: &str) -> bool {
         channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.settings.serves.contains(&kind))
     }

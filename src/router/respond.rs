@@ -17,6 +17,7 @@ use crate::domain::inbound::Conversation;
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role};
+use crate::domain::rng::Rng;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::purse::Purse;
@@ -29,7 +30,10 @@ use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
-use crate::store::{Tx, agents, grants, millis, outbox, runs, sessions, signals, spend, summaries, users};
+use crate::store::{
+    Statement, Tx, agents, grants, millis, open_runs, outbox, runs, sessions, signals, spend, summaries, users,
+};
+use crate::tool::schedule::change::{Alter, Change, List, Viewer};
 
 /// What commands can tell about the house.
 pub struct House {
@@ -43,6 +47,8 @@ pub struct House {
     pub personas: Arc<Personas>,
     /// What is remembered.
     pub memory: Memory,
+    /// Randomness, for ids.
+    pub rng: Arc<dyn Rng>,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -154,6 +160,17 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
         Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.purse.zone)),
         Command::Revoke(number) => revoke(tx, desk, caller, number).await,
+        Command::Schedules => List { viewer: viewer(caller), now: desk.now }.run(tx).await,
+        Command::Schedule(change, id) => {
+            let alter = Alter { viewer: viewer(caller), id, change, now: desk.now };
+            let did = match change {
+                Change::Pause => "Paused",
+                Change::Resume => "It goes on",
+                Change::Remove => "Deleted",
+                Change::RunNow => "It is run now, beside its rule",
+            };
+            Ok(alter.run(tx).await?.told(did, desk.now).unwrap_or_else(|refused| refused))
+        }
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
         Command::Facts(words) => memory::facts(tx, &view, words.as_deref()).await,
@@ -164,6 +181,10 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Forget(_) => Ok(String::new()),
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }
+}
+
+fn viewer(caller: &Caller<'_>) -> Viewer {
+    Viewer { principal: caller.principal.clone(), conversation: caller.place.clone() }
 }
 
 fn order<'a>(desk: &Desk, caller: &Caller<'a>) -> pause::Order<'a> {
@@ -214,7 +235,10 @@ async fn reset(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, 
 }
 
 async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
-    let Some(active) = runs::find_active(tx, caller.session.id).await? else {
+    let here = runs::find_active(tx, caller.session.id).await?;
+    // What an event has begun speaks here, too.
+    let beside = if here.is_none() { open_runs::beside(tx, caller.session.id).await? } else { None };
+    let Some(active) = here.or(beside.map(|(run, _)| run)) else {
         let stopped = stop_agents(tx, desk, caller).await?;
         return Ok(if stopped { texts::STOPPING } else { texts::NOTHING_RUNS }.to_owned());
     };

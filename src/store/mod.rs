@@ -30,6 +30,7 @@ pub mod recorded;
 pub mod remembered;
 pub mod retention;
 pub mod runs;
+pub mod schedules;
 pub mod sessions;
 pub mod signals;
 pub mod spend;

@@ -80,7 +80,7 @@ pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRu
         QueuedRun,
         r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", i.text, u.name
            FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN users u ON u.id = r.user_id
-           WHERE r.session_id = $1 AND r.state = 'queued' ORDER BY r.id"#,
+           WHERE r.session_id = $1 AND r.state = 'queued' ORDER BY r.yields, r.id"#,
         session
     )
     .fetch_all(&mut *tx)
@@ -170,7 +170,7 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
                      AND NOT EXISTS (SELECT 1 FROM sessions p
                        WHERE p.id = coalesce(r.home_session, r.session_id) AND p.paused_by IS NOT NULL))
              )
-             ORDER BY r.id LIMIT 1)
+             ORDER BY r.state = 'queued', r.yields, r.id LIMIT 1)
            RETURNING id AS "id!: RunId""#,
         session,
         lease.owner,

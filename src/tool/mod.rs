@@ -26,6 +26,7 @@ pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
+pub mod schedule;
 pub mod shed;
 pub mod spawn_agent;
 pub mod system_info;

@@ -32,6 +32,7 @@ mod people_memory;
 mod personas;
 mod queue;
 mod replay;
+mod schedules;
 mod secrets;
 mod starting;
 mod stopping;

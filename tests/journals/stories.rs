@@ -389,6 +389,7 @@ pub(crate) fn accepted() -> Event {
         text: "hello".to_owned(),
         order: Order::Answer,
         agent: None,
+        taint: Taint::default(),
     })
 }
 

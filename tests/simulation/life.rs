@@ -218,9 +218,18 @@ impl Process {
             clock: Arc::clone(&clock),
             access,
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
+            house: Arc::new(House {
+                models,
+                purse,
+                meter,
+                personas: Arc::default(),
+                memory,
+                rng: Arc::clone(world) as _,
+                started: clock.now(),
+            }),
             lanes: lanes.clone(),
             delivery,
+            alarm: Arc::default(),
         });
         let outside = CancellationToken::new();
         Ok(Self { store, lanes, router, accounts, tracker, outside, drain, cut })

@@ -65,6 +65,7 @@ impl Driver {
         });
         let past_taint = self.material.as_ref().map(|material| material.past.taint.clone()).unwrap_or_default();
         taint.join(&Source::of_speaker(&accepted.principal).into_iter().collect());
+        taint.join(&accepted.taint);
         taint.join(&past_taint);
         taint.join(&summary.map(|summary| Taint::of_stored(summary.taint.as_deref())).unwrap_or_default());
         taint.join(&notebook.as_ref().map(|kept| kept.taint.clone()).unwrap_or_default());

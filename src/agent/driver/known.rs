@@ -46,7 +46,7 @@ pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, 
     if accepted.order == Order::Answer && accepted.agent.is_none() {
         return shown;
     }
-    // A heartbeat and an agent know what is known, but nobody's words brought it up.
+    // What begins by itself and an agent know what is known, but nobody's words of today brought it up.
     Shown { recalled: Vec::new(), ..shown }
 }
 
@@ -58,9 +58,10 @@ async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Resu
         return Ok(Known { facts: store.read(facts(text)).await?, ..Known::default() });
     }
     match accepted.order {
-        Order::Compact => Ok(Known::default()),
+        // What a stranger writes brings up nobody's memories.
+        Order::Compact | Order::Event => Ok(Known::default()),
         Order::Heartbeat => Ok(Known { facts: store.read(facts(String::new())).await?, ..Known::default() }),
-        Order::Answer => {
+        Order::Answer | Order::Scheduled => {
             let facts = store.read(facts(text.clone())).await?;
             let rivals = store.read(OpenRivals { scopes, limit: RIVALS_MAX, now }).await?;
             let fragments = ports.memory.recall(&question).await?.fragments;

@@ -171,9 +171,6 @@ impl Driver {
             }
             let mut begun = self.begin(accepted, &claimed).await?;
             begun.granted = claimed.granted;
-            if let Some(agent) = &accepted.agent {
-                begun.taint.join(&agent.taint);
-            }
             tracing::info!(run = %self.key.run, "agent_run.begun");
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }

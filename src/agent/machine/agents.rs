@@ -49,9 +49,6 @@ pub struct Agent {
     pub persona: Option<String>,
     /// All that it may have called: no more than the run that it works for.
     pub tools: BTreeSet<String>,
-    /// What that run had read that nobody vouches for.
-    #[serde(default, skip_serializing_if = "Taint::is_clean")]
-    pub taint: Taint,
 }
 
 impl Agent {

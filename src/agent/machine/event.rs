@@ -11,7 +11,7 @@ use crate::domain::agents::Mission;
 use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey, UserId};
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
-use crate::domain::origin::Source;
+use crate::domain::origin::{Source, Taint};
 use crate::domain::outgoing::{Delivery, Destination};
 use crate::domain::principal::Principal;
 use crate::domain::tools::Assessment;
@@ -321,6 +321,9 @@ pub struct Accepted {
     /// Whom it works for, if not for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<Agent>>,
+    /// What nobody vouches for in it, or in what it was made from (row N6).
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
 }
 
 impl Accepted {
@@ -351,6 +354,10 @@ pub enum Order {
     Compact,
     /// To look whether there is something to do; if not, it leaves no trace in the history (row E14).
     Heartbeat,
+    /// To do what was asked for ahead (row N13).
+    Scheduled,
+    /// To look at something that called in from outside (row A12).
+    Event,
 }
 
 impl Order {

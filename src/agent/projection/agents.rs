@@ -123,7 +123,6 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         mission: mission.mission.clone(),
         persona: run.persona.as_ref().map(|persona| persona.name.clone()),
         tools: run.tools.keys().filter(|name| *name != ASK_HUMAN).cloned().collect(),
-        taint: run.taint.clone(),
     };
     let accepted = Accepted {
         // The row that is made for it takes its place.
@@ -133,6 +132,7 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         text: mission.task.clone(),
         order: Order::Answer,
         agent: Some(Box::new(agent.clone())),
+        taint: run.taint.clone(),
     };
     Spawn { agent, id: mission.id.clone(), accepted }
 }
@@ -151,7 +151,7 @@ fn ended(key: &RunKey, (agent, end): (&Agent, &End), step: &Step, after: &State)
         end: end.clone(),
         text: cut(text),
         ledger: run.map(|run| run.ledger.clone()).unwrap_or_default(),
-        taint: run.map_or_else(|| agent.taint.clone(), |run| run.taint.clone()),
+        taint: run.map(|run| run.taint.clone()).unwrap_or_default(),
         // With that of its own agents: what all of its calls cost is known to the database.
         cost: Money::ZERO,
     }

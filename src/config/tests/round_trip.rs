@@ -73,8 +73,8 @@ fn cli_agent(agent: &mut toml::Table) {
 /// Sets right what the schema cannot say: the rules of each section's `validate`.
 fn settle(mut document: toml::Table) -> toml::Table {
     for (name, section) in &mut document {
-        if let ("hooks", Toml::Array(hooks)) = (name.as_str(), &mut *section) {
-            hooks.iter_mut().filter_map(Toml::as_table_mut).for_each(hook);
+        if let Toml::Array(items) = section {
+            listed(name, items);
             continue;
         }
         let Toml::Table(section) = section else { continue };
@@ -133,12 +133,15 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
             "memory" => section.get_mut("embedding").and_then(Toml::as_table_mut).into_iter().for_each(embedding),
+            "heartbeat" => replace(section, "file", "/h"),
+            "server" => replace(section, "listen", "127.0.0.1:8787"),
+            "webhooks" => section.iter_mut().filter_map(|(_, hook)| hook.as_table_mut()).for_each(signed),
             "guards" => {
                 section.insert("window_calls".to_owned(), 100.into());
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             // Their limits say it all.
-            "approvals" | "heartbeat" => {}
+            "approvals" => {}
             "workspace" => workspace(section),
             "web" => web(section),
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
@@ -154,11 +157,40 @@ fn settle(mut document: toml::Table) -> toml::Table {
             other => panic!("{other}: say here what its `validate` asks for"),
         }
     }
+    voiced(&mut document);
+    document
+}
+
+/// What begins by itself has somebody to speak to, and what calls in a place to call.
+fn voiced(document: &mut toml::Table) {
     let owners = document.get("telegram").and_then(|telegram| telegram.get("owner_user_ids"));
     if owners.and_then(Toml::as_array).is_none_or(Vec::is_empty) {
-        document.remove("heartbeat");
+        ["heartbeat", "schedule", "webhooks"].iter().for_each(|section| drop(document.remove(*section)));
     }
-    document
+    let server = document.get("server").and_then(|server| server.get("listen"));
+    if server.is_none() {
+        document.remove("webhooks");
+    }
+}
+
+/// Sections of which there are several.
+fn listed(name: &str, items: &mut [Toml]) {
+    match name {
+        "hooks" => items.iter_mut().filter_map(Toml::as_table_mut).for_each(hook),
+        "schedule" => named(items),
+        other => panic!("{other}: say here what its `validate` asks for"),
+    }
+}
+
+fn named(schedules: &mut [Toml]) {
+    for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
+        schedule.insert("name".to_owned(), format!("s{index}").into());
+        replace(schedule, "zone", "Asia/Tokyo");
+    }
+}
+
+fn signed(webhook: &mut toml::Table) {
+    replace(webhook, "header", "X-Signature");
 }
 
 fn workspace(section: &mut toml::Table) {

@@ -41,7 +41,6 @@ pub(crate) fn agent(depth: u32) -> Agent {
         mission: "You dig.".to_owned(),
         persona: None,
         tools: ["look".to_owned()].into(),
-        taint: Taint::default(),
     }
 }
 

@@ -218,6 +218,7 @@ pub(crate) fn accepted() -> Accepted {
         text: "hello".to_owned(),
         order: Order::Answer,
         agent: None,
+        taint: Taint::default(),
     }
 }
 
