@@ -19,6 +19,7 @@ pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
+pub mod sandbox;
 pub mod workspace;
 
 use std::path::Path;
