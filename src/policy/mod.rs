@@ -3,7 +3,7 @@
 //! Never: I/O, or a default that lets somebody in.
 //! Start at [`access`] (who may what), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
 //! much), [`heartbeat`] (when), [`memory`] (who sees which memories), [`restricted`] (what of
-//! them).
+//! them), [`shell`] (what a command would do).
 
 pub mod access;
 pub mod budget;
@@ -14,3 +14,4 @@ pub mod quota;
 pub mod redact;
 pub mod restricted;
 pub mod routing;
+pub mod shell;
