@@ -35,6 +35,7 @@ pub mod quotas;
 mod shape;
 pub mod state;
 pub mod telegram;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 pub mod tools;
@@ -64,6 +65,7 @@ use crate::config::provider::ProviderConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
+use crate::config::terminal::TerminalConfig;
 use crate::config::tools::ToolConfig;
 use crate::config::workspace::WorkspaceConfig;
 use crate::domain::tools::BUILT_IN;
@@ -113,6 +115,8 @@ pub struct Config {
     /// Where Hob's tools may read and write files. They reach nothing else; commands see the system's own folders besides,
     /// and cannot change them.
     pub workspace: WorkspaceConfig,
+    /// The commands that the model may run in the workspace, in a sandbox. docs/terminal.md says more.
+    pub terminal: TerminalConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -156,6 +160,7 @@ impl Config {
         take("memory", self.memory.validate());
         take("guards", self.guards.validate());
         take("workspace", self.workspace.validate());
+        take("terminal", self.terminal.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());

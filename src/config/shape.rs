@@ -235,6 +235,7 @@ mod tests {
                 "guards",
                 "heartbeat",
                 "workspace",
+                "terminal",
                 "tools",
                 "approvals",
                 "hooks",

@@ -55,6 +55,8 @@ use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
 use crate::tool::registry::Registry;
+use crate::tool::sandbox::Sandbox;
+use crate::tool::workspace::Workspace;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -186,20 +188,18 @@ impl Daemon {
         let rest = Arc::new(Notify::new());
         let channels = channels(&blueprint, telegram.as_ref());
         let serves = channels.iter().map(|channel| channel.address().0).collect();
-        let delivery = Delivery::new(DeliveryPorts {
-            store: store.clone(),
-            clock: Arc::clone(&blueprint.clock),
-            rng: Arc::clone(&blueprint.rng),
-            channels,
-            limits: delivery_limits(&blueprint.config),
-            stop: switches.silence.clone(),
-            tracker: switches.outbox.clone(),
-            rest: Arc::clone(&rest),
-        });
+        let delivery = delivery(&blueprint, &store, channels, (&switches, &rest));
         let catalog = Arc::new(models.catalog);
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
-        let people = people(&blueprint, &memory, &catalog)?;
+        let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
+        let sandbox = toolset::terminal::sandbox(
+            &blueprint.config.terminal,
+            &workspace,
+            (&blueprint.data_dir, &blueprint.environment),
+        )
+        .await;
+        let people = people(&blueprint, (&memory, &catalog), (&workspace, &sandbox))?;
         let access = Arc::clone(&people.access);
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
@@ -207,6 +207,7 @@ impl Daemon {
             meter: Arc::clone(&people.meter),
             personas: Arc::clone(&people.personas),
             memory: memory.clone(),
+            confined: sandbox.strength().to_string(),
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
@@ -342,15 +343,37 @@ struct People {
     access: Arc<AccessList>,
 }
 
-fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
+fn delivery(
+    blueprint: &Blueprint,
+    store: &Store,
+    channels: Vec<Arc<dyn Channel>>,
+    (switches, rest): (&Switches, &Arc<Notify>),
+) -> Delivery {
+    Delivery::new(DeliveryPorts {
+        store: store.clone(),
+        clock: Arc::clone(&blueprint.clock),
+        rng: Arc::clone(&blueprint.rng),
+        channels,
+        limits: delivery_limits(&blueprint.config),
+        stop: switches.silence.clone(),
+        tracker: switches.outbox.clone(),
+        rest: Arc::clone(rest),
+    })
+}
+
+fn people(
+    blueprint: &Blueprint,
+    (memory, models): (&Memory, &Catalog),
+    (workspace, sandbox): (&Workspace, &Sandbox),
+) -> Result<People, StartError> {
     let config = &blueprint.config;
-    let workspace = toolset::workspace(config, &blueprint.data_dir);
     let tools = toolset::tools(&Grounds {
         config,
         memory,
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
-        workspace: &workspace,
+        workspace,
+        sandbox,
     });
     let personas = Arc::new(parts::personas(config, models, &tools)?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });

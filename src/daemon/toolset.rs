@@ -1,5 +1,7 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
+pub(super) mod terminal;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +26,8 @@ use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
+use crate::tool::sandbox::Sandbox;
+use crate::tool::sandbox::confined::Confined;
 use crate::tool::workspace::Workspace;
 
 /// What tools are made from.
@@ -38,6 +42,8 @@ pub(super) struct Grounds<'a> {
     pub(super) environment: &'a Environment,
     /// Where tools may read and write files.
     pub(super) workspace: &'a Workspace,
+    /// How programs are confined here.
+    pub(super) sandbox: &'a Sandbox,
 }
 
 /// Where tools may read and write files.
@@ -50,8 +56,8 @@ pub(super) fn workspace(config: &Config, data_dir: &Path) -> Workspace {
 /// All of them.
 pub(super) fn tools(grounds: &Grounds<'_>) -> Registry {
     let (config, data_dir) = (grounds.config, grounds.data_dir);
-    let leftovers = Leftovers::of(data_dir);
-    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers));
+    let (leftovers, confined) = (Leftovers::of(data_dir), terminal::confined(grounds));
+    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, (&leftovers, &confined)));
     declared.fold(built_in(grounds), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
 
@@ -59,7 +65,8 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
     let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
-    Registry::default()
+    let registry = terminal::add(Registry::default(), grounds);
+    registry
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
         .with(Arc::new(ForgetTool::new(memory.clone())))
@@ -82,7 +89,13 @@ fn approval(approval: ApprovalConfig) -> Approval {
     }
 }
 
-fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Leftovers) -> Declaration {
+fn declaration(
+    name: &str,
+    tool: &ToolConfig,
+    data_dir: &Path,
+    (leftovers, confined): (&Leftovers, &Confined),
+) -> Declaration {
+    let root = confined.reach.write.first().filter(|_| tool.sandbox);
     // Even one that may be run twice may have switched a light.
     let changes = tool.changes.unwrap_or(true);
     Declaration {
@@ -100,8 +113,9 @@ fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Lefto
             risk: if changes { Risk::Execute } else { Risk::Read },
         },
         timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
-        working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
+        working_dir: tool.working_dir.as_ref().or(root).cloned().unwrap_or_else(|| data_dir.to_owned()),
         leftovers: leftovers.clone(),
+        confined: tool.sandbox.then(|| confined.clone()),
     }
 }
 
@@ -111,6 +125,7 @@ mod tests {
 
     use super::*;
     use crate::store::Store;
+    use crate::tool::sandbox::spec::{Limits, Reach};
 
     #[tokio::test]
     async fn d4_the_built_in_tools_are_known_by_name() {
@@ -123,6 +138,7 @@ mod tests {
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
             workspace: &Workspace::of(dir.path()),
+            sandbox: &Sandbox::none("this is a test"),
         });
         assert_eq!(built_in.names(), crate::domain::tools::BUILT_IN);
     }
@@ -134,7 +150,9 @@ mod tests {
         };
         let of = |settings: &str| {
             let (dir, leftovers) = (Path::new("/d"), Leftovers::of(Path::new("/d")));
-            declaration("x", &tool(settings), dir, &leftovers)
+            let reach = Reach { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
+            let confined = Confined::new(Sandbox::none("this is a test"), reach, dir);
+            declaration("x", &tool(settings), dir, (&leftovers, &confined))
         };
         assert_eq!(of("").timeout, Timeout::Usual);
         assert_eq!(of("timeout_secs = 0").timeout, Timeout::Own(Duration::ZERO));

@@ -23,7 +23,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 11] = [
+pub const BUILT_IN: [&str; 12] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
@@ -34,6 +34,7 @@ pub const BUILT_IN: [&str; 11] = [
     "recall",
     "remember_fact",
     "request_more_iterations",
+    "terminal",
     "update_run_journal",
 ];
 

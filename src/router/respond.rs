@@ -41,6 +41,8 @@ pub struct House {
     pub personas: Arc<Personas>,
     /// What is remembered.
     pub memory: Memory,
+    /// How commands are confined on this machine, in words for people.
+    pub confined: String,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -265,6 +267,7 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         persona: persona::line(&desk.house.personas, caller).as_deref(),
         standing: &standing,
         memory: &desk.house.memory.nearby.standing(),
+        confined: &desk.house.confined,
         here: active.as_ref().map(|run| run.state.as_str()),
         paused: pause::standstill(tx, caller.session.id).await?.as_ref().map(pause_texts::status),
         waiting_here: runs::count_queued(tx, caller.session.id).await?,

@@ -20,6 +20,7 @@ pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
 pub mod sandbox;
+pub mod terminal;
 pub mod workspace;
 
 use std::path::Path;

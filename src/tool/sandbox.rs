@@ -7,6 +7,7 @@
 //! Never: fewer walls than were told of; a program whose walls fail is not run.
 //! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`inside`].
 
+pub mod confined;
 pub mod inside;
 pub mod probe;
 pub mod spec;

@@ -132,6 +132,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             // Its limits say it all.
             "approvals" => {}
             "workspace" => workspace(section),
+            "terminal" => replace(section, "shell", "/bin/sh"),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());

@@ -108,6 +108,8 @@ fn outer(spec: &Spec, vector: &[OsString]) -> Result<u8, WallError> {
     system("its user", fs::write("/proc/self/uid_map", format!("{user} {user} 1")))?;
     system("its group", fs::write("/proc/self/gid_map", format!("{group} {group} 1")))?;
     keep_through_exec(CapabilitySet::SYS_ADMIN)?;
+    // Which lets the next stage take all others away for good.
+    keep_through_exec(CapabilitySet::SETPCAP)?;
     let next = Spec { stage: Stage::First, ..spec.clone() };
     let told = serde_json::to_string(&next).map_err(|error| WallError::System("the way in", error.into()))?;
     let mut command = Command::new("/proc/self/exe");

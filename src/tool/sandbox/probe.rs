@@ -27,6 +27,8 @@ pub struct Question<'a> {
     pub data_dir: &'a Path,
     /// What programs may reach besides the system.
     pub reach: &'a Reach,
+    /// Whether Hob may make namespaces itself.
+    pub namespaces: bool,
     /// Where bubblewrap may be looked for; none: it is not to be used.
     pub path: Option<&'a std::ffi::OsStr>,
 }
@@ -71,7 +73,7 @@ impl Scene {
 /// The strongest of what works: Hob's own namespaces, then bubblewrap's, then none.
 async fn look(program: &Path, question: &Question<'_>, scene: &Scene) -> Strength {
     let bubblewrap = question.path.and_then(find_bubblewrap).map(Namespaces::Bubblewrap);
-    let ways = [Some(Some(Namespaces::Own)), bubblewrap.map(Some), Some(None)];
+    let ways = [question.namespaces.then_some(Some(Namespaces::Own)), bubblewrap.map(Some), Some(None)];
     let mut why = String::new();
     for namespaces in ways.into_iter().flatten() {
         match attempt(program, namespaces.as_ref(), scene).await {
