@@ -8,6 +8,7 @@
 //! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`inside`].
 
 pub mod confined;
+mod furnish;
 pub mod inside;
 pub mod probe;
 pub mod spec;
@@ -151,7 +152,11 @@ fn way_in(program: &Path, namespaces: Option<&Namespaces>, room: &Room, trial: O
         let usual = ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts"];
         all.extend(usual.map(OsString::from));
         all.extend((!room.reach.network).then(|| OsString::from("--unshare-net")));
-        all.extend(["--dev-bind", "/", "/", "--proc", "/proc", "--"].map(OsString::from));
+        all.extend(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(OsString::from));
+        for path in room.reach.write.iter().chain([&room.temporary]) {
+            all.extend([OsString::from("--bind-try"), path.into(), path.into()]);
+        }
+        all.push("--".into());
     }
     all.extend([program.into(), OsString::from(inside::ENTRY)]);
     // Of paths, numbers and words JSON can always be made.

@@ -210,7 +210,15 @@ impl Process {
             clock: Arc::clone(&clock),
             access,
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
+            house: Arc::new(House {
+                models,
+                purse,
+                meter,
+                personas: Arc::default(),
+                memory,
+                confined: "no commands here".to_owned(),
+                started: clock.now(),
+            }),
             lanes: lanes.clone(),
             delivery,
         });

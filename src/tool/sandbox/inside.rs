@@ -7,19 +7,20 @@
 //! Start at [`entered`].
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Pid, Resource, Signal, WaitOptions, getgid, getuid, kill_current_process_group};
 use rustix::thread::CapabilitySet;
 
+use crate::tool::sandbox::furnish;
 use crate::tool::sandbox::spec::{Found, Spec, Stage, Trial};
 use crate::tool::sandbox::walls::{WallError, lower, raise, system};
 
@@ -62,7 +63,7 @@ fn enter(spec: &Spec, vector: &[OsString]) -> Result<u8, WallError> {
         Stage::First => {
             // Should the outer one be killed, this is the next to go, and with it all others.
             system("its parent's end", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))?;
-            let own = furnish(spec)?;
+            let own = furnish::furnish(spec)?;
             let counted = count(spec, true);
             inner(spec, vector, State { alone: own, counted })
         }
@@ -123,20 +124,6 @@ fn keep_through_exec(capability: CapabilitySet) -> Result<(), WallError> {
     sets.inheritable |= capability;
     system("capabilities", rustix::thread::set_capabilities(None, sets))?;
     system("ambient capabilities", rustix::thread::configure_capability_in_ambient_set(capability, true))
-}
-
-/// A `/proc` that shows what is in here alone, and a `/tmp` of its own. False where the kernel allows no new `/proc`.
-fn furnish(spec: &Spec) -> Result<bool, WallError> {
-    const NONE: Option<&str> = None;
-    system("mounts", mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE))?;
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    let own = mount(Some("proc"), "/proc", Some("proc"), flags, NONE).is_ok();
-    let reach = spec.reach.read.iter().chain(&spec.reach.write);
-    let hides = reach.chain([&spec.temporary]).any(|path| path.starts_with("/tmp"));
-    if !hides {
-        system("/tmp", mount(Some(&spec.temporary), "/tmp", NONE, MsFlags::MS_BIND, NONE))?;
-    }
-    Ok(own)
 }
 
 /// Bounds the number of processes; false where the kernel does not do that for this user.
@@ -257,14 +244,15 @@ fn attempt(trial: &Trial) -> Vec<String> {
     let beside = |name: &str| trial.file.with_file_name(name);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, trial.port));
     let local = UnixStream::connect(beside("socket")).is_ok();
-    let tries: [(&str, bool); 7] = [
+    let tries: [(&str, bool); 8] = [
         ("read", File::open(&trial.file).is_ok()),
         ("list", trial.file.parent().is_some_and(|dir| fs::read_dir(dir).is_ok())),
         ("write", OpenOptions::new().append(true).open(&trial.file).is_ok()),
         ("truncate", nix::unistd::truncate(&trial.file, 0).is_ok()),
+        ("change the mode of", fs::set_permissions(&trial.file, Permissions::from_mode(0o600)).is_ok()),
         ("create", File::create(beside("new")).is_ok()),
-        ("connect", TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()),
-        ("local socket", local),
+        ("connect to", TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()),
+        ("talk to", local),
     ];
     tries.into_iter().filter(|(_, done)| *done).map(|(what, _)| what.to_owned()).collect()
 }

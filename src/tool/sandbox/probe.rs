@@ -110,7 +110,7 @@ async fn attempt(program: &Path, namespaces: Option<&Namespaces>, scene: &Scene)
 
 fn strength(found: &Found, namespaces: Option<Namespaces>, question: &Question<'_>) -> Strength {
     let mut missing: Vec<String> =
-        found.leaks.iter().map(|what| format!("what lies outside is open to {what}")).collect();
+        found.leaks.iter().map(|what| format!("a command could {what} what lies outside")).collect();
     if !found.counted {
         missing.push("nothing bounds how many processes a command starts".to_owned());
     }
