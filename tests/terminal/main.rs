@@ -4,5 +4,6 @@
 
 mod bounds;
 mod jobs;
+mod judged;
 mod place;
 mod walls;

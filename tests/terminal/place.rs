@@ -23,21 +23,21 @@ use tempfile::TempDir;
 
 /// Whether Hob makes namespaces of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub(crate) enum Way {
     Namespaces,
     LandlockAlone,
 }
 
-pub const WAYS: [Way; 2] = [Way::Namespaces, Way::LandlockAlone];
+pub(crate) const WAYS: [Way; 2] = [Way::Namespaces, Way::LandlockAlone];
 
-pub struct Place {
-    pub dir: TempDir,
-    pub confined: Confined,
-    pub terminal: Terminal,
+pub(crate) struct Place {
+    pub(crate) dir: TempDir,
+    pub(crate) confined: Confined,
+    pub(crate) terminal: Terminal,
 }
 
 impl Place {
-    pub async fn new(way: Way) -> Self {
+    pub(crate) async fn new(way: Way) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = dir.path().join("data");
         let workspace = Workspace::of(&data_dir);
@@ -69,20 +69,20 @@ impl Place {
         Self { dir, confined, terminal: Terminal::new(settings) }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    pub fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.path("data/workspace")
     }
 
     /// What a call answers, with whether its words taint.
-    pub async fn call(&self, arguments: Value) -> (Outcome, bool) {
+    pub(crate) async fn call(&self, arguments: Value) -> (Outcome, bool) {
         self.call_of(UserId(1), arguments).await
     }
 
-    pub async fn call_of(&self, user: UserId, arguments: Value) -> (Outcome, bool) {
+    pub(crate) async fn call_of(&self, user: UserId, arguments: Value) -> (Outcome, bool) {
         match self.terminal.call(invocation(user, arguments)).await {
             Outcome::From(source, outcome) => {
                 assert_eq!(source.to_string(), "a tool (terminal)");
@@ -93,7 +93,7 @@ impl Place {
     }
 
     /// What a command prints, and its code.
-    pub async fn run(&self, command: &str) -> (String, i32) {
+    pub(crate) async fn run(&self, command: &str) -> (String, i32) {
         match self.call(json!({ "command": command })).await.0 {
             Outcome::Exited { text, code } => (text, code),
             other => panic!("{command}: {other:?}"),
@@ -101,7 +101,7 @@ impl Place {
     }
 
     /// The answer in words.
-    pub async fn told(&self, arguments: Value) -> String {
+    pub(crate) async fn told(&self, arguments: Value) -> String {
         match self.call(arguments).await.0 {
             Outcome::Text(text) | Outcome::Error(text) => text,
             other => panic!("{other:?}"),
@@ -109,17 +109,17 @@ impl Place {
     }
 
     /// The processes that tools of this house have started and that live.
-    pub fn alive(&self) -> usize {
+    pub(crate) fn alive(&self) -> usize {
         let mark = format!("HOB_TOOL_OF={}", self.path("data").canonicalize().unwrap().display());
         let marked = |entry: std::io::Result<fs::DirEntry>| {
             let environment = fs::read(entry.unwrap().path().join("environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
         };
-        fs::read_dir("/proc").unwrap().filter(|_| true).map(marked).filter(|marked| *marked).count()
+        fs::read_dir("/proc").unwrap().map(marked).filter(|marked| *marked).count()
     }
 
     /// Waits until nothing is left of what was started.
-    pub async fn quiet(&self) {
+    pub(crate) async fn quiet(&self) {
         let quiet = async {
             while self.alive() > 0 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -130,7 +130,7 @@ impl Place {
     }
 }
 
-pub fn invocation(user: UserId, arguments: Value) -> Invocation {
+pub(crate) fn invocation(user: UserId, arguments: Value) -> Invocation {
     let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
     let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
     Invocation {

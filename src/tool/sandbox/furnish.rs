@@ -27,6 +27,7 @@ const OPTIONS: [(&str, MsFlags); 7] = [
 
 /// Furnishes the namespace that this process is the first in. False where the kernel allows no new `/proc` there.
 pub(super) fn furnish(spec: &Spec) -> Result<bool, WallError> {
+    let working = system("the working directory", std::env::current_dir())?;
     system("mounts", mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE))?;
     let mut writable = Vec::new();
     for path in spec.reach.write.iter().chain([&spec.temporary]) {
@@ -47,6 +48,8 @@ pub(super) fn furnish(spec: &Spec) -> Result<bool, WallError> {
             Err(error) => return Err(WallError::System("mounts", io::Error::from(error))),
         }
     }
+    // It is still the folder beneath the new mounts.
+    system("the working directory", std::env::set_current_dir(working))?;
     own_temporary(spec)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     Ok(mount(Some("proc"), "/proc", Some("proc"), flags, NONE).is_ok())
