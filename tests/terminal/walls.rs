@@ -73,7 +73,9 @@ async fn d6_what_lies_outside_can_be_neither_read_nor_changed() {
             assert!(code != 0 && !text.contains("a secret"), "{way:?}: {command}: {code}: {text}");
         }
         if way == Way::Namespaces {
-            for command in ["chmod 777 ../hob.db", "touch ../hob.db", "chown 1 ../hob.db", "setfattr -n user.a ../hob.db"] {
+            for command in
+                ["chmod 777 ../hob.db", "touch ../hob.db", "chown 1 ../hob.db", "setfattr -n user.a ../hob.db"]
+            {
                 let (text, code) = place.run(command).await;
                 assert!(code != 0, "{command}: {text}");
             }
