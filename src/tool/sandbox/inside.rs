@@ -163,8 +163,7 @@ fn processes_of_user() -> u64 {
 /// Raises the walls, starts the program behind them, and ends with it.
 fn inner(spec: &Spec, vector: &[OsString], state: State) -> Result<u8, WallError> {
     // The first to go when memory is short, and the last to get the processor. Neither is a wall.
-    if fs::write("/proc/self/oom_score_adj", "900").is_err() || rustix::process::setpriority_process(None, 10).is_err()
-    {
+    if fs::write("/proc/self/oom_score_adj", "900").is_err() || rustix::process::setpriority_process(None, 5).is_err() {
         // Some containers allow neither.
     }
     let input = match &spec.input {
