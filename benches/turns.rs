@@ -168,7 +168,15 @@ impl World {
             clock: Arc::clone(&clock),
             access: Arc::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, confined: String::new(), started: clock.now() }),
+            house: Arc::new(House {
+                models,
+                purse,
+                meter,
+                personas: Arc::default(),
+                memory,
+                confined: String::new(),
+                started: clock.now(),
+            }),
             lanes,
             delivery,
         };
