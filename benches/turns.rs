@@ -185,6 +185,7 @@ impl World {
                 personas: Arc::default(),
                 memory,
                 rng: Arc::new(SystemRng),
+                confined: String::new(),
                 started: clock.now(),
             }),
             lanes,

@@ -41,6 +41,7 @@ pub mod secrets;
 mod shape;
 pub mod state;
 pub mod telegram;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 pub mod tools;
@@ -76,6 +77,7 @@ use crate::config::quotas::QuotaConfig;
 use crate::config::schedule::ScheduleConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
+use crate::config::terminal::TerminalConfig;
 use crate::config::tools::ToolConfig;
 use crate::config::web::WebConfig;
 use crate::config::webhooks::{ServerConfig, WebhookConfig};
@@ -138,6 +140,8 @@ pub struct Config {
     /// Where Hob's tools may read and write files. They reach nothing else; commands see the system's own folders besides,
     /// and cannot change them.
     pub workspace: WorkspaceConfig,
+    /// The commands that the model may run in the workspace, in a sandbox. docs/terminal.md says more.
+    pub terminal: TerminalConfig,
     /// What of the network Hob's tools may reach. Without this section: what is public, and nothing of the house.
     pub web: WebConfig,
     /// Credentials for HTTP APIs, each under a name of its own. The model uses them by that name and never sees them.
@@ -195,6 +199,7 @@ impl Config {
         }
         take("server", self.server.validate());
         take("workspace", self.workspace.validate());
+        take("terminal", self.terminal.validate());
         take("web", self.web.validate());
         for (name, profile) in &self.http {
             take("http", http::validate_name(name).into_iter().collect());

@@ -239,6 +239,7 @@ mod tests {
                 "server",
                 "webhooks",
                 "workspace",
+                "terminal",
                 "web",
                 "http",
                 "tools",

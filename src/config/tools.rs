@@ -70,9 +70,12 @@ pub struct ToolConfig {
     /// Seconds after which it is ended; 0: never. Without it: $HOB_TOOL_TIMEOUT_SECS, else 120.
     #[schemars(range(min = 0, max = 86_400), example = 300)]
     pub timeout_secs: Option<u64>,
-    /// Where it runs, as an absolute path. Without it: the data directory.
+    /// Where it runs, as an absolute path. Without it: the data directory, or the workspace for one in the sandbox.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/lights")]
     pub working_dir: Option<PathBuf>,
+    /// Whether it runs in the terminal's sandbox: then it reaches the workspace and nothing else of yours.
+    #[serde(default)]
+    pub sandbox: bool,
 }
 
 fn module() -> String {

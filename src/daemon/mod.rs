@@ -205,7 +205,7 @@ impl Daemon {
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
-        let people = people(&blueprint, &memory, (&catalog, &contents))?;
+        let people = people(&blueprint, &memory, (&catalog, &contents)).await?;
         let (access, alarm) = (Arc::clone(&people.access), Arc::clone(&people.alarm));
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
@@ -214,6 +214,7 @@ impl Daemon {
             personas: Arc::clone(&people.personas),
             memory: memory.clone(),
             rng: Arc::clone(&blueprint.rng),
+            confined: people.confined.clone(),
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
@@ -373,15 +374,19 @@ struct People {
     personas: Arc<Personas>,
     access: Arc<AccessList>,
     alarm: Arc<Notify>,
+    /// How commands are confined, in words for people.
+    confined: String,
 }
 
-fn people(
+async fn people(
     blueprint: &Blueprint,
     memory: &Memory,
     (models, contents): (&Catalog, &Contents),
 ) -> Result<People, StartError> {
     let config = &blueprint.config;
     let workspace = toolset::workspace(config, &blueprint.data_dir);
+    let around = (blueprint.data_dir.as_path(), &blueprint.environment);
+    let sandbox = toolset::terminal::sandbox(&config.terminal, &workspace, around).await;
     let alarm = Arc::new(Notify::new());
     let tools = Tools::new(toolset::tools(&Grounds {
         config,
@@ -391,6 +396,7 @@ fn people(
         environment: &blueprint.environment,
         rng: &blueprint.rng,
         workspace: &workspace,
+        sandbox: &sandbox,
         config_file: blueprint.config_file.as_deref(),
         models,
         contents,
@@ -398,12 +404,13 @@ fn people(
     }));
     let personas = Arc::new(parts::personas(config, models, &tools.now())?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
-    Ok(People { tools: Arc::new(tools), meter, personas, access: Arc::new(parts::access(config)), alarm })
+    let (access, confined) = (Arc::new(parts::access(config)), sandbox.strength().to_string());
+    Ok(People { tools: Arc::new(tools), meter, personas, access, alarm, confined })
 }
 
 fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
     let Shared { models, table, purse, people, memory, watcher } = shared;
-    let People { tools, meter, personas, access, alarm: _ } = people;
+    let People { tools, meter, personas, access, .. } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod files;
+pub(super) mod terminal;
 mod web;
 
 use std::path::Path;
@@ -37,6 +38,8 @@ use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
+use crate::tool::sandbox::Sandbox;
+use crate::tool::sandbox::confined::Confined;
 use crate::tool::schedule::ScheduleTool;
 use crate::tool::system_info::{Household, SystemInfo};
 use crate::tool::use_tool::UseTool;
@@ -66,6 +69,8 @@ pub(super) struct Grounds<'a> {
     pub(super) started: Timestamp,
     /// The contents of recorded files.
     pub(super) contents: &'a Contents,
+    /// How programs are confined here.
+    pub(super) sandbox: &'a Sandbox,
 }
 
 /// Where tools may read and write files.
@@ -78,8 +83,8 @@ pub(super) fn workspace(config: &Config, data_dir: &Path) -> Workspace {
 /// All of them.
 pub(super) fn tools(grounds: &Grounds<'_>) -> Registry {
     let (config, data_dir) = (grounds.config, grounds.data_dir);
-    let leftovers = Leftovers::of(data_dir);
-    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers));
+    let (leftovers, confined) = (Leftovers::of(data_dir), terminal::confined(grounds));
+    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, (&leftovers, &confined)));
     declared.fold(built_in(grounds), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
 
@@ -87,7 +92,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
     let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
-    let registry = Registry::default()
+    let registry = terminal::add(Registry::default(), grounds)
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
         .with(Arc::new(ForgetTool::new(memory.clone())))
@@ -134,7 +139,13 @@ fn approval(approval: ApprovalConfig) -> Approval {
     }
 }
 
-fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Leftovers) -> Declaration {
+fn declaration(
+    name: &str,
+    tool: &ToolConfig,
+    data_dir: &Path,
+    (leftovers, confined): (&Leftovers, &Confined),
+) -> Declaration {
+    let root = confined.reach.write.first().filter(|_| tool.sandbox);
     // Even one that may be run twice may have switched a light.
     let changes = tool.changes.unwrap_or(true);
     Declaration {
@@ -153,8 +164,9 @@ fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Lefto
             risk: if changes { Risk::Execute } else { Risk::Read },
         },
         timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
-        working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
+        working_dir: tool.working_dir.as_ref().or(root).cloned().unwrap_or_else(|| data_dir.to_owned()),
         leftovers: leftovers.clone(),
+        confined: tool.sandbox.then(|| confined.clone()),
     }
 }
 
@@ -176,6 +188,7 @@ mod tests {
     use crate::model::tokens;
     use crate::policy::access::Reach;
     use crate::store::Store;
+    use crate::tool::sandbox::spec::{self, Limits};
 
     async fn usual() -> Registry {
         let dir = tempfile::tempdir().unwrap();
@@ -193,6 +206,7 @@ mod tests {
             contents: &Contents::of(dir.path()),
             models: &Catalog::new(offline, Vec::new(), Arc::new(SystemClock)),
             started: Timestamp::UNIX_EPOCH,
+            sandbox: &Sandbox::none("this is a test"),
         })
     }
 
@@ -223,7 +237,9 @@ mod tests {
         };
         let of = |settings: &str| {
             let (dir, leftovers) = (Path::new("/d"), Leftovers::of(Path::new("/d")));
-            declaration("x", &tool(settings), dir, &leftovers)
+            let reach = spec::Reach { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
+            let confined = Confined::new(Sandbox::none("this is a test"), reach, dir);
+            declaration("x", &tool(settings), dir, (&leftovers, &confined))
         };
         assert_eq!(of("").timeout, Timeout::Usual);
         assert_eq!(of("timeout_secs = 0").timeout, Timeout::Own(Duration::ZERO));

@@ -26,7 +26,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 27] = [
+pub const BUILT_IN: [&str; 28] = [
     "append_run_journal_entry",
     "ask_human",
     "cli_agent",
@@ -49,6 +49,7 @@ pub const BUILT_IN: [&str; 27] = [
     "send_message",
     "spawn_agent",
     "system_info",
+    "terminal",
     "update_run_journal",
     USE_TOOL,
     "web_fetch",

@@ -49,6 +49,8 @@ pub struct House {
     pub memory: Memory,
     /// Randomness, for ids.
     pub rng: Arc<dyn Rng>,
+    /// How commands are confined on this machine, in words for people.
+    pub confined: String,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -315,6 +317,7 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         memory: &desk.house.memory.nearby.standing(),
         here: if at_work { Some("running") } else { active.as_ref().map(|run| run.state.as_str()) },
         agents: &agents::at_work(tx, caller.session.id).await?,
+        confined: &desk.house.confined,
         paused: pause::standstill(tx, caller.session.id).await?.as_ref().map(pause_texts::status),
         waiting_here: runs::count_queued(tx, caller.session.id).await?,
         runs: &runs::count_open(tx).await?,

@@ -85,6 +85,7 @@ impl CliAgent {
             environment: program.environment.clone(),
             input: None,
             bytes_max: BYTES_MAX / 2,
+            confined: None,
             leftovers: self.leftovers.clone(),
         })
     }

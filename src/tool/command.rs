@@ -14,6 +14,7 @@ use crate::model::provider::ToolSchema;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::process::{self, Ended, Errand};
 use crate::tool::results::BYTES_MAX;
+use crate::tool::sandbox::confined::Confined;
 use crate::tool::{Invocation, Outcome, Timeout, Tool, ToolSpec};
 
 /// The exit code by which a command says that its failure may pass (`EX_TEMPFAIL` of sysexits.h).
@@ -46,6 +47,8 @@ pub struct Declaration {
     pub working_dir: PathBuf,
     /// Whose mark its processes carry, so that they are found should Hob be killed.
     pub leftovers: Leftovers,
+    /// The walls around it, if it is to have any.
+    pub confined: Option<Confined>,
 }
 
 /// The tool.
@@ -145,6 +148,7 @@ impl Tool for CommandTool {
             // Both outputs together are as much as is kept of one result.
             bytes_max: BYTES_MAX / 2,
             leftovers: self.declaration.leftovers.clone(),
+            confined: self.declaration.confined.clone(),
         };
         match Box::pin(process::run(errand)).await {
             Ok(ended) if self.declaration.trusted_output || ended.printed().is_empty() => outcome(&ended),

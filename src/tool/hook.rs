@@ -162,6 +162,7 @@ impl Hooks {
             input: Some(input),
             bytes_max: OUTPUT_BYTES_MAX,
             leftovers: self.leftovers.clone(),
+            confined: None,
         };
         match tokio::time::timeout(hook.timeout, Box::pin(process::run(errand))).await {
             Ok(Ok(ended)) if ended.status.success() => Verdict::Allow,

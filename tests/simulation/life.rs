@@ -225,6 +225,7 @@ impl Process {
                 personas: Arc::default(),
                 memory,
                 rng: Arc::clone(world) as _,
+                confined: "no commands here".to_owned(),
                 started: clock.now(),
             }),
             lanes: lanes.clone(),
