@@ -109,6 +109,18 @@ fn delivery_limits() -> DeliveryLimits {
     }
 }
 
+fn run_limits() -> RunLimits {
+    RunLimits {
+        iterations: 10,
+        iterations_step: 10,
+        iterations_cap: 25,
+        soft: Duration::from_secs(900),
+        hard: Duration::from_secs(1_200),
+        tool_output_chars_max: 8_000,
+        policy: Policy::default(),
+    }
+}
+
 impl World {
     async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
@@ -141,15 +153,7 @@ impl World {
             personas: Arc::default(),
             toolbox: Toolbox::plain(directory),
             prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
-            limits: RunLimits {
-                iterations: 10,
-                iterations_step: 10,
-                iterations_cap: 25,
-                soft: Duration::from_secs(900),
-                hard: Duration::from_secs(1_200),
-                tool_output_chars_max: 8_000,
-                policy: Policy::default(),
-            },
+            limits: run_limits(),
             table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
             counts: Arc::default(),
             reply_tokens: 1_000,

@@ -28,6 +28,7 @@ pub enum ApprovalConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<ToolConfig>)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key of its own in the file")]
 pub struct ToolConfig {
     /// What the tool does: the model decides by it when to call the tool.
     #[schemars(length(min = 1, max = 4000), example = &"Switches the light of a room on or off.")]

@@ -151,6 +151,11 @@ impl Statement for VoidLeases {
     }
 }
 
+fn accounts(world: &Arc<World>) -> Vec<Arc<Account>> {
+    let account = |kind, name| Arc::new(Account { world: Arc::clone(world), kind, name });
+    vec![account(ChannelKind::Telegram, plan::TELEGRAM), account(ChannelKind::Terminal, plan::TERMINAL)]
+}
+
 impl Process {
     /// What a daemon does when it starts, up to the moment when it lets its channels speak.
     pub(crate) async fn boot(world: &Arc<World>, path: &Path, life: &Life) -> Result<Self, StoreError> {
@@ -160,9 +165,7 @@ impl Process {
         let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::clone(world) as _;
-        let account = |kind, name| Arc::new(Account { world: Arc::clone(world), kind, name });
-        let accounts =
-            vec![account(ChannelKind::Telegram, plan::TELEGRAM), account(ChannelKind::Terminal, plan::TERMINAL)];
+        let accounts = accounts(world);
         let delivery = Delivery::new(DeliveryPorts {
             redactor: Redactor::default(),
             store: store.clone(),

@@ -41,7 +41,6 @@ impl<T> Committed<T> {
 
 /// What moves a run on.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is moved once")]
 pub(super) enum Cause {
     /// The world said something.
     Event(Event),

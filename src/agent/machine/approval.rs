@@ -69,7 +69,7 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
         return Verdict::Free;
     };
     if run.rules < Rules::FOURTH {
-        return by_tool(run, &call, facts);
+        return by_tool(run, call, facts);
     }
     let known = open.assessed.clone().unwrap_or_else(|| Assessment::usual(facts.most()));
     if known.grade == Grade::Refused {

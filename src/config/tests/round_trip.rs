@@ -79,16 +79,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
         }
         let Toml::Table(section) = section else { continue };
         match name.as_str() {
-            "provider" => {
-                if let Some(Toml::Array(fallbacks)) = section.get_mut("fallbacks") {
-                    for (index, fallback) in fallbacks.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
-                        endpoint(fallback);
-                        // Two of one name cannot be told apart.
-                        fallback.insert("model".to_owned(), format!("fallback {index}").into());
-                    }
-                }
-                endpoint(section);
-            }
+            "provider" => provider(section),
             "models" => {
                 *section =
                     std::mem::take(section).into_iter().map(|(name, model)| (format!("p/{name}"), model)).collect();
@@ -113,8 +104,6 @@ fn settle(mut document: toml::Table) -> toml::Table {
             }
             // Which names there are, other sections say.
             "people" => people(section),
-            // Its limits say it all.
-            "destinations" => {}
             "personas" => section.iter_mut().filter_map(|(_, persona)| persona.as_table_mut()).for_each(persona),
             "telegram" => {
                 section.remove("persona");
@@ -141,7 +130,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             // Their limits say it all.
-            "approvals" => {}
+            "approvals" | "destinations" => {}
             "workspace" => workspace(section),
             "web" => web(section),
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
@@ -215,6 +204,17 @@ fn profile(profile: &mut toml::Table) {
     replace_items(profile, "hosts", "api.example.org");
     profile.insert("secret".to_owned(), "k${A}:\"'\\".into());
     replace(profile, "header", "X-Key");
+}
+
+fn provider(section: &mut toml::Table) {
+    if let Some(Toml::Array(fallbacks)) = section.get_mut("fallbacks") {
+        for (index, fallback) in fallbacks.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
+            endpoint(fallback);
+            // Two of one name cannot be told apart.
+            fallback.insert("model".to_owned(), format!("fallback {index}").into());
+        }
+    }
+    endpoint(section);
 }
 
 fn people(section: &mut toml::Table) {
