@@ -236,6 +236,7 @@ mod tests {
                 "heartbeat",
                 "workspace",
                 "tools",
+                "mcp",
                 "approvals",
                 "hooks",
                 "state",

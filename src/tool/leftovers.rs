@@ -4,6 +4,9 @@
 //! the data directory, and so does what it started in turn, in whatever process group. Who holds that directory's lock
 //! knows that nobody is alive to whom such a process belongs.
 //!
+//! Where no namespace holds a command's processes, each call of it has a mark as well, by which those are found that left its
+//! process group.
+//!
 //! Never: a process without the mark.
 //! Start at [`Leftovers::kill`].
 
@@ -11,6 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, getpgid, getpgrp, kill_process};
@@ -22,10 +26,17 @@ const LOOKS_MAX: u32 = 20;
 /// The wait between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The processes that the tools of one data directory have started.
+/// The mark's name where it is a single call's.
+const NAME_OF_CALL: &str = "HOB_TOOL_CALL";
+
+/// Calls that this process has marked.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// The processes that the tools of one data directory have started, or one call of them.
 #[derive(Debug, Clone)]
 pub struct Leftovers {
-    data_dir: OsString,
+    name: &'static str,
+    whose: OsString,
 }
 
 impl Leftovers {
@@ -34,16 +45,22 @@ impl Leftovers {
     pub fn of(data_dir: &Path) -> Self {
         // As it was named serves where it cannot be resolved: the next start most likely names it so again.
         let resolved = data_dir.canonicalize().unwrap_or_else(|_| data_dir.to_owned());
-        Self { data_dir: resolved.into_os_string() }
+        Self { name: NAME, whose: resolved.into_os_string() }
+    }
+
+    /// Those of a call that now begins.
+    pub(super) fn of_call() -> Self {
+        let (process, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+        Self { name: NAME_OF_CALL, whose: format!("{process}-{call}").into() }
     }
 
     /// The variable that every child gets.
     #[must_use]
     pub fn mark(&self) -> (&'static str, &OsStr) {
-        (NAME, &self.data_dir)
+        (self.name, &self.whose)
     }
 
-    /// Kills all of them and waits until they are gone. Only for who holds the data directory's lock.
+    /// Kills all of them and waits until they are gone. Those of a data directory: only for who holds its lock.
     pub async fn kill(&self) {
         for look in 0..LOOKS_MAX {
             let alive = match self.alive() {
@@ -58,7 +75,7 @@ impl Leftovers {
             }
             for pid in alive {
                 match kill_process(pid, Signal::KILL) {
-                    Ok(()) if look == 0 => {
+                    Ok(()) if look == 0 && self.name == NAME => {
                         tracing::warn!(pid = pid.as_raw_nonzero().get(), "tool.leftover_killed: a tool outlived Hob");
                     }
                     Ok(()) => tracing::debug!(pid = pid.as_raw_nonzero().get(), "tool.leftover_killed: once more"),
@@ -74,9 +91,9 @@ impl Leftovers {
 
     /// The marked processes; not those of our own group, for Hob itself may have been started by a tool.
     fn alive(&self) -> io::Result<Vec<Pid>> {
-        let mut mark = OsString::from(NAME);
+        let mut mark = OsString::from(self.name);
         mark.push("=");
-        mark.push(&self.data_dir);
+        mark.push(&self.whose);
         let own = getpgrp();
         let pids = std::fs::read_dir("/proc")?
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));

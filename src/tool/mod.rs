@@ -12,6 +12,7 @@ mod keeping;
 pub mod leftovers;
 pub mod manage_config;
 pub mod manage_people;
+pub mod mcp;
 mod process;
 pub mod read_result;
 pub mod recall;

@@ -129,6 +129,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("window_calls".to_owned(), 100.into());
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
+            "mcp" => section.iter_mut().filter_map(|(_, server)| server.as_table_mut()).for_each(server),
             // Its limits say it all.
             "approvals" => {}
             "workspace" => workspace(section),
@@ -157,6 +158,22 @@ fn workspace(section: &mut toml::Table) {
         if let Some(Toml::Array(dirs)) = section.get_mut(key) {
             dirs.iter_mut().for_each(|dir| *dir = "/w".into());
         }
+    }
+}
+
+fn server(server: &mut toml::Table) {
+    let by_url = server.remove("url").is_some();
+    for key in if by_url { ["command", "env", "working_dir"] } else { ["bearer", "headers", "url"] } {
+        server.remove(key);
+    }
+    if by_url {
+        server.insert("url".to_owned(), "https://example.org/mcp".into());
+        replace(server, "bearer", "k${A}");
+        server.insert("headers".to_owned(), Toml::Table([("X-A".to_owned(), "v".into())].into_iter().collect()));
+    } else {
+        server.insert("command".to_owned(), Toml::Array(vec!["/bin/${A}".into()]));
+        server.insert("env".to_owned(), Toml::Table([("A_B".to_owned(), "v ä".into())].into_iter().collect()));
+        replace(server, "working_dir", "/w");
     }
 }
 
