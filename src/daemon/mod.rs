@@ -11,7 +11,7 @@ pub mod memory;
 pub mod models;
 mod parts;
 pub mod rest;
-mod toolset;
+pub mod toolset;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -197,12 +197,14 @@ impl Daemon {
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let people = people(&blueprint, &memory, &catalog)?;
         let access = Arc::clone(&people.access);
+        let servers = toolset::mcp::servers(&blueprint, &people.tools, (&switches.channels, &switches.cut));
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
             purse: Arc::clone(&purse),
             meter: Arc::clone(&people.meter),
             personas: Arc::clone(&people.personas),
             memory: memory.clone(),
+            servers: servers.clone(),
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
@@ -239,6 +241,8 @@ impl Daemon {
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         chores::listen(&switches, telegram, &router, &blueprint);
+        // Last: no server delays the start.
+        servers.keep(blueprint.stays);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })
     }

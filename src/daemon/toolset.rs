@@ -1,5 +1,7 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
+pub mod mcp;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

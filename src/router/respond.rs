@@ -28,6 +28,7 @@ use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
 use crate::store::{Tx, grants, millis, outbox, runs, sessions, signals, spend, summaries};
+use crate::tool::mcp::Servers;
 
 /// What commands can tell about the house.
 pub struct House {
@@ -41,6 +42,8 @@ pub struct House {
     pub personas: Arc<Personas>,
     /// What is remembered.
     pub memory: Memory,
+    /// The MCP servers.
+    pub servers: Servers,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -265,6 +268,7 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         persona: persona::line(&desk.house.personas, caller).as_deref(),
         standing: &standing,
         memory: &desk.house.memory.nearby.standing(),
+        servers: &desk.house.servers.standing(desk.now),
         here: active.as_ref().map(|run| run.state.as_str()),
         paused: pause::standstill(tx, caller.session.id).await?.as_ref().map(pause_texts::status),
         waiting_here: runs::count_queued(tx, caller.session.id).await?,

@@ -178,6 +178,7 @@ pub(super) struct Status<'a> {
     pub(super) persona: Option<&'a str>,
     pub(super) standing: &'a [String],
     pub(super) memory: &'a Standing,
+    pub(super) servers: &'a [String],
     pub(super) here: Option<&'a str>,
     pub(super) waiting_here: i64,
     pub(super) paused: Option<String>,
@@ -202,6 +203,7 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.extend(status.persona.map(|persona| format!("persona: {persona}")));
     lines.extend(status.standing.iter().cloned());
     lines.push(format!("memory: {}", status.memory));
+    lines.extend(status.servers.iter().cloned());
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
     lines.extend(status.paused.clone());
     let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
@@ -259,6 +261,7 @@ mod tests {
             persona: Some("cook, chosen here"),
             standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
             memory: &Standing::Ready { model: "all-MiniLM-L6-v2".to_owned(), backlog: 120 },
+            servers: &["mcp notes: idle, 9 tools".to_owned()],
             here: None,
             waiting_here: 0,
             paused: Some("paused: everything, by Ada".to_owned()),
@@ -276,6 +279,7 @@ mod tests {
         persona: cook, chosen here
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         memory: by words and meaning (all-MiniLM-L6-v2; 120 memories wait for their vectors)
+        mcp notes: idle, 9 tools
         here: idle, 0 queued
         paused: everything, by Ada
         runs: 2 running

@@ -201,7 +201,9 @@ impl Link {
         let request = ListToolsRequest { method: Default::default(), params, extensions: Default::default() };
         let answer = self.service.peer().send_request(ClientRequest::ListToolsRequest(request)).await;
         let list = match answer {
-            Ok(ServerResult::ListToolsResult(list)) => serde_json::to_value(list).map_err(|_unwritable| McpError::Strange)?,
+            Ok(ServerResult::ListToolsResult(list)) => {
+                serde_json::to_value(list).map_err(|_unwritable| McpError::Strange)?
+            }
             // One tool that is none must not cost the others.
             Ok(ServerResult::CustomResult(list)) => list.0,
             Ok(_) => return Err(McpError::Strange),
