@@ -33,6 +33,7 @@ use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
 use hob::store::error::StoreError;
 use hob::store::{Pace, Statement, Store, Tx, runs};
+use hob::tool::mcp::Servers;
 use hob::tool::Toolbox;
 use hob::tool::ask_human::AskHuman;
 use hob::tool::registry::Registry;
@@ -215,7 +216,15 @@ impl Process {
             clock: Arc::clone(&clock),
             access,
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
+            house: Arc::new(House {
+                models,
+                purse,
+                meter,
+                personas: Arc::default(),
+                memory,
+                servers: Servers::default(),
+                started: clock.now(),
+            }),
             lanes: lanes.clone(),
             delivery,
         });

@@ -7,12 +7,12 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
     /// The program could not be started.
-    #[error("{program} could not be started: {source}")]
+    #[error("{program} could not be started: {reason}")]
     NotStarted {
         /// Which.
         program: String,
         /// Why.
-        source: io::Error,
+        reason: io::Error,
     },
     /// A header cannot be sent.
     #[error("the header {0} cannot be sent; look at `headers` in the config")]

@@ -21,7 +21,9 @@ use rmcp::service::{
 };
 use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransport, StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -116,9 +118,9 @@ impl Link {
         let greeted = match &settings.way {
             Way::Program { vector, environment, dir } => {
                 let program = Program { vector, environment, dir, leftovers: &place.leftovers };
-                let (started, stdin, stdout) = child::start(&program).map_err(|source| McpError::NotStarted {
+                let (started, stdin, stdout) = child::start(&program).map_err(|reason| McpError::NotStarted {
                     program: vector.first().cloned().unwrap_or_default(),
-                    source,
+                    reason,
                 })?;
                 place.tracker.spawn(started.mind(Arc::clone(&fate), tokens.clone()));
                 let stdout = Bounded::new(stdout, Arc::clone(&allowance), Arc::clone(&fate));
@@ -298,6 +300,10 @@ async fn told(fate: &Fate, tokens: &Tokens, is_process: bool) -> String {
 
 /// An error with those behind it, each once.
 fn causes(error: &(dyn Error + 'static)) -> String {
+    // The SDK's own error does not say what is behind it.
+    if let Some(StreamableHttpError::Client(error)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        return causes(error);
+    }
     let mut words: Vec<String> = Vec::new();
     let mut cause = Some(error);
     while let Some(error) = cause {

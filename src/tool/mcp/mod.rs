@@ -60,27 +60,28 @@ pub struct Place {
     pub stop: CancellationToken,
 }
 
-/// All servers of this Hob.
-#[derive(Clone)]
+/// All servers of this Hob; by default there are none.
+#[derive(Clone, Default)]
 pub struct Servers {
     all: Arc<[Arc<Server>]>,
-    place: Arc<Place>,
+    tracker: TaskTracker,
 }
 
 impl Servers {
     /// These servers. What is known of their tools is on offer from now on in `shed`; none is started.
     #[must_use]
     pub fn new(all: Vec<Settings>, place: Place, shed: &Arc<Tools>) -> Self {
+        let tracker = place.tracker.clone();
         let place = Arc::new(place);
         let all = all.into_iter().map(|settings| Server::new(settings, &place, shed)).collect();
-        Self { all, place }
+        Self { all, tracker }
     }
 
     /// Looks after them until Hob stops. Those whose tools nobody knows yet are asked if `asks`.
     pub fn keep(&self, asks: bool) {
         let few = Arc::new(Semaphore::new(ASKED_MAX));
         for server in &*self.all {
-            self.place.tracker.spawn(Arc::clone(server).keep(Arc::clone(&few), asks));
+            self.tracker.spawn(Arc::clone(server).keep(Arc::clone(&few), asks));
         }
     }
 

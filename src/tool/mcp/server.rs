@@ -115,7 +115,7 @@ impl Server {
     }
 
     /// The connection, which is made if there is none.
-    async fn link(self: &Arc<Self>) -> Result<Arc<Link>, McpError> {
+    pub(super) async fn link(self: &Arc<Self>) -> Result<Arc<Link>, McpError> {
         if let Some(link) = self.at_work() {
             return Ok(link);
         }
@@ -248,7 +248,7 @@ impl Server {
     }
 
     /// Asks for its tools, which nobody knows yet, and lets it go.
-    async fn ask(self: &Arc<Self>, few: &Semaphore) {
+    pub(super) async fn ask(self: &Arc<Self>, few: &Semaphore) {
         let rests_until = self.now().rests_until;
         if let Some(until) = rests_until {
             tokio::time::sleep_until(until).await;
@@ -269,7 +269,7 @@ impl Server {
     }
 
     /// Waits for something to do, and does it.
-    async fn watch(self: &Arc<Self>) {
+    pub(super) async fn watch(self: &Arc<Self>) {
         let link = self.at_work();
         let idle = async {
             match &link {
