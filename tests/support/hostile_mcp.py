@@ -114,7 +114,8 @@ def answer(message):
     if method == "initialize" and mode != "modern":
         return {"protocolVersion": params["protocolVersion"], "serverInfo": named, **told}
     if method == "server/discover" and mode == "modern":
-        return {"supportedVersions": ["2026-07-28"], "serverInfo": named, "resultType": "complete", **told}
+        fresh = {"ttlMs": 0, "cacheScope": "private"}
+        return {"supportedVersions": ["2026-07-28"], "resultType": "complete", **fresh, **told}
     if method == "tools/list":
         return list_tools(params)
     if method == "tools/call" and params["name"] != "refuse":

@@ -103,7 +103,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.source).poll_read(cx, buffer))?;
-        Poll::Ready(self.hear(&buffer.filled()[before..]))
+        let heard = self.hear(&buffer.filled()[before..]);
+        if heard.is_err() {
+            // Who is told of an error reads nothing.
+            buffer.set_filled(before);
+        }
+        Poll::Ready(heard)
     }
 }
 

@@ -87,10 +87,13 @@ impl Server {
         };
         match &answer {
             Ok(_) => self.is_well(),
-            Err(error) if error.is_outage() => self.failed(error),
+            Err(error) if error.is_outage() => {
+                self.failed(error);
+                self.retire(&link);
+            }
             Err(_) => {}
         }
-        hand.is_answered = !answer.as_ref().is_err_and(McpError::is_outage);
+        hand.is_answered = true;
         answer
     }
 
@@ -349,7 +352,7 @@ struct Hand<'a> {
 
 impl Drop for Hand<'_> {
     fn drop(&mut self) {
-        if !self.is_answered && (self.link.is_process() || self.link.is_over()) {
+        if !self.is_answered && self.link.is_process() {
             self.server.retire(self.link);
         }
     }
