@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n10_a_look_at_a_server_is_told_in_full() {
+    fn a_look_at_a_server_is_told_in_full() {
         let server = settings("notes", &toml::from_str("command = ['notes']").unwrap(), std::path::Path::new("/d"));
         let seen = Seen {
             took: Duration::from_millis(640),

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n10_a_server_is_a_program_or_an_address() {
+    fn a_server_is_a_program_or_an_address() {
         let told = |text: &str| {
             let config: McpConfig = toml::from_str(text).unwrap();
             let found = config.validate();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn n10_names_leave_room_for_their_tools() {
+    fn names_leave_room_for_their_tools() {
         for (name, fine) in [
             ("memory", true),
             ("my_files-2", true),

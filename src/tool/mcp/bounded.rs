@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn n10_a_flood_is_cut_off_and_told() {
+    async fn a_flood_is_cut_off_and_told() {
         let allowance = Arc::new(Allowance::default());
         let short = vec![b'{'; 1_000];
         assert_eq!(read(&short, &allowance).await.0.unwrap(), 1_000);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn n10_what_is_no_message_is_told() {
+    async fn what_is_no_message_is_told() {
         let allowance = Arc::new(Allowance::default());
         let (_, told) = read(b"\n{}\nListening on 3000\nmore\n", &allowance).await;
         assert_eq!(told, "it said what is not MCP: \"Listening on 3000\"");

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n10_what_became_of_a_server_is_told_in_a_line() {
+    fn what_became_of_a_server_is_told_in_a_line() {
         let fate = Fate::default();
         assert_eq!(fate.told(), "");
         fate.exited(ExitStatus::from_raw(256));

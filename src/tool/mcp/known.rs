@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn n10_the_list_outlives_the_process_and_belongs_to_one_server() {
+    fn the_list_outlives_the_process_and_belongs_to_one_server() {
         let dir = tempfile::tempdir().unwrap();
         let load = |identity: &str| Known::load(dir.path(), "notes", identity);
         assert_eq!(load("id"), None);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn n10_what_cannot_be_offered_says_why() {
+    fn what_cannot_be_offered_says_why() {
         let of = |tool: Value| Listed::read(&tool).unwrap_err();
         let object = || json!({ "type": "object" });
         assert_eq!(of(json!(3)), Unfit::Nameless);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn n10_a_title_describes_where_nothing_else_does() {
+    fn a_title_describes_where_nothing_else_does() {
         let of = |tool: Value| Listed::read(&tool).unwrap().description;
         assert_eq!(of(json!({ "name": "a", "inputSchema": {}, "description": " ", "title": "An a" })), "An a");
         assert_eq!(of(json!({ "name": "a", "inputSchema": {} })), "a");

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n10_names_are_cleaned_and_numbered_where_they_clash() {
+    fn names_are_cleaned_and_numbered_where_they_clash() {
         let long = "x".repeat(80);
         for (tools, expected) in [
             (vec!["echo", "get-sum"], vec!["s__echo", "s__get-sum"]),
@@ -57,7 +57,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn n10_every_name_is_one_that_providers_take_and_no_two_are_the_same(
+        fn every_name_is_one_that_providers_take_and_no_two_are_the_same(
             server in "[a-z][a-z0-9-]{0,31}",
             tools in proptest::collection::vec(".{1,80}", 0..12),
         ) {

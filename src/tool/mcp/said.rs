@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn n10_each_kind_of_content_is_told_in_words() {
+    fn each_kind_of_content_is_told_in_words() {
         let all = said(json!({ "content": [
             { "type": "text", "text": "One." },
             { "type": "image", "data": "x".repeat(16_000), "mimeType": "image/png" },
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn n10_what_is_structured_is_told_where_nothing_else_is() {
+    fn what_is_structured_is_told_where_nothing_else_is() {
         let structured = || json!({ "a": [1] });
         assert_eq!(said(json!({ "content": [], "structuredContent": structured() })).text, r#"{"a":[1]}"#);
         let both = json!({ "content": [{ "type": "text", "text": "A." }], "structuredContent": structured() });
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn n10_an_answer_is_kept_up_to_a_megabyte() {
+    fn an_answer_is_kept_up_to_a_megabyte() {
         let long = "ä".repeat(BYTES_MAX);
         let said = said(json!({ "content": [{ "type": "text", "text": long }, { "type": "text", "text": "more" }] }));
         assert!(said.text.ends_with("ä\n… 1048580 bytes left out …"), "{}", &said.text[said.text.len() - 60..]);

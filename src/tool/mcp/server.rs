@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n10_who_keeps_failing_rests_longer_and_longer() {
+    fn who_keeps_failing_rests_longer_and_longer() {
         let secs = |failures| (rest(failures, 0.0).as_millis(), rest(failures, 1.0).as_millis());
         assert_eq!(secs(0), (0, 0));
         assert_eq!(secs(1), (0, 0));

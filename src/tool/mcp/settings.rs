@@ -91,7 +91,7 @@ mod tests {
     use crate::tool::mcp::tests::program;
 
     #[test]
-    fn n10_what_is_denied_is_not_on_offer_though_it_is_allowed() {
+    fn what_is_denied_is_not_on_offer_though_it_is_allowed() {
         let offers = |allow: &[&str], deny: &[&str], tool: &str| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             Settings { allow: owned(allow), deny: owned(deny), ..program(&["x"]) }.offers(tool)
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn n10_another_command_is_another_server() {
+    fn another_command_is_another_server() {
         let identity = |vector: &[&str]| program(vector).identity();
         assert_eq!(identity(&["a", "b"]), identity(&["a", "b"]));
         assert_ne!(identity(&["a", "b"]), identity(&["ab"]));

@@ -36,7 +36,7 @@ fn list(world: &World, tools: Value) {
 }
 
 #[tokio::test]
-async fn n10_a_server_is_started_when_it_is_called_and_kept() {
+async fn a_server_is_started_when_it_is_called_and_kept() {
     let world = World::with(|dir| hostile(dir, ""));
     assert_eq!((world.line().as_str(), world.starts()), ("mcp s: not asked yet", 0));
     let world = world.asked().await;
@@ -55,7 +55,7 @@ async fn n10_a_server_is_started_when_it_is_called_and_kept() {
 }
 
 #[tokio::test]
-async fn n10_nothing_that_a_server_says_is_believed_unless_somebody_vouches_for_it() {
+async fn nothing_that_a_server_says_is_believed_unless_somebody_vouches_for_it() {
     let tools = json!([
         { "name": "look", "inputSchema": {}, "annotations": { "readOnlyHint": true } },
         { "name": "act", "inputSchema": {}, "annotations": { "idempotentHint": true } },
@@ -81,7 +81,7 @@ async fn n10_nothing_that_a_server_says_is_believed_unless_somebody_vouches_for_
 }
 
 #[tokio::test]
-async fn n10_a_server_that_is_killed_in_a_call_is_told_of_and_started_again() {
+async fn a_server_that_is_killed_in_a_call_is_told_of_and_started_again() {
     let world = world().await;
     let died = world.says("s__die", json!({})).await;
     assert_eq!(
@@ -97,7 +97,7 @@ async fn n10_a_server_that_is_killed_in_a_call_is_told_of_and_started_again() {
 }
 
 #[tokio::test]
-async fn n10_a_call_that_nobody_waits_for_ends_all_that_works_on_it() {
+async fn a_call_that_nobody_waits_for_ends_all_that_works_on_it() {
     let world = world().await;
     let pids = world.says("s__fork", json!({})).await;
     let pids: Vec<&str> = pids.strip_prefix(FROM).unwrap().split(' ').collect();
@@ -111,7 +111,7 @@ async fn n10_a_call_that_nobody_waits_for_ends_all_that_works_on_it() {
 }
 
 #[tokio::test]
-async fn n10_a_flood_of_any_kind_is_cut_off() {
+async fn a_flood_of_any_kind_is_cut_off() {
     let world = world().await;
     let flood = world.says("s__flood", json!({})).await;
     assert!(
@@ -130,7 +130,7 @@ async fn n10_a_flood_of_any_kind_is_cut_off() {
 }
 
 #[tokio::test]
-async fn n10_a_long_answer_is_cut_and_endless_murmurs_are_read() {
+async fn a_long_answer_is_cut_and_endless_murmurs_are_read() {
     let world = World::with(|dir| hostile(dir, "murmur")).asked().await;
     let huge = world.says("s__huge", json!({})).await;
     assert!(huge.len() < (1 << 20) + 100 && huge.ends_with("ä\n… 1951424 bytes left out …"), "{}", huge.len());
@@ -139,7 +139,7 @@ async fn n10_a_long_answer_is_cut_and_endless_murmurs_are_read() {
 }
 
 #[tokio::test]
-async fn n10_a_server_that_says_nothing_or_nonsense_is_told_of() {
+async fn a_server_that_says_nothing_or_nonsense_is_told_of() {
     let line = async |mode: &str| {
         let world = World::with(|dir| soon(dir, mode)).asked().await;
         world.stopped().await;
@@ -160,7 +160,7 @@ async fn n10_a_server_that_says_nothing_or_nonsense_is_told_of() {
 }
 
 #[tokio::test]
-async fn n10_a_call_has_an_end() {
+async fn a_call_has_an_end() {
     let world = World::with(|dir| Settings { call_within: Duration::from_secs(1), ..hostile(dir, "") }).asked().await;
     assert_eq!(
         world.says("s__hang", json!({})).await,
@@ -173,7 +173,7 @@ async fn n10_a_call_has_an_end() {
 }
 
 #[tokio::test]
-async fn n10_a_server_that_keeps_failing_is_left_alone_for_a_while() {
+async fn a_server_that_keeps_failing_is_left_alone_for_a_while() {
     let world = World::with(|dir| hostile(dir, "exit"));
     for starts in 1..=2 {
         world.server().ask(&tokio::sync::Semaphore::new(1)).await;
@@ -242,7 +242,7 @@ async fn d5_a_bad_tool_costs_itself_and_no_other() {
 }
 
 #[tokio::test]
-async fn n10_a_list_has_pages_and_an_end() {
+async fn a_list_has_pages_and_an_end() {
     let world = World::with(|dir| hostile(dir, "pages")).asked().await;
     assert_eq!(world.shed.now().names().len(), 12);
     world.stopped().await;
@@ -281,7 +281,7 @@ async fn n6_a_tool_that_changes_under_ones_hands_is_not_called() {
 }
 
 #[tokio::test]
-async fn n10_a_server_that_nobody_uses_is_ended() {
+async fn a_server_that_nobody_uses_is_ended() {
     let world = World::with(|dir| Settings { idle: Duration::ZERO, ..hostile(dir, "") }).asked().await;
     assert_eq!(world.says("s__echo", json!({})).await, format!("{FROM}{{}}"));
     assert_eq!(world.line(), "mcp s: ready, 12 tools");
@@ -296,7 +296,7 @@ async fn n10_a_server_that_nobody_uses_is_ended() {
 }
 
 #[tokio::test]
-async fn n10_a_server_too_new_for_a_handshake_is_spoken_to_all_the_same() {
+async fn a_server_too_new_for_a_handshake_is_spoken_to_all_the_same() {
     let world = World::with(|dir| hostile(dir, "modern")).asked().await;
     assert_eq!(world.shed.now().names().len(), 12, "{}", world.line());
     assert_eq!(world.says("s__echo", json!({})).await, format!("{FROM}{{}}"));

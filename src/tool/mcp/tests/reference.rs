@@ -25,7 +25,7 @@ fn reference(name: &str, more: &[&str]) -> Settings {
 }
 
 #[tokio::test]
-async fn n10_server_everything_answers_in_every_form() {
+async fn server_everything_answers_in_every_form() {
     let world = World::with(|_| reference("mcp-server-everything", &[])).asked().await;
     assert_eq!(world.line(), "mcp s: idle, 13 tools");
     insta::assert_snapshot!(world.says("s__get-sum", json!({ "a": 2, "b": 3 })).await, @"<MCP server s> The sum of 2 and 3 is 5.");
@@ -53,7 +53,7 @@ async fn n10_server_everything_answers_in_every_form() {
 }
 
 #[tokio::test]
-async fn n10_server_filesystem_is_believed_where_it_is_trusted() {
+async fn server_filesystem_is_believed_where_it_is_trusted() {
     let world = World::with(|dir| {
         std::fs::write(dir.join("note.txt"), "milk\n").unwrap();
         let dir = dir.canonicalize().unwrap();
@@ -71,7 +71,7 @@ async fn n10_server_filesystem_is_believed_where_it_is_trusted() {
 }
 
 #[tokio::test]
-async fn n10_server_memory_remembers_beyond_its_own_end() {
+async fn server_memory_remembers_beyond_its_own_end() {
     let settings = |dir: &Path| {
         let way = match reference("mcp-server-memory", &[]).way {
             Way::Program { vector, dir: place, .. } => {
@@ -107,7 +107,7 @@ async fn listening(port: u16) -> Child {
 }
 
 #[tokio::test]
-async fn n10_server_everything_answers_by_http_and_again_after_its_restart() {
+async fn server_everything_answers_by_http_and_again_after_its_restart() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut server = listening(port).await;
     let way = Way::Address { url: format!("http://127.0.0.1:{port}/mcp"), bearer: None, headers: Vec::new() };
