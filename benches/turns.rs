@@ -36,6 +36,7 @@ use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
 use hob::store::{Pace, Store};
 use hob::tool::Toolbox;
+use hob::tool::mcp::Servers;
 use hob::tool::registry::Registry;
 use jiff::tz::TimeZone;
 use sqlx::Executor;
@@ -172,7 +173,15 @@ impl World {
             clock: Arc::clone(&clock),
             access: Arc::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
+            house: Arc::new(House {
+                models,
+                purse,
+                meter,
+                personas: Arc::default(),
+                memory,
+                servers: Servers::default(),
+                started: clock.now(),
+            }),
             lanes,
             delivery,
         };

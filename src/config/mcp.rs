@@ -38,7 +38,7 @@ pub struct McpConfig {
     #[schemars(length(min = 1, max = 2000), example = &"https://mcp.example.org/mcp")]
     pub url: Option<String>,
     /// What the program finds in its environment besides PATH, HOME and the language. The values are secrets.
-    #[schemars(extend("x-name" = "GITHUB_TOKEN"))]
+    #[schemars(example = example_environment())]
     pub env: BTreeMap<String, Secret>,
     /// Where the program runs, as an absolute path. Without it: the data directory.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/notes")]
@@ -47,7 +47,7 @@ pub struct McpConfig {
     #[schemars(length(min = 1, max = 4000), example = &"${EXAMPLE_MCP_TOKEN}")]
     pub bearer: Option<Secret>,
     /// Further headers that are sent to the address. The values are secrets.
-    #[schemars(extend("x-name" = "X-Api-Key"))]
+    #[schemars(example = example_headers())]
     pub headers: BTreeMap<String, Secret>,
     /// Whether you vouch for what it says: its results taint no run then, and its own word on which of its tools change
     /// nothing is believed.
@@ -69,6 +69,14 @@ pub struct McpConfig {
     /// Seconds that a call may take.
     #[schemars(range(min = 1, max = 86_400))]
     pub timeout_secs: u64,
+}
+
+fn example_environment() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("GITHUB_TOKEN", "${GITHUB_TOKEN}")])
+}
+
+fn example_headers() -> BTreeMap<&'static str, &'static str> {
+    BTreeMap::from([("X-Api-Key", "${EXAMPLE_API_KEY}")])
 }
 
 impl Default for McpConfig {

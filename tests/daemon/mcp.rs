@@ -90,7 +90,8 @@ async fn twenty_servers_that_say_nothing_delay_nothing() {
 
 #[tokio::test]
 async fn a_server_is_looked_at_from_the_command_line() {
-    let house = House::with(&format!("{}deny = ['[a-z]*', 'die']\n{}", hostile("s", "pages"), hostile("t", "exit"))).await;
+    let house =
+        House::with(&format!("{}deny = ['[a-z]*', 'die']\n{}", hostile("s", "pages"), hostile("t", "exit"))).await;
     let run = async |arguments: &[&str]| {
         let output = within("end of hob mcp", hob(house.home.path(), arguments).output()).await.unwrap();
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -107,6 +108,9 @@ async fn a_server_is_looked_at_from_the_command_line() {
     gone(&house.lines("starts")).await;
     assert!(run(&["mcp", "list"]).await.starts_with("s: 11 tools, trusted: "));
     let failed = run(&["mcp", "test", "t"]).await;
-    assert!(failed.starts_with("hob: the MCP server t: the connection broke off: ") && failed.contains("no such database"), "{failed}");
+    assert!(
+        failed.starts_with("hob: the MCP server t: the connection broke off: ") && failed.contains("no such database"),
+        "{failed}"
+    );
     insta::assert_snapshot!(run(&["mcp", "test", "u"]).await, @"hob: there is no [mcp.u] in the config; there are: s, t");
 }

@@ -129,7 +129,11 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("window_calls".to_owned(), 100.into());
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
-            "mcp" => section.iter_mut().filter_map(|(_, server)| server.as_table_mut()).for_each(server),
+            "mcp" => {
+                let servers = std::mem::take(section).into_iter().enumerate();
+                *section = servers.map(|(index, (_, server))| (format!("s{index}"), server)).collect();
+                section.iter_mut().filter_map(|(_, server)| server.as_table_mut()).for_each(server);
+            }
             // Its limits say it all.
             "approvals" => {}
             "workspace" => workspace(section),
