@@ -34,6 +34,7 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::store::contents::Contents;
 use hob::store::{Pace, Store};
 use hob::tool::Toolbox;
 use hob::tool::mcp::Servers;
@@ -100,6 +101,15 @@ struct World {
     store: Store,
 }
 
+fn delivery_limits() -> DeliveryLimits {
+    DeliveryLimits {
+        attempts_max: 12,
+        age_max: Duration::from_secs(86_400),
+        backoff_base: Duration::from_secs(1),
+        backoff_max: Duration::from_secs(300),
+    }
+}
+
 impl World {
     async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
@@ -112,12 +122,8 @@ impl World {
             clock: Arc::clone(&clock),
             rng: Arc::new(SystemRng),
             channels: vec![Arc::clone(&platform) as Arc<dyn Channel>],
-            limits: DeliveryLimits {
-                attempts_max: 12,
-                age_max: Duration::from_secs(86_400),
-                backoff_base: Duration::from_secs(1),
-                backoff_max: Duration::from_secs(300),
-            },
+            contents: Contents::of(directory),
+            limits: delivery_limits(),
             stop: stop.clone(),
             tracker: tracker.clone(),
             rest: Arc::clone(&rest),
@@ -180,10 +186,13 @@ impl World {
                 personas: Arc::default(),
                 memory,
                 servers: Servers::default(),
+                rng: Arc::new(SystemRng),
+                confined: String::new(),
                 started: clock.now(),
             }),
             lanes,
             delivery,
+            alarm: Arc::default(),
         };
         Self { router, platform, store }
     }
@@ -204,6 +213,7 @@ impl World {
             sender: Sender { external_id: "you".to_owned(), name: "you".to_owned() },
             happening: Happening::Posted { text: "What is there to be said about the garden today?".to_owned() },
             sent_at: SystemClock.now(),
+            attachments: Vec::new(),
         };
         self.router.accept(inbound).await.unwrap();
         answered.await.unwrap();

@@ -14,3 +14,4 @@ pub mod router;
 pub mod store;
 pub mod telemetry;
 pub mod tool;
+pub mod web;

@@ -5,9 +5,14 @@ use std::process::ExitCode;
 use clap::Parser;
 use hob::cli::{Arguments, dispatch};
 use hob::telemetry::hidden;
+use hob::tool::sandbox::inside;
 
 #[expect(clippy::print_stderr, reason = "the last word of a command that failed")]
 fn main() -> ExitCode {
+    // Before anything else: each command that Hob runs in its sandbox waits for this.
+    if let Some(code) = inside::entered(std::env::args_os().skip(1)) {
+        return code;
+    }
     match dispatch(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -4,6 +4,8 @@ mod support;
 
 #[path = "telegram/deliver.rs"]
 mod deliver;
+#[path = "telegram/files.rs"]
+mod files;
 #[path = "telegram/harness.rs"]
 mod harness;
 #[path = "telegram/polling.rs"]

@@ -9,6 +9,7 @@ use crate::agent::machine::event::{Accepted, End, Order};
 use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::Active;
 use crate::domain::ids::{RunId, SessionId, UserId};
+use crate::domain::origin::Taint;
 use crate::store::error::StoreError;
 use crate::store::{Tx, sessions};
 
@@ -21,6 +22,9 @@ pub struct Handover {
     pub run: RunId,
     /// Its notes.
     pub notebook: Notebook,
+    /// What the run had read that nobody vouches for (row N6).
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
 }
 
 /// What a run's end does to what is kept.
@@ -37,14 +41,14 @@ impl HandoverChange {
     #[must_use]
     pub fn at_end(key: &RunKey, run: &Active, end: &End) -> Option<Self> {
         // Who begins with notes has some at the end: nothing takes the last of them away.
-        if run.input.order != Order::Answer || run.notebook.is_empty() {
+        if run.input.order != Order::Answer || run.input.agent.is_some() || run.notebook.is_empty() {
             return None;
         }
         let user = run.input.principal.user;
         if *end == End::Completed && run.last_turn.is_none() {
             return Some(Self::Clear(user));
         }
-        let kept = Handover { user, run: key.run, notebook: run.notebook.clone() };
+        let kept = Handover { user, run: key.run, notebook: run.notebook.clone(), taint: run.taint.clone() };
         Some(Self::Keep(Box::new(kept), run.context.history_through))
     }
 
@@ -93,10 +97,9 @@ pub(super) async fn for_run(
     tx: &mut Tx,
     session: SessionId,
     accepted: &Accepted,
-) -> Result<Option<Notebook>, StoreError> {
+) -> Result<Option<Handover>, StoreError> {
     if accepted.order != Order::Answer {
         return Ok(None);
     }
-    let kept = kept(tx, session).await?.filter(|kept| kept.user == accepted.principal.user);
-    Ok(kept.map(|kept| kept.notebook))
+    Ok(kept(tx, session).await?.filter(|kept| kept.user == accepted.principal.user))
 }

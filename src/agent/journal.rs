@@ -169,3 +169,11 @@ pub struct RunKey {
     /// Its session.
     pub session: SessionId,
 }
+
+impl RunKey {
+    /// The same run, where its words go to another session.
+    #[must_use]
+    pub fn of(&self, session: SessionId) -> Self {
+        Self { run: self.run, session }
+    }
+}

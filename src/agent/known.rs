@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 
 use crate::agent::machine::begun::Recalled;
 use crate::agent::prompt::one_line;
+use crate::domain::origin::Taint;
 use crate::memory::facts::rivals::Rivalry;
 use crate::memory::rank::stem::stem;
 use crate::memory::rank::words::{is_stop_word, words};
@@ -61,6 +62,8 @@ pub struct Shown {
     pub lines: Vec<String>,
     /// Each memory and fact in them, in order.
     pub recalled: Vec<Recalled>,
+    /// What nobody vouches for in them (row N6).
+    pub taint: Taint,
 }
 
 impl Known {
@@ -68,10 +71,10 @@ impl Known {
     #[must_use]
     pub fn shown(&self, reader: Reader<'_>, limits: RecallLimits) -> Shown {
         let facts = self.facts.iter().take(limits.facts);
-        let facts = facts.map(|fact| (fact_line(fact, reader), self.of_fact(fact)));
-        let rivals = self.rivals.iter().map(|rivals| (rival_line(rivals, reader), of_rival(rivals)));
+        let facts = facts.map(|fact| (fact_line(fact, reader), self.of_fact(fact), fact.taint.clone()));
+        let rivals = self.rivals.iter().map(|rivals| (rival_line(rivals, reader), of_rival(rivals), rivals.taint()));
         let fragments = self.fragments.iter().take(limits.fragments);
-        let fragments = fragments.map(|fragment| (memory_line(fragment, reader), of_memory(fragment)));
+        let fragments = fragments.map(|of| (memory_line(of, reader), of_memory(of), of.taint.clone()));
         let mut shown = Shown::default();
         shown.add(FACTS, facts, FACT_TOKENS_MAX);
         shown.add(RIVALS, rivals, FACT_TOKENS_MAX);
@@ -94,16 +97,17 @@ fn telling(text: &str) -> impl Iterator<Item = String> {
 
 impl Shown {
     /// Adds a block of what fits.
-    fn add(&mut self, head: &str, items: impl Iterator<Item = (String, Recalled)>, tokens_max: u64) {
+    fn add(&mut self, head: &str, items: impl Iterator<Item = (String, Recalled, Taint)>, tokens_max: u64) {
         let mut left = tokens_max;
         let mut head = Some(head);
-        for (line, recalled) in items {
+        for (line, recalled, taint) in items {
             // What is too long for what is left may be followed by something shorter that still fits.
             let Some(rest) = left.checked_sub(tokens::count(&line)) else { continue };
             left = rest;
             self.lines.extend(head.take().map(str::to_owned));
             self.lines.push(line);
             self.recalled.push(recalled);
+            self.taint.join(&taint);
         }
     }
 }
@@ -172,7 +176,14 @@ mod tests {
 
     fn fact(id: i64, key: &str, value: &str) -> KnownFact {
         let at = "2026-03-02T12:00:00Z".parse().unwrap();
-        KnownFact { fact: FactId(id), key: key.to_owned(), value: value.to_owned(), at, score: 0.5 }
+        KnownFact {
+            fact: FactId(id),
+            key: key.to_owned(),
+            value: value.to_owned(),
+            at,
+            score: 0.5,
+            taint: Taint::default(),
+        }
     }
 
     fn known_as(id: i64, value: &str) -> Fact {
@@ -196,6 +207,7 @@ mod tests {
             valid_until: None,
             rival_of: None,
             superseded_at: None,
+            taint: None,
         }
     }
 
@@ -208,6 +220,7 @@ mod tests {
             at: "2026-05-02T23:30:00Z".parse().unwrap(),
             leg: Leg::Relevance,
             score: 0.7314,
+            taint: Taint::default(),
             parts: vec![("words", 0.5), ("meaning", 0.2314)],
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
+pub mod agents;
+pub mod owners;
 pub mod remember;
 pub mod said;
 pub mod write;
@@ -21,7 +23,8 @@ use crate::agent::prefix::Prefix;
 use crate::agent::projection::said::{Said, said};
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
-use crate::domain::outgoing::Choice;
+use crate::domain::origin::Taint;
+use crate::domain::outgoing::{Choice, Delivery};
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ToolCall, Usage};
 use crate::store::model_calls::CallEnd;
@@ -39,6 +42,8 @@ pub enum Row {
         tokens: u64,
         /// The words in it that are to be remembered (row A1).
         said: Option<Said>,
+        /// What the run had read by then that nobody vouches for (row N6).
+        taint: Taint,
     },
     /// What was recalled for the run (row A4).
     Recalled(Vec<Recalled>),
@@ -59,6 +64,13 @@ pub enum Row {
         text: String,
         /// Whether it failed.
         is_error: bool,
+    },
+    /// A tool wants something delivered.
+    Deliver {
+        /// The call.
+        call: CallId,
+        /// What, and where to.
+        delivery: Delivery,
     },
     /// A model is about to be asked.
     ModelAsked {
@@ -83,6 +95,8 @@ pub enum Row {
         through: i64,
         /// The words.
         text: String,
+        /// What nobody vouches for in what it stands for.
+        taint: Taint,
     },
     /// The conversation begins afresh behind all this.
     Afresh,
@@ -113,6 +127,17 @@ pub enum Row {
         /// Buttons under the last chunk.
         choices: Vec<Choice>,
     },
+    /// Only an owner can decide it: they are asked where they are.
+    AskOwners {
+        /// The event's number.
+        seq: i64,
+        /// Who asked for it.
+        who: String,
+        /// The words.
+        text: String,
+        /// Buttons under the last chunk.
+        choices: Vec<Choice>,
+    },
     /// What the run noted is kept for the next one of its sender, or is done with.
     Handover(HandoverChange),
     /// The run's messages, after this ordinal, are no longer read (row E14).
@@ -128,7 +153,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
     let mut rows = Vec::new();
     let cause = Cause { key, before, step, after };
     for (event, seq) in step.events.iter().zip(seq..) {
-        rows.extend(cause.rows_of_event(event, seq));
+        rows.extend(cause.rows_of(event, seq));
     }
     rows.extend(step.effects.iter().filter_map(|effect| match effect {
         Effect::RunTool { call, attempt, .. } => {
@@ -155,6 +180,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             author: entry.author,
             tokens: entry.tokens,
             said: said(before, step, active, (at, &entry)),
+            taint: active.taint.clone(),
         }));
         rows.extend(afresh(step, active));
         if let Some(end) = active.end() {
@@ -207,7 +233,29 @@ impl Cause<'_> {
             Event::Resumed { .. } | Event::Mismatched(_) => vec![self.unheard("lost")],
             Event::CancelRequested(_) | Event::Panicked { .. } => vec![self.unheard("dropped")],
             Event::Begun(begun) if !begun.recalled.is_empty() => vec![Row::Recalled(begun.recalled.clone())],
+            Event::ToolFinished { call, outcome: ToolOutcome::Deliver { delivery }, .. } => {
+                self.delivered(call, delivery)
+            }
             other => rows_of_words(self.key, other, seq, self.after),
+        }
+    }
+
+    /// What a tool wants delivered is queued when its call ends, and not for one that had ended before.
+    fn delivered(&self, call: &CallId, delivery: &Delivery) -> Vec<Row> {
+        if !is_running(self.before, call) {
+            return Vec::new();
+        }
+        let (call, text) = (call.clone(), texts::queued(delivery));
+        let finished = Row::ToolFinished { call: call.clone(), text, is_error: false };
+        vec![finished, Row::Deliver { call, delivery: delivery.clone() }]
+    }
+
+    /// The same, as far as it is anybody's but the agent's own.
+    fn rows_of(&self, event: &Event, seq: i64) -> Vec<Row> {
+        let rows = self.rows_of_event(event, seq);
+        match agents::accepted(self.before, self.after).and_then(|accepted| accepted.agent.as_deref()) {
+            Some(agent) => agents::said_by(agent, event, rows),
+            None => rows,
         }
     }
 
@@ -252,7 +300,8 @@ impl Cause<'_> {
     fn summary(&self) -> Option<Row> {
         let run = self.after.active()?;
         let (user, history_from) = (run.input.principal.user, run.context.history_from);
-        Some(Row::Summary { user, history_from, through: plan::through(run), text: run.view.body()? })
+        let (text, taint) = (run.view.body()?, run.taint.clone());
+        Some(Row::Summary { user, history_from, through: plan::through(run), text, taint })
     }
 
     fn answered(&self, completion: &Completion, seq: i64) -> Vec<Row> {
@@ -298,7 +347,10 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
     match event {
         // A call that asks is done when the person has answered: with the messages of its batch.
         // What the machine answers by itself is known there as well.
-        Event::ToolFinished { outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. }, .. } => Vec::new(),
+        Event::ToolFinished {
+            outcome: ToolOutcome::Ask { .. } | ToolOutcome::Notebook { .. } | ToolOutcome::Spawn { .. },
+            ..
+        } => Vec::new(),
         // It is run again: what came of the call is not known yet.
         Event::ToolFinished { call, outcome: ToolOutcome::Transient { .. }, .. } if is_running(after, call) => {
             Vec::new()
@@ -307,11 +359,18 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
             let (text, is_error) = outcome_text(outcome);
             vec![Row::ToolFinished { call: call.clone(), text: text.to_owned(), is_error }]
         }
-        // Who paused it was told so.
-        Event::HumanAsked(Question::Paused { .. }) => Vec::new(),
+        // Who paused it was told so, and agents are nobody's business but the run's.
+        Event::HumanAsked(Question::Paused { .. } | Question::Agents) => Vec::new(),
         Event::HumanAsked(question) => {
             let number = after.active().map_or(0, |active| active.questions);
-            vec![Row::Say { seq, text: question_text(question), choices: choices(key, number, question) }]
+            let (text, choices) = (question_text(question), choices(key, number, question));
+            let owners = after.active().filter(|_| is_for_owners(question)).map(|active| Row::AskOwners {
+                seq,
+                who: approval::words::quotable(&active.input.principal.name),
+                text: text.clone(),
+                choices: choices.clone(),
+            });
+            std::iter::once(Row::Say { seq, text, choices }).chain(owners).collect()
         }
         Event::Replied(Reply::Answer { text } | Reply::Notice { text }) => {
             vec![Row::Say { seq, text: text.clone(), choices: Vec::new() }]
@@ -329,6 +388,7 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::QuotaReached(_)
         | Event::Expired { .. }
         | Event::GrantRevoked { .. }
+        | Event::ChildEnded(_)
         | Event::PauseRequested { .. }
         | Event::PauseLifted { .. }
         | Event::CompactRequested { .. }
@@ -373,6 +433,12 @@ fn question_text(question: &Question) -> String {
     let numbered = |(index, decision): (usize, &Decision)| format!("{}. {}", index + 1, decision.label());
     let decisions = Decision::offered(question).iter().enumerate().map(numbered);
     std::iter::once(texts::question(question)).chain(decisions).collect::<Vec<_>>().join("\n")
+}
+
+/// Must an owner decide it?
+#[must_use]
+pub fn is_for_owners(question: &Question) -> bool {
+    matches!(question, Question::Approval { concern, .. } if concern.owners)
 }
 
 fn choices(key: &RunKey, number: u32, question: &Question) -> Vec<Choice> {
@@ -422,7 +488,9 @@ pub(super) fn outcome_text(outcome: &ToolOutcome) -> (&str, bool) {
         ToolOutcome::Transient { text } | ToolOutcome::Denied { reason: text } => (text, true),
         ToolOutcome::Notebook { .. } => ("", false),
         ToolOutcome::MoreIterations { reason } => (reason, false),
+        ToolOutcome::Spawn { mission } => (&mission.task, false),
         ToolOutcome::Ask { question } => (question, false),
+        ToolOutcome::Deliver { delivery } => (&delivery.text, false),
         ToolOutcome::Interrupted => (texts::INTERRUPTED, true),
     }
 }

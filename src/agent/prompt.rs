@@ -11,6 +11,7 @@ use crate::agent::machine::effect::{ModelCall, Purpose};
 use crate::agent::machine::state::Active;
 use crate::agent::machine::texts;
 use crate::agent::machine::transcript::Transcript;
+use crate::domain::origin::Taint;
 use crate::domain::principal::Principal;
 use crate::domain::tools::USE_TOOL;
 use crate::model::message::Message;
@@ -112,6 +113,8 @@ pub struct Past {
     pub tokens: u64,
     /// Size, role and place of each.
     pub sizes: Vec<PastMessage>,
+    /// What nobody vouches for in it (row N6).
+    pub taint: Taint,
 }
 
 impl Past {

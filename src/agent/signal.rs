@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::machine::agents::ChildEnd;
 use crate::agent::machine::event::{CancelReason, Event};
 use crate::agent::machine::question::Answer;
 use crate::domain::ids::UserId;
@@ -27,6 +28,11 @@ pub enum Signal {
         /// Which of its questions.
         question: u32,
     },
+    /// An agent of its is done.
+    ChildEnded {
+        /// How.
+        end: Box<ChildEnd>,
+    },
     /// It is to stand still.
     Pause {
         /// Who wants it.
@@ -51,6 +57,7 @@ impl From<Signal> for Event {
             Signal::Compact { by } => Self::CompactRequested { by },
             Signal::Answer(answer) => Self::HumanAnswered(answer),
             Signal::Expire { question } => Self::Expired { question },
+            Signal::ChildEnded { end } => Self::ChildEnded(end),
             Signal::Pause { by } => Self::PauseRequested { by },
             Signal::Resume { by } => Self::PauseLifted { by },
             Signal::Revoke { tool } => Self::GrantRevoked { tool },

@@ -14,6 +14,7 @@ use crate::agent::machine::event::Accepted;
 use crate::agent::machine::state::Status;
 use crate::agent::machine::texts;
 use crate::agent::projection::Row;
+use crate::agent::projection::agents;
 use crate::agent::projection::write::{Target, write};
 use crate::domain::ids::RunId;
 use crate::domain::outgoing::Destination;
@@ -42,8 +43,14 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
         return Ok(());
     };
     let target = Target { key, destination: &destination, at: now };
+    let unheard = agents::take_unheard(tx, key.run).await?;
+    agents::tell_unheard(tx, &target, &unheard).await?;
+    if agents::lost(tx, &target).await? {
+        // Who waits for it will tell.
+        return Ok(());
+    }
     let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), choices: Vec::new() };
-    write(tx, &target, &[told]).await
+    write(tx, &target, &[told]).await.map(|_elsewhere| ())
 }
 
 /// Where the message was said: enough to tell its sender when the journal says nothing at all.

@@ -11,6 +11,7 @@ pub mod models;
 pub mod replay;
 pub mod run;
 pub mod runs;
+pub mod schedule;
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
+use crate::cli::schedule::ScheduleCommand;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::load::{Loaded, load};
@@ -62,6 +64,9 @@ pub enum Command {
     /// Look at the MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Look at what is to be done later
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -104,6 +109,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Memory(what) => memory::run(what, named),
         Command::Mcp(what) => mcp::run(&what, base(named)?),
         Command::Bench(what) => bench::run(what, named),
+        Command::Schedule(what) => schedule::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }
 }

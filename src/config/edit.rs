@@ -34,6 +34,12 @@ pub enum EditError {
         /// Where the way ends.
         step: String,
     },
+    /// A whole section cannot be set.
+    #[error("{key} is a section: set a key in it")]
+    Section {
+        /// The key.
+        key: String,
+    },
     /// A secret is not for a conversation.
     #[error(
         "{key} is a secret, and what is said here is kept: write it into the config file by hand, or set it to \
@@ -135,7 +141,7 @@ fn put(root: &mut Table, key: &str, path: &[Key], value: Value) -> Result<(), Ed
             *old = value;
             *old.decor_mut() = decor;
         }
-        Some(Item::Table(_) | Item::ArrayOfTables(_)) => return Err(not_a_section(last)),
+        Some(Item::Table(_) | Item::ArrayOfTables(_)) => return Err(EditError::Section { key: key.to_owned() }),
         Some(Item::None) | None => {
             table.insert(last.get(), Item::Value(value));
         }
@@ -263,11 +269,15 @@ iterations_max = 7   # enough
 
     #[test]
     fn what_the_check_refuses_is_not_written() {
-        insta::assert_snapshot!(change("agent.iterations_max", "many").unwrap_err(), @"");
-        insta::assert_snapshot!(change("agent.nothing", "1").unwrap_err(), @"");
-        insta::assert_snapshot!(change("agent", "1").unwrap_err(), @"");
-        insta::assert_snapshot!(change("telegram.bot_token", "13:BB").unwrap_err(), @"");
-        insta::assert_snapshot!(change("provider.fallbacks", "[]").unwrap_err(), @"");
+        insta::assert_snapshot!(change("agent.iterations_max", "many").unwrap_err(), @"
+        that would not be a good config, so nothing was changed:
+        /c.toml:12: agent.iterations_max: is text, expected a whole number from 1 to 1000; for example `iterations_max = 10`
+        ");
+        assert!(change("agent.nothing", "1").unwrap_err().contains("agent.nothing"));
+        assert_eq!(change("agent", "1").unwrap_err(), "agent is a section: set a key in it");
+        let secret = change("telegram.bot_token", "13:BB").unwrap_err();
+        insta::assert_snapshot!(secret, @r#"telegram.bot_token is a secret, and what is said here is kept: write it into the config file by hand, or set it to "${NAME}" and NAME where Hob is started"#);
+        assert!(change("provider.fallbacks", "[]").unwrap_err().contains("is a secret"), "one may stand in it");
         assert!(change("telegram.bot_token", "${OTHER}").unwrap().text.contains("bot_token = \"${OTHER}\"\n"));
     }
 

@@ -44,7 +44,7 @@ pub struct McpConfig {
     #[schemars(length(min = 1, max = 4000), example = &"/srv/notes")]
     pub working_dir: Option<PathBuf>,
     /// The token that is sent to the address.
-    #[schemars(length(min = 1, max = 4000), example = &"${EXAMPLE_MCP_TOKEN}")]
+    #[schemars(length(min = 1, max = 4000), example = &"example-token")]
     pub bearer: Option<Secret>,
     /// Further headers that are sent to the address. The values are secrets.
     #[schemars(example = example_headers())]
@@ -72,11 +72,11 @@ pub struct McpConfig {
 }
 
 fn example_environment() -> BTreeMap<&'static str, &'static str> {
-    BTreeMap::from([("GITHUB_TOKEN", "${GITHUB_TOKEN}")])
+    BTreeMap::from([("MEMORY_FILE_PATH", "/srv/notes/memory.json")])
 }
 
 fn example_headers() -> BTreeMap<&'static str, &'static str> {
-    BTreeMap::from([("X-Api-Key", "${EXAMPLE_API_KEY}")])
+    BTreeMap::from([("X-Api-Key", "example-key")])
 }
 
 impl Default for McpConfig {

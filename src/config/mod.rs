@@ -10,12 +10,14 @@ pub mod agent;
 pub mod approvals;
 pub mod budget;
 mod check;
+pub mod cli_agents;
 pub mod command;
 pub mod context;
 pub mod daemon;
 pub mod data_dir;
 pub mod declared;
 pub mod delivery;
+pub mod destinations;
 mod document;
 pub mod edit;
 pub mod environment;
@@ -24,6 +26,7 @@ mod expand;
 pub mod guards;
 pub mod heartbeat;
 pub mod hooks;
+pub mod http;
 pub mod load;
 pub mod mcp;
 pub mod memory;
@@ -34,14 +37,18 @@ mod place;
 pub mod problem;
 pub mod provider;
 pub mod quotas;
+pub mod schedule;
 pub mod secrets;
 mod shape;
 pub mod state;
 pub mod telegram;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 pub mod tools;
 mod values;
+pub mod web;
+pub mod webhooks;
 pub mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,12 +59,15 @@ use serde::Deserialize;
 use crate::config::agent::AgentConfig;
 use crate::config::approvals::ApprovalsConfig;
 use crate::config::budget::BudgetConfig;
+use crate::config::cli_agents::CliAgentConfig;
 use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
+use crate::config::destinations::DestinationConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
+use crate::config::http::HttpConfig;
 use crate::config::mcp::McpConfig;
 use crate::config::memory::MemoryConfig;
 use crate::config::models::ModelConfig;
@@ -66,9 +76,13 @@ use crate::config::persona::PersonaConfig;
 use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
 use crate::config::quotas::QuotaConfig;
+use crate::config::schedule::ScheduleConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
+use crate::config::terminal::TerminalConfig;
 use crate::config::tools::ToolConfig;
+use crate::config::web::WebConfig;
+use crate::config::webhooks::{ServerConfig, WebhookConfig};
 use crate::config::workspace::WorkspaceConfig;
 use crate::domain::tools::BUILT_IN;
 
@@ -99,6 +113,9 @@ pub struct Config {
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
     pub people: BTreeMap<String, PersonConfig>,
+    /// Conversations that the owner can have Hob write to from elsewhere, by name: "tell the family that …".
+    #[schemars(extend("x-name" = "family"))]
+    pub destinations: BTreeMap<String, DestinationConfig>,
     /// Who Hob is, where it is to be somebody in particular: other instructions, another model, other tools. `/persona NAME`
     /// chooses one in a conversation, `[telegram]` for a chat, `[agent]` everywhere.
     #[schemars(extend("x-name" = "cook"))]
@@ -114,9 +131,24 @@ pub struct Config {
     /// Hob looks by itself, from time to time, whether there is something to do, and speaks only if there is. Without this
     /// section it does not.
     pub heartbeat: Option<HeartbeatConfig>,
+    /// What Hob does by itself at times that stand here. People can ask for more in their chats; docs/schedules.md.
+    #[schemars(length(max = 1_000))]
+    pub schedule: Vec<ScheduleConfig>,
+    /// Where Hob listens for HTTP. Put a server with TLS before it if it is to be reached from outside.
+    pub server: ServerConfig,
+    /// What may call in with `POST /hooks/NAME`, each under a name of its own; docs/schedules.md.
+    #[schemars(extend("x-name" = "doorbell"))]
+    pub webhooks: BTreeMap<String, WebhookConfig>,
     /// Where Hob's tools may read and write files. They reach nothing else; commands see the system's own folders besides,
     /// and cannot change them.
     pub workspace: WorkspaceConfig,
+    /// The commands that the model may run in the workspace, in a sandbox. docs/terminal.md says more.
+    pub terminal: TerminalConfig,
+    /// What of the network Hob's tools may reach. Without this section: what is public, and nothing of the house.
+    pub web: WebConfig,
+    /// Credentials for HTTP APIs, each under a name of its own. The model uses them by that name and never sees them.
+    #[schemars(extend("x-name" = "weather"))]
+    pub http: BTreeMap<String, HttpConfig>,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -125,6 +157,10 @@ pub struct Config {
     /// are called `NAME__TOOL`. docs/mcp.md says more.
     #[schemars(extend("x-name" = "notes"))]
     pub mcp: BTreeMap<String, McpConfig>,
+    /// Coding agents that are installed here and that Hob may hand tasks to, each time after an approval. Those that Hob
+    /// knows need no section: aider, claude, codex, cursor-agent, gemini, goose and opencode are found on PATH.
+    #[schemars(extend("x-name" = "claude"))]
+    pub cli_agents: BTreeMap<String, CliAgentConfig>,
     /// How questions for approval are put: what `approval` says under [tools].
     pub approvals: ApprovalsConfig,
     /// Programs that are asked before a tool call or told after it, in this order. Each reads the call as JSON on standard
@@ -159,11 +195,22 @@ impl Config {
             take("telegram", telegram.validate());
         }
         take("people", people::validate(&self.people));
+        take("destinations", destinations::validate(&self.destinations));
         take("agent", self.agent.validate());
         take("context", self.context.validate());
         take("memory", self.memory.validate());
         take("guards", self.guards.validate());
+        if let Some(heartbeat) = &self.heartbeat {
+            take("heartbeat", heartbeat.validate());
+        }
+        take("server", self.server.validate());
         take("workspace", self.workspace.validate());
+        take("terminal", self.terminal.validate());
+        take("web", self.web.validate());
+        for (name, profile) in &self.http {
+            take("http", http::validate_name(name).into_iter().collect());
+            take("http", profile.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+        }
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
@@ -172,6 +219,10 @@ impl Config {
             take("mcp", Vec::from_iter(mcp::validate_name(name)));
             take("mcp", server.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
+        for (name, agent) in &self.cli_agents {
+            let found = agent.validate(name).into_iter();
+            take("cli_agents", found.map(|f| f.within(&place::key(name))).collect());
+        }
         take("approvals", self.approvals.validate());
         for (index, hook) in self.hooks.iter().enumerate() {
             take(&place::item("hooks", index), hook.validate());
@@ -179,6 +230,8 @@ impl Config {
         take("state", self.state.validate());
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
+        all.extend(schedule::validate(&self.schedule));
+        all.extend(webhooks::validate(&self.webhooks, &self.server));
         all.extend(self.validate_personas());
         all.extend(self.across());
         all
@@ -219,7 +272,7 @@ impl Config {
         let awaited = declared.flat_map(|declared| &declared.terminate).filter_map(|condition| condition.tool.as_ref());
         let is_served = |tool: &&String| tool.split_once("__").is_some_and(|(server, _)| self.mcp.contains_key(server));
         known.extend(hooked.chain(awaited).filter(is_served).map(String::as_str));
-        let mut found = Vec::from_iter(self.voiceless());
+        let mut found = self.voiceless();
         for (index, hook) in self.hooks.iter().enumerate() {
             found.extend(hook.unknown(&place::item("hooks", index), &known));
         }
@@ -231,12 +284,17 @@ impl Config {
         found
     }
 
-    /// A heartbeat that nobody would hear.
-    fn voiceless(&self) -> Option<Finding> {
+    /// What begins by itself, and nobody would hear it.
+    fn voiceless(&self) -> Vec<Finding> {
         let owners = self.telegram.as_ref().map_or(0, |telegram| telegram.owner_user_ids.len());
-        let alone = self.heartbeat.is_some() && owners == 0;
         let why = "has nobody to speak to, expected an owner on Telegram";
         let fix = "name one in `owner_user_ids` under `[telegram]`, or remove this section";
-        alone.then(|| Finding::new("heartbeat", why, fix).with("telegram"))
+        let begins = [
+            ("heartbeat", self.heartbeat.is_some()),
+            ("schedule", !self.schedule.is_empty()),
+            ("webhooks", !self.webhooks.is_empty()),
+        ];
+        let alone = begins.into_iter().filter(|(_, there)| *there && owners == 0);
+        alone.map(|(section, _)| Finding::new(section, why, fix).with("telegram")).collect()
     }
 }

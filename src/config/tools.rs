@@ -37,8 +37,8 @@ pub struct ToolConfig {
     #[schemars(length(min = 1, max = 256), example = ["/usr/local/bin/light", "--room", "{room}", "{state}"])]
     pub command: Vec<String>,
     /// The arguments, all text: name = "what it is". Each must stand in command. Two names are Hob's own, and no model
-    /// sees or sets them: `_session_id` is the conversation's, `_untrusted_source` is 1 where nobody vouches for the words
-    /// that the run began with, else 0. The command finds the same as $HOB_SESSION and $HOB_UNTRUSTED.
+    /// sees or sets them: `_session_id` is the conversation's, `_untrusted_source` is 1 where the run has read words up to
+    /// then that nobody vouches for, else 0. The command finds the same as $HOB_SESSION and $HOB_UNTRUSTED.
     #[serde(default)]
     #[schemars(example = example_parameters())]
     pub parameters: BTreeMap<String, String>,
@@ -50,6 +50,10 @@ pub struct ToolConfig {
     /// have done something is then not covered by it.
     #[schemars(example = false)]
     pub changes: Option<bool>,
+    /// Whether what it prints may instruct, as a person of the household may. Without it, what it prints is only data:
+    /// after it the run asks a person before it changes, runs, sends or spends anything.
+    #[serde(default)]
+    pub trusted_output: bool,
     /// Whether it runs alone: calls of one reply run side by side, but none beside this one.
     #[serde(default)]
     pub exclusive: bool,
@@ -66,9 +70,12 @@ pub struct ToolConfig {
     /// Seconds after which it is ended; 0: never. Without it: $HOB_TOOL_TIMEOUT_SECS, else 120.
     #[schemars(range(min = 0, max = 86_400), example = 300)]
     pub timeout_secs: Option<u64>,
-    /// Where it runs, as an absolute path. Without it: the data directory.
+    /// Where it runs, as an absolute path. Without it: the data directory, or the workspace for one in the sandbox.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/lights")]
     pub working_dir: Option<PathBuf>,
+    /// Whether it runs in the terminal's sandbox: then it reaches the workspace and nothing else of yours.
+    #[serde(default)]
+    pub sandbox: bool,
 }
 
 fn module() -> String {

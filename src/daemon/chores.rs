@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::channel::telegram::Telegram;
@@ -14,12 +14,13 @@ use crate::domain::clock::Clock;
 use crate::memory::forget;
 use crate::memory::recall::Memory;
 use crate::memory::retention::{self, Retention};
-use crate::policy::heartbeat::until_next;
+use crate::policy::heartbeat::{told, until_next};
 use crate::router::delivery::Delivery;
 use crate::router::heartbeat::Heartbeat;
 use crate::router::intake::Router;
 use crate::router::lanes::Lanes;
 use crate::store::Store;
+use crate::store::contents::Contents;
 use crate::tool::results::Results;
 
 /// The wait before a channel that broke starts again.
@@ -94,8 +95,9 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
 }
 
 /// What is old goes, and what is left of what was forgotten.
-pub(super) fn tidy(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+pub(super) fn tidy(switches: &Switches, memory: &Memory, (contents, blueprint): (&Contents, &Blueprint)) {
     sweep(switches, &memory.store, blueprint);
+    sweep_files(switches, (&memory.store, contents), blueprint);
     let_go(switches, memory, blueprint);
 }
 
@@ -103,6 +105,26 @@ pub(super) fn tidy(switches: &Switches, memory: &Memory, blueprint: &Blueprint) 
 fn sweep(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (Results::of(&blueprint.data_dir), store.clone());
     switches.channels.spawn(sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
+}
+
+/// Lets old files go, and deletes what no record refers to: at the start and every hour.
+fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blueprint: &Blueprint) {
+    let keep = SignedDuration::from_hours(24 * i64::from(blueprint.config.workspace.keep_files_days));
+    let (store, contents, clock) = (store.clone(), contents.clone(), Arc::clone(&blueprint.clock));
+    let stop = switches.drain.clone();
+    switches.channels.spawn(async move {
+        loop {
+            let before = clock.now().saturating_sub(keep).unwrap_or(Timestamp::MIN);
+            match forget::old_files(&store, &contents, before).await {
+                Ok(0) => {}
+                Ok(files) => tracing::info!(files, "files.swept"),
+                Err(error) => tracing::warn!(%error, "old files cannot be deleted; that is tried again"),
+            }
+            if slept(RESULTS_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
 }
 
 async fn sweep_results((results, store): (Results, Store), clock: Arc<dyn Clock>, stop: CancellationToken) {
@@ -160,12 +182,31 @@ fn retention(config: &MemoryConfig) -> Option<Retention> {
 async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
     let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
     while !slept(wait(), &stop).await {
+        let Some(heartbeat) = with_list(&heartbeat).await else {
+            tracing::debug!("heartbeat.skipped: its list is empty");
+            continue;
+        };
         match router.beat(&heartbeat).await {
             Ok(true) => tracing::info!("heartbeat.begun"),
             Ok(false) => tracing::debug!("heartbeat.skipped"),
             Err(error) => tracing::warn!(%error, "the heartbeat's run could not be stored"),
         }
     }
+}
+
+/// The heartbeat with what its list holds now; none: there is nothing to look at.
+async fn with_list(heartbeat: &Heartbeat) -> Option<Heartbeat> {
+    let Some(file) = &heartbeat.file else { return Some(heartbeat.clone()) };
+    let text = match tokio::fs::read_to_string(file).await {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            tracing::warn!(file = %file.display(), %error, "the heartbeat's list cannot be read");
+            return None;
+        }
+    };
+    let prompt = told(&heartbeat.prompt, &text)?;
+    Some(Heartbeat { prompt, ..heartbeat.clone() })
 }
 
 /// Sleeps; true if it was woken because of the stop.

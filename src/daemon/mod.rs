@@ -3,6 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
+mod begins;
 mod chores;
 pub mod declared;
 mod extraction;
@@ -51,6 +52,7 @@ use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
+use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
@@ -95,6 +97,14 @@ pub enum StartError {
     /// Telegram's client cannot be built.
     #[error("[telegram]: {0}")]
     Telegram(#[from] SetupError),
+    /// The address of `[server]` cannot be had.
+    #[error("[server] listen = {address:?}: {source}")]
+    Listen {
+        /// Which.
+        address: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A value that the config's validator should have refused.
     #[error("{0}")]
     Config(String),
@@ -187,16 +197,16 @@ impl Daemon {
         })
         .await?;
         let telegram = telegram(&blueprint)?;
-        let switches = Switches::new();
-        let rest = Arc::new(Notify::new());
+        let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
         let channels = channels(&blueprint, telegram.as_ref());
-        let serves = channels.iter().map(|channel| channel.address().0).collect();
-        let delivery = delivery(&blueprint, &store, channels, &switches, &rest);
+        let serves = channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect();
+        let begins = begins::prepare(&blueprint).await?;
+        let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
-        let people = people(&blueprint, &memory, &catalog)?;
-        let access = Arc::clone(&people.access);
+        let people = people(&blueprint, &memory, (&catalog, &contents)).await?;
+        let (access, alarm) = (Arc::clone(&people.access), Arc::clone(&people.alarm));
         let servers = toolset::mcp::servers(&blueprint, &people.tools, (&switches.channels, &switches.cut));
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
@@ -205,6 +215,8 @@ impl Daemon {
             personas: Arc::clone(&people.personas),
             memory: memory.clone(),
             servers: servers.clone(),
+            rng: Arc::clone(&blueprint.rng),
+            confined: people.confined.clone(),
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
@@ -231,15 +243,17 @@ impl Daemon {
             house,
             lanes: lanes.clone(),
             delivery: delivery.clone(),
+            alarm,
         });
         delivery.sweep().await?;
         lanes.reconcile().await?;
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
         memory::keep_up(&switches, &router.house.memory, &blueprint);
-        chores::tidy(&switches, &router.house.memory, &blueprint);
+        chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
+        begins.start(&switches, &router, blueprint.stays).await?;
         chores::listen(&switches, telegram, &router, &blueprint);
         // Last: no server delays the start.
         servers.keep(blueprint.stays);
@@ -329,7 +343,7 @@ fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<
 fn delivery(
     blueprint: &Blueprint,
     store: &Store,
-    channels: Vec<Arc<dyn Channel>>,
+    (channels, contents): (Vec<Arc<dyn Channel>>, &Contents),
     switches: &Switches,
     rest: &Arc<Notify>,
 ) -> Delivery {
@@ -338,6 +352,7 @@ fn delivery(
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
         channels,
+        contents: contents.clone(),
         limits: delivery_limits(&blueprint.config),
         redactor: blueprint.redactor.clone(),
         stop: switches.silence.clone(),
@@ -362,29 +377,44 @@ struct People {
     meter: Arc<Meter>,
     personas: Arc<Personas>,
     access: Arc<AccessList>,
+    alarm: Arc<Notify>,
+    /// How commands are confined, in words for people.
+    confined: String,
 }
 
-fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
+async fn people(
+    blueprint: &Blueprint,
+    memory: &Memory,
+    (models, contents): (&Catalog, &Contents),
+) -> Result<People, StartError> {
     let config = &blueprint.config;
     let workspace = toolset::workspace(config, &blueprint.data_dir);
+    let around = (blueprint.data_dir.as_path(), &blueprint.environment);
+    let sandbox = toolset::terminal::sandbox(&config.terminal, &workspace, around).await;
+    let alarm = Arc::new(Notify::new());
     let tools = Tools::new(toolset::tools(&Grounds {
         config,
+        alarm: &alarm,
         memory,
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
+        rng: &blueprint.rng,
         workspace: &workspace,
+        sandbox: &sandbox,
         config_file: blueprint.config_file.as_deref(),
         models,
+        contents,
         started: blueprint.clock.now(),
     }));
     let personas = Arc::new(parts::personas(config, models, &tools.now())?);
     let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
-    Ok(People { tools: Arc::new(tools), meter, personas, access: Arc::new(parts::access(config)) })
+    let (access, confined) = (Arc::new(parts::access(config)), sandbox.strength().to_string());
+    Ok(People { tools: Arc::new(tools), meter, personas, access, alarm, confined })
 }
 
 fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
     let Shared { models, table, purse, people, memory, watcher } = shared;
-    let People { tools, meter, personas, access } = people;
+    let People { tools, meter, personas, access, .. } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {

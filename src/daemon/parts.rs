@@ -216,6 +216,7 @@ pub(super) fn heartbeat(config: &Config) -> Option<Heartbeat> {
         prompt: heartbeat.prompt.clone(),
         conversation: Conversation { channel, account, chat, thread: None },
         owner,
+        file: heartbeat.file.clone(),
     })
 }
 

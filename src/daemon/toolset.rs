@@ -1,12 +1,17 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
+mod agents;
+mod files;
 pub mod mcp;
+pub(super) mod terminal;
+mod web;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::Notify;
 
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -14,9 +19,11 @@ use crate::config::load::usual_place;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::configured_channels;
 use crate::daemon::parts::role;
+use crate::domain::rng::Rng;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::store::contents::Contents;
 use crate::tool::Timeout;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
@@ -32,6 +39,9 @@ use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
+use crate::tool::sandbox::Sandbox;
+use crate::tool::sandbox::confined::Confined;
+use crate::tool::schedule::ScheduleTool;
 use crate::tool::system_info::{Household, SystemInfo};
 use crate::tool::use_tool::UseTool;
 use crate::tool::workspace::Workspace;
@@ -40,12 +50,16 @@ use crate::tool::workspace::Workspace;
 pub(super) struct Grounds<'a> {
     /// The config, as loaded.
     pub(super) config: &'a Config,
+    /// Rung when a schedule has changed.
+    pub(super) alarm: &'a Arc<Notify>,
     /// What is remembered, with the database and the household's zone.
     pub(super) memory: &'a Memory,
     /// Where Hob's data is.
     pub(super) data_dir: &'a Path,
     /// The process's environment.
     pub(super) environment: &'a Environment,
+    /// Randomness: the names of what tools make.
+    pub(super) rng: &'a Arc<dyn Rng>,
     /// Where tools may read and write files.
     pub(super) workspace: &'a Workspace,
     /// The file that the config was loaded from.
@@ -54,6 +68,10 @@ pub(super) struct Grounds<'a> {
     pub(super) models: &'a Catalog,
     /// When this process started.
     pub(super) started: Timestamp,
+    /// The contents of recorded files.
+    pub(super) contents: &'a Contents,
+    /// How programs are confined here.
+    pub(super) sandbox: &'a Sandbox,
 }
 
 /// Where tools may read and write files.
@@ -66,8 +84,8 @@ pub(super) fn workspace(config: &Config, data_dir: &Path) -> Workspace {
 /// All of them.
 pub(super) fn tools(grounds: &Grounds<'_>) -> Registry {
     let (config, data_dir) = (grounds.config, grounds.data_dir);
-    let leftovers = Leftovers::of(data_dir);
-    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, &leftovers));
+    let (leftovers, confined) = (Leftovers::of(data_dir), terminal::confined(grounds));
+    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, (&leftovers, &confined)));
     declared.fold(built_in(grounds), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
 
@@ -75,7 +93,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
     let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
-    Registry::default()
+    let registry = terminal::add(Registry::default(), grounds)
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
         .with(Arc::new(ManagePeople::new(store.clone(), zone.clone())))
         .with(Arc::new(ForgetTool::new(memory.clone())))
@@ -87,9 +105,11 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(ScheduleTool::new(store.clone(), zone.clone(), Arc::clone(grounds.alarm))))
         .with(Arc::new(UseTool::default()))
         .with(Arc::new(SystemInfo::new(household(grounds))))
-        .with(Arc::new(ManageConfig::new(config_file(grounds))))
+        .with(Arc::new(ManageConfig::new(config_file(grounds))));
+    agents::with(web::add(files::add(registry, grounds), config), grounds)
 }
 
 fn household(grounds: &Grounds<'_>) -> Household {
@@ -120,7 +140,13 @@ fn approval(approval: ApprovalConfig) -> Approval {
     }
 }
 
-fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Leftovers) -> Declaration {
+fn declaration(
+    name: &str,
+    tool: &ToolConfig,
+    data_dir: &Path,
+    (leftovers, confined): (&Leftovers, &Confined),
+) -> Declaration {
+    let root = confined.reach.write.first().filter(|_| tool.sandbox);
     // Even one that may be run twice may have switched a light.
     let changes = tool.changes.unwrap_or(true);
     Declaration {
@@ -131,6 +157,7 @@ fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Lefto
         module: tool.module.clone(),
         role: role(tool.role),
         idempotent: tool.idempotent,
+        trusted_output: tool.trusted_output,
         facts: ToolFacts {
             changes,
             exclusive: tool.exclusive,
@@ -138,8 +165,9 @@ fn declaration(name: &str, tool: &ToolConfig, data_dir: &Path, leftovers: &Lefto
             risk: if changes { Risk::Execute } else { Risk::Read },
         },
         timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
-        working_dir: tool.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
+        working_dir: tool.working_dir.as_ref().or(root).cloned().unwrap_or_else(|| data_dir.to_owned()),
         leftovers: leftovers.clone(),
+        confined: tool.sandbox.then(|| confined.clone()),
     }
 }
 
@@ -154,12 +182,14 @@ mod tests {
     use crate::domain::clock::SystemClock;
     use crate::domain::ids::UserId;
     use crate::domain::principal::{Principal, Role, Trust};
+    use crate::domain::rng::SystemRng;
     use crate::model::catalog::Entry;
     use crate::model::message::Message;
     use crate::model::offline::Offline;
     use crate::model::tokens;
     use crate::policy::access::Reach;
     use crate::store::Store;
+    use crate::tool::sandbox::spec::{self, Limits};
 
     async fn usual() -> Registry {
         let dir = tempfile::tempdir().unwrap();
@@ -170,16 +200,22 @@ mod tests {
             memory: &Memory::by_words(store, TimeZone::UTC),
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
+            alarm: &Arc::default(),
+            rng: &(Arc::new(SystemRng) as Arc<dyn Rng>),
             workspace: &Workspace::of(dir.path()),
             config_file: None,
+            contents: &Contents::of(dir.path()),
             models: &Catalog::new(offline, Vec::new(), Arc::new(SystemClock)),
             started: Timestamp::UNIX_EPOCH,
+            sandbox: &Sandbox::none("this is a test"),
         })
     }
 
     #[tokio::test]
     async fn d4_the_built_in_tools_are_known_by_name() {
-        assert_eq!(usual().await.names(), crate::domain::tools::BUILT_IN);
+        // No coding agent is installed in this environment.
+        let there = crate::domain::tools::BUILT_IN.into_iter().filter(|name| *name != "cli_agent").collect::<Vec<_>>();
+        assert_eq!(usual().await.names(), there);
     }
 
     #[tokio::test]
@@ -192,7 +228,6 @@ mod tests {
         let tail = settings.tail(Timestamp::UNIX_EPOCH, &principal, &[]);
         let messages = [Message::user(format!("<context>\n{tail}\n</context>")), Message::user("hi")];
         let tokens = tokens::estimate(&settings.base, &offered.schemas(), &messages);
-        eprintln!("TOKENS {tokens}");
         assert!(tokens < 2_500, "{tokens} tokens: {:#?}", offered.schemas());
     }
 
@@ -203,7 +238,9 @@ mod tests {
         };
         let of = |settings: &str| {
             let (dir, leftovers) = (Path::new("/d"), Leftovers::of(Path::new("/d")));
-            declaration("x", &tool(settings), dir, &leftovers)
+            let reach = spec::Reach { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
+            let confined = Confined::new(Sandbox::none("this is a test"), reach, dir);
+            declaration("x", &tool(settings), dir, (&leftovers, &confined))
         };
         assert_eq!(of("").timeout, Timeout::Usual);
         assert_eq!(of("timeout_secs = 0").timeout, Timeout::Own(Duration::ZERO));

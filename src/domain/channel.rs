@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::domain::ids::RunId;
-use crate::domain::inbound::{ChannelKind, Inbound};
+use crate::domain::inbound::{Attachment, ChannelKind, Inbound};
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 
 /// What became of an update that a channel handed in. In each case the platform may now be told that Hob has it.
@@ -29,6 +29,11 @@ pub trait Intake: Send + Sync {
     async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError>;
 }
 
+/// Why a file could not be fetched, in words for its sender, without a full stop.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FetchError(pub String);
+
 /// A sign of life from a run; best effort, never queued, never stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
@@ -50,6 +55,12 @@ pub trait Channel: Send + Sync {
 
     /// Sends one chunk. Called for one chunk of a conversation at a time, in order.
     async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError>;
+
+    /// Fetches a file that came with a message, of at most `bytes_max` bytes.
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        let _unused = (attachment, bytes_max);
+        Err(FetchError("files cannot be fetched from here".to_owned()))
+    }
 
     /// Shows progress. Must return at once; spawn through the adapter's own tracker if there is something to send.
     fn progress(&self, destination: &Destination, run: RunId, progress: Progress);

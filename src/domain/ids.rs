@@ -75,6 +75,14 @@ row_id!(
     /// Somebody of whom something is known.
     PersonId
 );
+row_id!(
+    /// A file that came with a message, or goes with one.
+    FileId
+);
+row_id!(
+    /// Something that is to be done later.
+    ScheduleId
+);
 
 /// A session's published name (row A12): the Telegram chat id, `slack:{channel}`, `terminal` …
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, sqlx::Type)]

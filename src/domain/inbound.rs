@@ -17,6 +17,8 @@ pub enum ChannelKind {
     Terminal,
     /// Telegram's Bot API.
     Telegram,
+    /// What calls in from outside (`POST /hooks/…`); nobody can be spoken to there.
+    Event,
 }
 
 impl ChannelKind {
@@ -26,6 +28,7 @@ impl ChannelKind {
         match self {
             Self::Terminal => "terminal",
             Self::Telegram => "telegram",
+            Self::Event => "event",
         }
     }
 }
@@ -48,6 +51,7 @@ impl FromStr for ChannelKind {
         match name {
             "terminal" => Ok(Self::Terminal),
             "telegram" => Ok(Self::Telegram),
+            "event" => Ok(Self::Event),
             other => Err(UnknownChannel(other.to_owned())),
         }
     }
@@ -76,6 +80,7 @@ impl Conversation {
             ChannelKind::Terminal => format!("terminal{account}:{}", self.chat),
             ChannelKind::Telegram if account.is_empty() => format!("{}{thread}", self.chat),
             ChannelKind::Telegram => format!("telegram{account}:{}{thread}", self.chat),
+            ChannelKind::Event => format!("event_{}", self.chat),
         })
     }
 }
@@ -87,6 +92,7 @@ impl Conversation {
         match self.channel {
             ChannelKind::Terminal => true,
             ChannelKind::Telegram => !self.chat.starts_with('-'),
+            ChannelKind::Event => false,
         }
     }
 }
@@ -139,6 +145,20 @@ pub struct Inbound {
     pub happening: Happening,
     /// When, by the platform's clock where it tells.
     pub sent_at: Timestamp,
+    /// The files that came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+}
+
+/// A file that came with a message, as the platform tells of it. Nothing of that is checked, and nothing is fetched yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// What the channel fetches it by: [`crate::domain::channel::Channel::fetch`].
+    pub handle: String,
+    /// Its name, or what it is where it has none.
+    pub name: String,
+    /// Its size, where the platform tells.
+    pub bytes: Option<u64>,
 }
 
 #[cfg(test)]
@@ -154,6 +174,7 @@ mod tests {
             (ChannelKind::Telegram, "work", Some("3"), "telegram@work:7:3"),
             (ChannelKind::Terminal, DEFAULT_ACCOUNT, None, "terminal:7"),
             (ChannelKind::Terminal, "work", None, "terminal@work:7"),
+            (ChannelKind::Event, DEFAULT_ACCOUNT, None, "event_7"),
         ];
         for (channel, account, thread, expected) in table {
             let thread = thread.map(str::to_owned);

@@ -3,12 +3,14 @@
 //! Never: I/O, SQL, a clock read in place, or an import of another room.
 //! Start at [`inbound`] (what comes in), [`outgoing`] (what goes out) and [`channel`] (the port between them).
 
+pub mod agents;
 pub mod channel;
 pub mod clock;
 pub mod ids;
 pub mod inbound;
 pub mod memory;
 pub mod money;
+pub mod network;
 pub mod notebook;
 pub mod origin;
 pub mod outgoing;

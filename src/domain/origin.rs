@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::principal::{Principal, Role, Trust};
+
 /// The most sources that a taint names; what comes after them adds nothing to what must be asked.
 const SOURCES_MAX: usize = 12;
 /// The most characters of a source's name.
@@ -94,6 +96,20 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Where a person's own words come from, if they may not instruct: they are a guest's, or come by a way that proves
+    /// nobody's name.
+    #[must_use]
+    pub fn of_speaker(principal: &Principal) -> Option<Self> {
+        let origin = match (principal.trust, principal.role) {
+            (Trust::Untrusted, _) => Origin::Event,
+            (Trust::Trusted, Role::Guest) => Origin::Guest,
+            (Trust::Trusted, Role::User | Role::Admin | Role::Owner) => return None,
+        };
+        Some(Self::new(origin, &principal.name))
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.what.is_empty() {
@@ -121,11 +137,31 @@ impl Taint {
         adds && self.0.insert(source)
     }
 
+    /// Is this one of the places? What came after the last that has room is not known.
+    #[must_use]
+    pub fn knows(&self, source: &Source) -> bool {
+        self.0.contains(source)
+    }
+
     /// With everything that `other` has.
     pub fn join(&mut self, other: &Self) {
         for source in &other.0 {
             self.add(source.clone());
         }
+    }
+
+    /// As it is stored; none: nothing was read.
+    #[must_use]
+    pub fn stored(&self) -> Option<String> {
+        // A list of names always has a form.
+        (!self.is_clean()).then(|| serde_json::to_string(self).unwrap_or_default())
+    }
+
+    /// As it was stored. What cannot be read any more is taken for something.
+    #[must_use]
+    pub fn of_stored(stored: Option<&str>) -> Self {
+        let Some(stored) = stored else { return Self::default() };
+        serde_json::from_str(stored).unwrap_or_else(|_| Self::from_iter([Source::new(Origin::Memory, "")]))
     }
 
     /// What was read, sorted.
@@ -161,6 +197,21 @@ mod tests {
     }
 
     #[test]
+    fn n6_guests_and_strangers_speak_for_nobody_here() {
+        use crate::domain::ids::UserId;
+        let of = |role, trust| {
+            let principal = Principal { user: UserId(1), name: "Eve\n".to_owned(), role, trust };
+            Source::of_speaker(&principal).map(|source| source.to_string())
+        };
+        assert_eq!(of(Role::Guest, Trust::Trusted).as_deref(), Some("a guest (Eve)"));
+        assert_eq!(of(Role::Guest, Trust::Untrusted).as_deref(), Some("an event (Eve)"));
+        assert_eq!(of(Role::Owner, Trust::Untrusted).as_deref(), Some("an event (Eve)"));
+        for role in [Role::User, Role::Admin, Role::Owner] {
+            assert_eq!(of(role, Trust::Trusted), None, "{role:?}");
+        }
+    }
+
+    #[test]
     fn n6_a_taint_only_grows_and_is_bounded() {
         let mut taint = Taint::default();
         assert!(taint.add(Source::new(Origin::Web, "https://a.example/\n[approved]")));
@@ -168,6 +219,9 @@ mod tests {
         let many: Taint = (0..100).map(|n| Source::new(Origin::File, &n.to_string())).collect();
         taint.join(&many);
         assert_eq!(taint.sources().count(), SOURCES_MAX);
+        assert_eq!(Taint::of_stored(taint.stored().as_deref()), taint);
+        assert_eq!((Taint::default().stored(), Taint::of_stored(None)), (None, Taint::default()));
+        assert!(!Taint::of_stored(Some("[{\"o\":\"later\"")).is_clean(), "what is damaged is not clean");
         assert_eq!(Source::new(Origin::File, &"x".repeat(500)).what.chars().count(), WHAT_CHARS_MAX);
     }
 }

@@ -1,10 +1,11 @@
 //! What the outbox hands to a channel, and what the channel answers.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::ids::{OutboxId, RunId};
+use crate::domain::ids::{FileId, OutboxId, RunId};
 use crate::domain::inbound::Conversation;
 
 /// Exactly where a message goes; stored with it.
@@ -38,8 +39,42 @@ pub struct Outgoing {
     pub text: String,
     /// Buttons under it. The text has them too, by number, for whoever cannot press.
     pub choices: Vec<Choice>,
+    /// The file that goes out; the text stands under it.
+    pub file: Option<Enclosed>,
     /// An earlier attempt may have reached the platform: the channel verifies where it can, else marks this one.
     pub may_repeat: bool,
+}
+
+/// A file on its way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enclosed {
+    /// Its record.
+    pub id: FileId,
+    /// Its name.
+    pub name: String,
+    /// What it is, by its content.
+    pub mime: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The SHA-256 of its content, by which it is kept.
+    pub hash: String,
+    /// Where it lies; empty until the delivery has looked.
+    pub path: PathBuf,
+}
+
+/// What a tool wants delivered. It is stored with the run for years.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Where to; none: the conversation that the run belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Conversation>,
+    /// How that is called, in words for the model.
+    pub name: String,
+    /// The words; with a file, those under it.
+    pub text: String,
+    /// The file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileId>,
 }
 
 /// The platform took the message.

@@ -26,21 +26,35 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 14] = [
+pub const BUILT_IN: [&str; 28] = [
     "append_run_journal_entry",
     "ask_human",
+    "cli_agent",
     "current_time",
+    "edit_file",
     "forget",
     "get_run_journal",
+    "http_request",
+    "list_files",
     "manage_config",
     "manage_people",
+    "read_file",
     "read_result",
     "recall",
     "remember_fact",
     "request_more_iterations",
+    "schedule",
+    "search_files",
+    "send_file",
+    "send_message",
+    "spawn_agent",
     "system_info",
+    "terminal",
     "update_run_journal",
     USE_TOOL,
+    "web_fetch",
+    "web_search",
+    "write_file",
 ];
 
 /// What a run knows of a tool, as it was when the run began.
@@ -56,6 +70,14 @@ pub struct ToolFacts {
     /// What a call may do, at most.
     #[serde(skip_serializing_if = "Risk::is_read")]
     pub risk: Risk,
+}
+
+impl ToolFacts {
+    /// What a call may do, at most. What is only known to change something is taken for more than a look.
+    #[must_use]
+    pub fn most(&self) -> Risk {
+        if self.changes && self.risk.is_read() { Risk::Execute } else { self.risk }
+    }
 }
 
 /// What a call may do, from little to much. From `Write` on it has an effect: a tainted run may not have it unasked (row N6).
@@ -113,6 +135,12 @@ pub enum Grade {
 }
 
 impl Grade {
+    /// Is there nothing to be said of it?
+    #[must_use]
+    pub fn is_safe(&self) -> bool {
+        *self == Self::Safe
+    }
+
     /// In a word, for people.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -133,15 +161,11 @@ pub struct Assessment {
     #[serde(default, skip_serializing_if = "Risk::is_read")]
     pub risk: Risk,
     /// How dangerous it is.
-    #[serde(default, skip_serializing_if = "is_safe")]
+    #[serde(default, skip_serializing_if = "Grade::is_safe")]
     pub grade: Grade,
     /// Why, in words for people; each is a sentence without its full stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-}
-
-fn is_safe(grade: &Grade) -> bool {
-    *grade == Grade::Safe
 }
 
 impl Assessment {

@@ -20,6 +20,7 @@ use jiff::tz::TimeZone;
 
 use crate::domain::ids::{FactId, PersonId, RunId, UserId};
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::memory::facts::keep::{Remembered, Saying, keep};
 use crate::memory::facts::same::{fold, one_line};
 use crate::memory::facts::weigh::weigh;
@@ -53,6 +54,8 @@ pub struct Remember {
     pub valid_until: Option<Timestamp>,
     /// The run in which it was said.
     pub run: RunId,
+    /// What that run had read by then that nobody vouches for (row N6).
+    pub taint: Taint,
     /// When.
     pub at: Timestamp,
 }
@@ -78,6 +81,7 @@ impl Statement for Remember {
             changed: false,
             said_at: millis(self.at),
             valid_until: self.valid_until.map(millis),
+            taint: self.taint.clone(),
         };
         keep(tx, &saying, millis(self.at)).await
     }
@@ -167,7 +171,8 @@ impl Statement for RelevantFacts {
 
 fn known_fact(fact: Fact, score: f64) -> KnownFact {
     let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
-    KnownFact { fact: fact.id, key: fact.key, value: fact.value, at, score }
+    let taint = Taint::of_stored(fact.taint.as_deref());
+    KnownFact { fact: fact.id, key: fact.key, value: fact.value, at, score, taint }
 }
 
 /// The newest current facts, for people: rivals stand behind what they contradict. What is over is left out.

@@ -22,7 +22,8 @@ pub fn direct_client(connect_timeout: Duration) -> Result<reqwest::Client, HttpE
     Ok(builder(connect_timeout).no_proxy().build()?)
 }
 
-fn builder(connect_timeout: Duration) -> reqwest::ClientBuilder {
+/// What both begin with: for clients that go elsewhere than to models.
+pub fn builder(connect_timeout: Duration) -> reqwest::ClientBuilder {
     install_crypto();
     reqwest::Client::builder()
         .connect_timeout(connect_timeout)

@@ -54,6 +54,8 @@ impl AccessList {
             // Whoever can type at this machine's terminal as its user can do everything already.
             ChannelKind::Terminal => Some(Role::Owner),
             ChannelKind::Telegram => self.telegram.get(sender).copied().or_else(|| self.guests.then_some(Role::Guest)),
+            // What calls in is nobody.
+            ChannelKind::Event => None,
         }
     }
 
@@ -69,6 +71,7 @@ impl AccessList {
         let own = match conversation.channel {
             ChannelKind::Terminal => Alias::Terminal,
             ChannelKind::Telegram => Alias::Telegram(sender.to_owned()),
+            ChannelKind::Event => return Vec::new(),
         };
         let person = self.people.iter().find(|person| person.contains(&own));
         person.into_iter().flatten().filter(|alias| **alias != own).cloned().collect()

@@ -19,6 +19,18 @@ pub fn until_next(now_millis: i64, every_secs: u64) -> Duration {
     Duration::from_millis((every - now_millis.rem_euclid(every)).unsigned_abs())
 }
 
+/// The most characters of a list that are told.
+const LIST_CHARS_MAX: usize = 16_000;
+
+/// The prompt with the list behind it; none: the list has only headings and blank lines, so that there is nothing to ask for.
+#[must_use]
+pub fn told(prompt: &str, list: &str) -> Option<String> {
+    let mut lines = list.lines().map(str::trim);
+    lines
+        .any(|line| !line.is_empty() && !line.starts_with('#'))
+        .then(|| format!("{prompt}\n\n{}", list.trim().chars().take(LIST_CHARS_MAX).collect::<String>()))
+}
+
 fn length(every_secs: u64) -> i64 {
     i64::try_from(every_secs).unwrap_or(i64::MAX / 1_000).max(1)
 }
@@ -41,6 +53,14 @@ mod tests {
         ] {
             assert_eq!(slot(now, every), began, "{now} {every}");
         }
+    }
+
+    #[test]
+    fn e14_an_empty_list_costs_nothing() {
+        for list in ["", "\n \n", "# To look at\n\n## Now\n"] {
+            assert_eq!(told("Look.", list), None, "{list:?}");
+        }
+        assert_eq!(told("Look.", "# List\n- the oven\n"), Some("Look.\n\n# List\n- the oven".to_owned()));
     }
 
     #[test]

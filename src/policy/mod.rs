@@ -3,14 +3,18 @@
 //! Never: I/O, or a default that lets somebody in.
 //! Start at [`access`] (who may what), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
 //! much), [`heartbeat`] (when), [`memory`] (who sees which memories), [`restricted`] (what of
-//! them).
+//! them), [`shell`] (what a command would do), [`net`] (which addresses), [`schedule`] (when what was
+//! asked for ahead is due).
 
 pub mod access;
 pub mod budget;
 pub mod heartbeat;
 pub mod memory;
+pub mod net;
 pub mod persona;
 pub mod quota;
 pub mod redact;
 pub mod restricted;
 pub mod routing;
+pub mod schedule;
+pub mod shell;

@@ -34,6 +34,9 @@ const NAMES: [&str; 9] =
 /// The least length of what is taken for a secret behind such a word.
 const VALUE_CHARS_MIN: usize = 4;
 
+/// The word in [`REDACTED`], which is no value.
+const MARK: &str = "redacted";
+
 /// The text without secrets.
 #[must_use]
 pub fn redact(text: &str) -> String {
@@ -45,7 +48,7 @@ pub fn redact(text: &str) -> String {
         let end = rest.find(|c| !is_token(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         if !word.is_empty() {
-            let secret = is_secret(word) || (named && word.chars().count() >= VALUE_CHARS_MIN);
+            let secret = is_secret(word) || (named && word != MARK && word.chars().count() >= VALUE_CHARS_MIN);
             out.push_str(if secret { REDACTED } else { word });
             named = is_name(word) && assigns(after);
         }
@@ -140,6 +143,7 @@ mod tests {
             (r#"{"api_key": "abcd", "n": 1}"#, r#"{"api_key": "[redacted]", "n": 1}"#),
             ("DB_PASSWORD='p4ss'", "DB_PASSWORD='[redacted]'"),
             ("token: abc", "token: abc"),
+            ("token = \"[redacted]\"", "token = \"[redacted]\""),
             ("tokens: 4000", "tokens: 4000"),
             ("password:\nnext line", "password:\nnext line"),
             ("a -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- b", "a [redacted] b"),

@@ -57,12 +57,24 @@ const TELEGRAM_MESSAGE_UTF16_MAX: usize = 4096;
 /// A terminal takes everything; the bound only keeps one row of the outbox from being huge.
 const TERMINAL_MESSAGE_BYTES_MAX: usize = 1 << 20;
 
+/// Telegram's limit for the words under a file, in UTF-16 code units.
+const TELEGRAM_CAPTION_UTF16_MAX: usize = 1024;
+
+/// How long the words under a file may be.
+#[must_use]
+pub fn caption_limit(channel: ChannelKind) -> Limit {
+    match channel {
+        ChannelKind::Telegram => Limit::new(TELEGRAM_CAPTION_UTF16_MAX, Unit::Utf16),
+        ChannelKind::Terminal | ChannelKind::Event => limit(channel),
+    }
+}
+
 /// How long one message of a channel may be.
 #[must_use]
 pub fn limit(channel: ChannelKind) -> Limit {
     match channel {
         ChannelKind::Telegram => Limit::new(TELEGRAM_MESSAGE_UTF16_MAX, Unit::Utf16),
-        ChannelKind::Terminal => Limit::new(TERMINAL_MESSAGE_BYTES_MAX, Unit::Bytes),
+        ChannelKind::Terminal | ChannelKind::Event => Limit::new(TERMINAL_MESSAGE_BYTES_MAX, Unit::Bytes),
     }
 }
 

@@ -1,11 +1,60 @@
 //! Whether what somebody says answers the open question of a run, and whether they may.
 
+use crate::agent::journal;
 use crate::agent::machine::approval;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Question;
-use crate::agent::machine::state::Active;
-use crate::domain::principal::{Principal, Role};
-use crate::store::runs;
+use crate::agent::machine::state::{Active, Phase};
+use crate::domain::ids::{RunId, SessionId};
+use crate::domain::principal::{Principal, Role, Trust};
+use crate::router::{pause_texts, texts};
+use crate::store::agents::WaitingAgent;
+use crate::store::error::StoreError;
+use crate::store::{Tx, agents, open_runs, runs};
+
+/// The runs that perhaps wait for a word said in a conversation: its own, then the agents at work for it,
+/// then what an event has begun.
+pub(super) async fn asking(
+    tx: &mut Tx,
+    home: SessionId,
+    active: Option<&runs::ActiveRun>,
+) -> Result<Vec<WaitingAgent>, StoreError> {
+    let own = active.map(|run| WaitingAgent { session: home, run: run.clone() });
+    let mut all: Vec<WaitingAgent> = own.into_iter().chain(agents::waiting_at_home(tx, home).await?).collect();
+    // A run that an event has begun speaks here, too.
+    if let Some((run, open)) = open_runs::beside(tx, home).await? {
+        all.push(WaitingAgent { session: open.session, run });
+        all.extend(agents::waiting_at_home(tx, open.session).await?);
+    }
+    Ok(all.into_iter().filter(|asking| is_asking(&asking.run)).collect())
+}
+
+/// This run, if it waits for a word, wherever that is.
+pub(super) async fn asking_elsewhere(tx: &mut Tx, run: RunId) -> Result<Option<WaitingAgent>, StoreError> {
+    let Some(row) = runs::lookup(tx, run).await? else {
+        return Ok(None);
+    };
+    let active = runs::find_active(tx, row.session).await?.filter(|active| active.id == run && is_asking(active));
+    Ok(active.map(|active| WaitingAgent { session: row.session, run: active }))
+}
+
+/// Does the run wait for a word that has not come yet?
+pub(super) fn is_asking(run: &runs::ActiveRun) -> bool {
+    run.state == "waiting" && !run.signalled
+}
+
+/// Does the run wait for nothing but its agents? One whose record cannot be read does not.
+pub(super) async fn waits_for_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    match journal::load(tx, run).await {
+        Ok(folded) => Ok(folded
+            .replay
+            .state
+            .active()
+            .is_some_and(|run| matches!(&run.phase, Phase::Waiting { question: Question::Agents, .. }))),
+        Err(StoreError::Inconsistent { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
 
 /// A question that is open.
 pub(super) struct OpenQuestion {
@@ -14,14 +63,30 @@ pub(super) struct OpenQuestion {
     pub(super) question: Question,
     /// Only the requester, or an owner, may answer it: an admin's word is not enough.
     pub(super) is_for_requester: bool,
+    /// Only an owner may: the requester is not to be relied on.
+    pub(super) is_for_owners: bool,
 }
 
 impl OpenQuestion {
     pub(super) fn may_be_answered_by(&self, principal: &Principal, run: &runs::ActiveRun) -> bool {
+        if self.is_for_owners {
+            return principal.role == Role::Owner && principal.trust == Trust::Trusted;
+        }
         if self.is_for_requester {
             return principal.user == run.user || principal.role == Role::Owner;
         }
         principal.may_act_for(run.user, run.role)
+    }
+
+    /// What somebody is told who may not answer it.
+    pub(super) fn not_yours(&self) -> &'static str {
+        if self.is_for_owners {
+            pause_texts::FOR_OWNERS_TO_APPROVE
+        } else if self.is_for_requester {
+            pause_texts::NOT_YOURS_TO_APPROVE
+        } else {
+            texts::NOT_YOURS
+        }
     }
 }
 
@@ -29,13 +94,31 @@ impl OpenQuestion {
 pub(super) fn is_for_requester(run: &Active, question: &Question) -> bool {
     match question {
         Question::Approval { .. } => true,
-        Question::UnsafeCall { name, .. } => approval::is_due(run, name),
+        Question::UnsafeCall { call, .. } => approval::is_due(run, call),
         Question::Asked { .. }
         | Question::PromptChanged { .. }
         | Question::Mismatch(_)
         | Question::CrashLoop
         | Question::ContextFull
         | Question::Circling { .. }
+        | Question::Agents
+        | Question::Paused { .. } => false,
+    }
+}
+
+/// What a run wants that listens to words nobody vouches for, and for somebody whom nobody vouches for either, is an owner's
+/// to allow (row N6).
+pub(super) fn is_for_owners(run: &Active, question: &Question) -> bool {
+    match question {
+        Question::Approval { concern, .. } => concern.owners,
+        Question::UnsafeCall { call, .. } => approval::is_for_owners(run, call),
+        Question::Asked { .. }
+        | Question::PromptChanged { .. }
+        | Question::Mismatch(_)
+        | Question::CrashLoop
+        | Question::ContextFull
+        | Question::Circling { .. }
+        | Question::Agents
         | Question::Paused { .. } => false,
     }
 }
@@ -57,16 +140,16 @@ pub(super) fn answer_in<'a>(text: &'a str, question: &Question) -> Option<&'a st
 mod tests {
     use super::*;
     use crate::domain::ids::{CallId, RunId, UserId};
-    use crate::domain::principal::Trust;
 
     fn approval() -> Question {
         let (name, arguments) = ("pay".to_owned(), "{}".to_owned());
-        Question::Approval { call: CallId::new(1, 0), name, arguments, grantable: true }
+        Question::Approval { call: CallId::new(1, 0), name, arguments, grantable: true, concern: Box::default() }
     }
 
     #[test]
     fn d6_only_the_requester_or_an_owner_approves() {
-        let open = |is_for_requester| OpenQuestion { number: 1, question: approval(), is_for_requester };
+        let open =
+            |is_for_requester| OpenQuestion { number: 1, question: approval(), is_for_requester, is_for_owners: false };
         let table = [
             (1, Role::Guest, true, true),
             (1, Role::User, true, true),
@@ -85,6 +168,8 @@ mod tests {
             let principal = Principal { user: UserId(user), name: String::new(), role, trust: Trust::Trusted };
             assert_eq!(open(true).may_be_answered_by(&principal, &run), approves, "{user} {role:?}");
             assert_eq!(open(false).may_be_answered_by(&principal, &run), answers, "{user} {role:?}");
+            let owners = OpenQuestion { is_for_owners: true, ..open(true) };
+            assert_eq!(owners.may_be_answered_by(&principal, &run), role == Role::Owner, "{user} {role:?}");
         }
     }
 

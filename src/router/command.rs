@@ -1,6 +1,8 @@
 //! Chat commands: what a line that begins with a slash asks for. Pure.
 
+use crate::domain::ids::ScheduleId;
 use crate::memory::item::Item;
+use crate::tool::schedule::change::Change;
 
 /// A command of the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +43,10 @@ pub enum Command {
     Grants,
     /// Take the Nth of that back.
     Revoke(usize),
+    /// Show what is to be done later.
+    Schedules,
+    /// Change that with this number.
+    Schedule(Change, ScheduleId),
     /// Show what was recalled for the last answer.
     Why,
     /// Show what is remembered, or look for something in it.
@@ -152,6 +158,10 @@ pub fn parse(text: &str) -> Option<Command> {
         ("grants", ["revoke", number]) => {
             number.parse().map_or_else(|_| Command::Unknown(text.trim().to_owned()), Command::Revoke)
         }
+        ("schedules", []) => Command::Schedules,
+        ("schedules", [change, number]) => {
+            schedule(change, number).unwrap_or_else(|| Command::Unknown(text.trim().to_owned()))
+        }
         ("journal", []) => Command::Journal,
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
@@ -165,6 +175,17 @@ pub fn parse(text: &str) -> Option<Command> {
             of_memory(name, rest).unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect()))
         }
     })
+}
+
+fn schedule(change: &str, number: &str) -> Option<Command> {
+    let change = match change {
+        "pause" => Change::Pause,
+        "resume" => Change::Resume,
+        "delete" => Change::Remove,
+        "run" => Change::RunNow,
+        _ => return None,
+    };
+    Some(Command::Schedule(change, ScheduleId(number.parse().ok()?)))
 }
 
 /// What asks for memory takes words, as many as there are.
@@ -256,6 +277,13 @@ mod tests {
             ("/pause now", Some(Command::Unknown("/pause now".into()))),
             ("/resume", Some(Command::Resume(Reach::Here))),
             ("/resume all", Some(Command::Resume(Reach::Everywhere))),
+            ("/schedules", Some(Command::Schedules)),
+            ("/schedules pause 3", Some(Command::Schedule(Change::Pause, ScheduleId(3)))),
+            ("/schedules resume 3", Some(Command::Schedule(Change::Resume, ScheduleId(3)))),
+            ("/schedules delete 3", Some(Command::Schedule(Change::Remove, ScheduleId(3)))),
+            ("/schedules run 3", Some(Command::Schedule(Change::RunNow, ScheduleId(3)))),
+            ("/schedules eat 3", Some(Command::Unknown("/schedules eat 3".into()))),
+            ("/schedules run it", Some(Command::Unknown("/schedules run it".into()))),
             ("/grants", Some(Command::Grants)),
             ("/grants revoke 2", Some(Command::Revoke(2))),
             ("/grants revoke", Some(Command::Unknown("/grants revoke".into()))),

@@ -17,17 +17,19 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use crate::agent::ports::Watcher;
-use crate::domain::channel::{Channel, Progress};
+use crate::domain::channel::{Channel, FetchError, Progress};
 use crate::domain::clock::Clock;
 use crate::domain::ids::{OutboxId, RunId, SessionId};
-use crate::domain::inbound::ChannelKind;
+use crate::domain::inbound::{Attachment, ChannelKind, Conversation};
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::router::delivery::turn::{Next, Settled, Turn, Wait, judge};
+use crate::store::contents::{self, Contents, Kept};
 use crate::store::error::StoreError;
 use crate::store::outbox::{self, Attempt, Waiting};
 use crate::store::{Statement, Store, Tx};
+use crate::tool::files::text::sniff;
 
 /// A channel must answer within this; its own deadlines are shorter.
 const DELIVER_MAX: Duration = Duration::from_secs(90);
@@ -57,6 +59,8 @@ pub struct DeliveryPorts {
     pub rng: Arc<dyn Rng>,
     /// The connected platforms.
     pub channels: Vec<Arc<dyn Channel>>,
+    /// The contents of files.
+    pub contents: Contents,
     /// The numbers.
     pub limits: DeliveryLimits,
     /// Finds this Hob's secrets: none is sent.
@@ -133,6 +137,27 @@ impl Delivery {
         Ok(())
     }
 
+    /// Fetches a file that came with a message, and keeps it.
+    ///
+    /// # Errors
+    /// When it cannot be had.
+    pub async fn fetch(&self, from: &Conversation, attachment: &Attachment) -> Result<Fetched, FetchError> {
+        let channel = self.inner.channel(from).ok_or_else(|| FetchError("its platform is not connected".to_owned()))?;
+        let bytes = channel.fetch(attachment, contents::BYTES_MAX).await?;
+        let mime = sniff(&bytes);
+        let kept = self.inner.ports.contents.keep(bytes).await;
+        let kept = kept.map_err(|error| FetchError(format!("it could not be kept: {error}")))?;
+        Ok(Fetched { kept, mime })
+    }
+
+    /// Deletes the contents that no record refers to any more.
+    ///
+    /// # Errors
+    /// When the directory or the database cannot be read.
+    pub async fn sweep_contents(&self) -> Result<usize, StoreError> {
+        self.inner.ports.contents.sweep(&self.inner.ports.store).await
+    }
+
     /// One line per channel, for `/status`.
     #[must_use]
     pub fn health(&self) -> Vec<String> {
@@ -141,9 +166,18 @@ impl Delivery {
     }
 }
 
+/// A file that was fetched and kept.
+#[derive(Debug)]
+pub struct Fetched {
+    /// Its content.
+    pub kept: Kept,
+    /// What it is.
+    pub mime: &'static str,
+}
+
 impl Watcher for Delivery {
     fn progress(&self, destination: &Destination, run: RunId, progress: Progress) {
-        let Some(channel) = self.inner.channel(destination) else {
+        let Some(channel) = self.inner.channel(&destination.conversation) else {
             return;
         };
         // It is only a sign of life, also told while a run's panic unwinds: a second one would end the process.
@@ -164,8 +198,7 @@ impl Inner {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn channel(&self, destination: &Destination) -> Option<&Arc<dyn Channel>> {
-        let place = &destination.conversation;
+    fn channel(&self, place: &Conversation) -> Option<&Arc<dyn Channel>> {
         self.ports.channels.iter().find(|channel| channel.address() == (place.channel, place.account.as_str()))
     }
 
@@ -253,10 +286,13 @@ impl Inner {
         self.ports.redactor.clean(&mut waiting.message.text);
         let id = waiting.message.id;
         let now = self.ports.clock.now();
-        let Some(channel) = self.channel(&waiting.message.destination) else {
+        let Some(channel) = self.channel(&waiting.message.destination.conversation) else {
             let why = "this account is not configured any more".to_owned();
             return Some(Settled { id, attempt: Attempt::Abandoned { why } });
         };
+        if let Some(file) = &mut waiting.message.file {
+            file.path = self.ports.contents.path(&file.hash);
+        }
         if self.ports.stop.is_cancelled() {
             let why = "the daemon stops".to_owned();
             return Some(Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } });

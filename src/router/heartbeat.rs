@@ -2,6 +2,8 @@
 //!
 //! Never: two in one slot of the clock, one beside other work of its conversation, or a word about itself.
 
+use std::path::PathBuf;
+
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -9,6 +11,7 @@ use crate::agent::journal;
 use crate::agent::machine::event::{Accepted, Order};
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::Conversation;
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::policy::heartbeat::slot;
@@ -29,6 +32,8 @@ pub struct Heartbeat {
     pub conversation: Conversation,
     /// The platform's id of the owner in whose name it looks.
     pub owner: String,
+    /// What there is to look at; while it is empty, nobody is asked.
+    pub file: Option<PathBuf>,
 }
 
 impl Router {
@@ -61,7 +66,7 @@ impl Statement for Beat {
     type Output = Option<SessionId>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Option<SessionId>, StoreError> {
-        let Heartbeat { every_secs, prompt, conversation, owner } = &self.heartbeat;
+        let Heartbeat { every_secs, prompt, conversation, owner, .. } = &self.heartbeat;
         // A platform lets nobody be spoken to who has never written.
         let Some(user) = users::find(tx, conversation, owner).await? else {
             return Ok(None);
@@ -93,6 +98,8 @@ impl Statement for Beat {
             destination: Destination { conversation: conversation.clone(), reply_to: None },
             text: prompt.clone(),
             order: Order::Heartbeat,
+            agent: None,
+            taint: Taint::default(),
         };
         journal::open(tx, run, accepted, self.now).await?;
         Ok(Some(session.id))

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use tokio::sync::Notify;
 use tracing::Instrument;
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::event::{Accepted as AcceptedEvent, CancelReason, Order};
-use crate::agent::machine::question::Answer;
+use crate::agent::machine::human::Decision;
+use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::projection::Press;
 use crate::agent::signal::Signal;
@@ -17,25 +19,31 @@ use crate::agent::write_off::{change_queued, load_or_write_off};
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
-use crate::domain::inbound::{ChannelKind, Happening, Inbound};
+use crate::domain::inbound::{ChannelKind, Conversation, Happening, Inbound};
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::domain::redactor::Redactor;
 use crate::memory::{forget, importance};
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
-use crate::router::answering::{OpenQuestion, answer_in, is_for_requester};
+use crate::router::answering::{
+    OpenQuestion, answer_in, asking, asking_elsewhere, is_asking, is_for_owners, is_for_requester,
+};
+use crate::router::attachments::{self, Came};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
 use crate::router::{memory, pause, pause_texts, texts};
+use crate::store::agents::{OpenAgent, WaitingAgent};
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
+use crate::store::open_runs::OpenRun;
 use crate::store::sessions::Session;
 use crate::store::users::Identity;
-use crate::store::{Statement, Store, Tx, inbound, open_runs, runs, sessions, signals, users};
+use crate::store::{Statement, Store, Tx, agents, inbound, open_runs, runs, sessions, signals, users};
 
 /// So much of a scope of which everything is to go is gone before its command is done with; the lanes' rounds do the rest.
 const SLICES_AT_ONCE: usize = 20;
@@ -69,6 +77,8 @@ pub struct Router {
     pub lanes: Lanes,
     /// The outbox's workers.
     pub delivery: Delivery,
+    /// Rung when a schedule has changed.
+    pub alarm: Arc<Notify>,
 }
 
 #[async_trait]
@@ -97,7 +107,8 @@ impl Router {
         let others = others.iter().map(|alias| (alias.channel(), alias.external_id().map(str::to_owned))).collect();
         let looked = memory::look(&self.house.memory, &inbound, role, now).await?;
         let desk = self.house.desk(now, self.delivery.health(), looked);
-        let take = Take { inbound, role, others, limits: self.limits, desk, now };
+        let files = self.fetch(&inbound).await?;
+        let take = Take { inbound, role, others, files, limits: self.limits, desk, now };
         let taken = self.store.write(take).await?;
         if let Some(session) = taken.lane {
             self.lanes.wake(session);
@@ -108,13 +119,29 @@ impl Router {
         if let Some(session) = taken.said {
             self.delivery.wake(session);
         }
+        if taken.reschedules {
+            self.alarm.notify_one();
+        }
         self.take_out(&taken.forgotten);
-        if let Some(scope) = taken.emptied
-            && let Err(error) = forget::some_of(&self.house.memory, scope, SLICES_AT_ONCE).await
-        {
-            tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
+        if let Some(scope) = taken.emptied {
+            if let Err(error) = forget::some_of(&self.house.memory, scope, SLICES_AT_ONCE).await {
+                tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
+            }
+            if let Err(error) = self.delivery.sweep_contents().await {
+                tracing::warn!(%error, "forgotten files are not deleted yet; the next round does it");
+            }
         }
         Ok(taken.accepted)
+    }
+
+    /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.
+    async fn fetch(&self, inbound: &Inbound) -> Result<Vec<Came>, StoreError> {
+        let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
+        let known = IsClaimed { conversation: inbound.conversation.clone(), external_id: inbound.external_id.clone() };
+        if !is_new || self.store.read(known).await? {
+            return Ok(Vec::new());
+        }
+        Ok(attachments::fetch(&self.delivery, inbound).await)
     }
 
     /// What is gone from the database need not be found by meaning either.
@@ -125,23 +152,40 @@ impl Router {
     }
 }
 
+/// Was a message taken in before?
+struct IsClaimed {
+    conversation: Conversation,
+    external_id: String,
+}
+
+#[async_trait]
+impl Statement for IsClaimed {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        inbound::is_claimed(tx, &self.conversation, &self.external_id).await
+    }
+}
+
 /// What a transaction of intake did, and whom to wake for it.
 struct Taken {
     accepted: Accepted,
     lane: Option<SessionId>,
     said: Option<SessionId>,
     /// What was said concerns these too.
-    everywhere: Vec<open_runs::OpenRun>,
+    everywhere: Vec<OpenRun>,
     /// Memories that are gone.
     forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go.
     emptied: Option<Scope>,
+    /// What is due may be due at another time now.
+    reschedules: bool,
 }
 
 impl Taken {
     fn quietly(accepted: Accepted) -> Self {
         let (everywhere, forgotten) = (Vec::new(), Vec::new());
-        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None }
+        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None, reschedules: false }
     }
 }
 
@@ -151,6 +195,8 @@ struct Take {
     role: Role,
     /// The sender's other names.
     others: Vec<(ChannelKind, Option<String>)>,
+    /// The files that came with it.
+    files: Vec<Came>,
     limits: IntakeLimits,
     desk: Desk,
     now: Timestamp,
@@ -219,7 +265,7 @@ impl Take {
     async fn posted(&self, tx: &mut Tx, text: &str) -> Result<Taken, StoreError> {
         let arriving = self.arriving(tx).await?;
         let chars = text.chars().count();
-        if text.is_empty() {
+        if text.is_empty() && self.files.is_empty() {
             return self.tell(tx, &arriving, ("", "refused"), texts::EMPTY.to_owned()).await;
         }
         if chars > self.limits.message_chars_max {
@@ -232,29 +278,29 @@ impl Take {
         if let Some(command) = command::parse(text) {
             return self.command(tx, &arriving, text, command).await;
         }
-        let active = runs::find_active(tx, arriving.session.id).await?;
-        let Some(run) = &active else {
-            return self.enqueue(tx, &arriving, (text, Order::Answer), None).await;
-        };
+        let mut active = runs::find_active(tx, arriving.session.id).await?;
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
-        if is_asking(run) {
-            match self.open_question(tx, arriving.session.id, run.id).await? {
+        for asking in asking(tx, arriving.session.id, active.as_ref()).await? {
+            let run = &asking.run;
+            match self.open_question(tx, asking.session, run.id).await? {
                 Asked::Question(asked) if asked.may_be_answered_by(&arriving.principal, run) => {
-                    if let Some(said) = answer_in(text, &asked.question) {
+                    // A file decides nothing.
+                    let decides = self.files.is_empty() || Decision::takes_words(&asked.question);
+                    if let Some(said) = answer_in(text, &asked.question).filter(|_| decides) {
                         let by = arriving.principal.user;
                         let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
-                        return self.answer(tx, &arriving, run.id, answer).await;
+                        return self.answer(tx, &arriving, &asking, answer).await;
                     }
                 }
                 Asked::Question(asked) if asked.is_for_requester && answer_in(text, &asked.question).is_some() => {
-                    let told = pause_texts::NOT_YOURS_TO_APPROVE.to_owned();
-                    return self.tell(tx, &arriving, (text, "refused"), told).await;
+                    return self.tell(tx, &arriving, (text, "refused"), asked.not_yours().to_owned()).await;
                 }
-                Asked::Question(_) | Asked::Nothing => {}
-                Asked::Gone => return self.enqueue(tx, &arriving, (text, Order::Answer), None).await,
+                Asked::Question(_) => {}
+                Asked::Nothing => active.iter_mut().filter(|own| own.id == run.id).for_each(at_work),
+                Asked::Gone => active = active.filter(|own| own.id != run.id),
             }
         }
-        self.enqueue(tx, &arriving, (text, Order::Answer), Some(run)).await
+        self.enqueue(tx, &arriving, (text, Order::Answer), active.as_ref()).await
     }
 
     /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
@@ -279,9 +325,11 @@ impl Take {
             return Ok(Asked::Gone);
         };
         Ok(match folded.replay.state.active() {
+            Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, .. }) => Asked::Nothing,
             Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
                 number: run.questions,
                 is_for_requester: is_for_requester(run, question),
+                is_for_owners: is_for_owners(run, question),
                 question: question.clone(),
             }),
             Some(_) | None => Asked::Nothing,
@@ -305,6 +353,8 @@ impl Take {
         let Some(inbound) = self.claim(tx, arriving, (text, "run")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
         };
+        let told = self.with_files(tx, arriving, (inbound, text)).await?;
+        let text = told.as_str();
         let user = arriving.principal.user;
         let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
         let accepted = AcceptedEvent {
@@ -313,6 +363,8 @@ impl Take {
             destination: arriving.destination.clone(),
             text: text.to_owned(),
             order,
+            agent: None,
+            taint: Taint::default(),
         };
         journal::open(tx, run, accepted, self.now).await?;
         let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
@@ -324,7 +376,9 @@ impl Take {
             taken.said = Some(session.id);
         } else if active.is_some() || waiting > 0 {
             let mode = match order {
-                Order::Answer | Order::Heartbeat => self.mode_for(session, arriving, active),
+                Order::Answer | Order::Heartbeat | Order::Scheduled | Order::Event => {
+                    self.mode_for(session, arriving, active)
+                }
                 // It is for whoever wrote it, and stands in nobody's way.
                 Order::Compact => Mode::Queue,
             };
@@ -369,12 +423,37 @@ impl Take {
         if allowed { chosen } else { Mode::Queue }
     }
 
-    async fn answer(&self, tx: &mut Tx, arriving: &Arriving, run: RunId, answer: Answer) -> Result<Taken, StoreError> {
-        if self.claim(tx, arriving, (&answer.text, "answer")).await?.is_none() {
-            return Ok(Taken::quietly(Accepted::Duplicate));
+    /// The words of a message with its files, which are recorded with it.
+    async fn with_files(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        (inbound, text): (InboundId, &str),
+    ) -> Result<String, StoreError> {
+        if self.files.is_empty() {
+            return Ok(text.to_owned());
         }
-        signals::add(tx, run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
-        Ok(Taken { lane: Some(arriving.session.id), ..Taken::quietly(Accepted::Committed) })
+        let (session, principal) = (arriving.session.id, &arriving.principal);
+        let private = self.inbound.conversation.is_private();
+        let message = attachments::Message { inbound, session, principal, private };
+        let told = attachments::record(tx, &message, (text, &self.files), self.now).await?;
+        inbound::set_text(tx, inbound, &told).await?;
+        Ok(told)
+    }
+
+    async fn answer(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        asking: &WaitingAgent,
+        mut answer: Answer,
+    ) -> Result<Taken, StoreError> {
+        let Some(inbound) = self.claim(tx, arriving, (&answer.text, "answer")).await? else {
+            return Ok(Taken::quietly(Accepted::Duplicate));
+        };
+        answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?;
+        signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
+        Ok(Taken { lane: Some(asking.session), ..Taken::quietly(Accepted::Committed) })
     }
 
     /// A button: it checks who presses, and which question it belongs to.
@@ -382,30 +461,48 @@ impl Take {
         let mut arriving = self.arriving(tx).await?;
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
-        let active = runs::find_active(tx, arriving.session.id).await?;
-        let meant = Press::parse(token).and_then(|press| {
-            let run = active.filter(|run| run.id.0 == press.run && is_asking(run))?;
-            Some((press, run))
-        });
-        let open = match meant {
-            Some((press, run)) => match self.open_question(tx, arriving.session.id, run.id).await? {
-                Asked::Question(asked) if asked.number == press.question => Some((press, run, asked)),
-                Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
-            },
+        let open = match Press::parse(token) {
+            Some(press) => self.asked_by(tx, &arriving, press).await?,
             None => None,
         };
         match open {
             None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
-            Some((_, run, asked)) if !asked.may_be_answered_by(&arriving.principal, &run) => {
-                let told = if asked.is_for_requester { pause_texts::NOT_YOURS_TO_APPROVE } else { texts::NOT_YOURS };
-                self.tell(tx, &arriving, (token, "refused"), told.to_owned()).await
+            Some((_, asking, asked)) if !asked.may_be_answered_by(&arriving.principal, &asking.run) => {
+                self.tell(tx, &arriving, (token, "refused"), asked.not_yours().to_owned()).await
             }
-            Some((press, run, _)) => {
+            Some((press, asking, _)) => {
                 let (by, text) = (arriving.principal.user, press.choice.to_string());
                 let answer = Answer { by, text, question: Some(press.question) };
-                self.answer(tx, &arriving, run.id, answer).await
+                self.answer(tx, &arriving, &asking, answer).await
             }
         }
+    }
+
+    /// The open question that a button belongs to, with its run and where that is: here, or, for an owner, where they were
+    /// asked from.
+    async fn asked_by(
+        &self,
+        tx: &mut Tx,
+        arriving: &Arriving,
+        press: Press,
+    ) -> Result<Option<(Press, WaitingAgent, OpenQuestion)>, StoreError> {
+        let here = arriving.session.id;
+        let active = runs::find_active(tx, here).await?;
+        let at_home = asking(tx, here, active.as_ref()).await?.into_iter().find(|asking| asking.run.id.0 == press.run);
+        let is_here = at_home.is_some();
+        let asking = match at_home {
+            None if arriving.principal.role == Role::Owner => asking_elsewhere(tx, RunId(press.run)).await?,
+            found => found,
+        };
+        let Some(asking) = asking else {
+            return Ok(None);
+        };
+        Ok(match self.open_question(tx, asking.session, asking.run.id).await? {
+            Asked::Question(asked) if asked.number == press.question && (is_here || asked.is_for_owners) => {
+                Some((press, asking, asked))
+            }
+            Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
+        })
     }
 
     /// An edit or deletion on the platform reaches what still waits; what runs already is not touched.
@@ -423,8 +520,9 @@ impl Take {
                     tracing::info!(run = %waiting.run, "an edit that cannot be taken was ignored");
                     return Ok(Taken::quietly(Accepted::Ignored));
                 }
-                inbound::set_text(tx, waiting.inbound, text).await?;
-                QueueChange::Edited { text: text.to_owned() }
+                let text = attachments::again(tx, waiting.inbound, text).await?;
+                inbound::set_text(tx, waiting.inbound, &text).await?;
+                QueueChange::Edited { text }
             }
             None => QueueChange::Withdrawn,
         };
@@ -467,17 +565,23 @@ impl Take {
             place: &self.inbound.conversation,
             mode: self.limits.mode,
         };
-        let reach = command.reach();
+        let (reach, stops) = (command.reach(), command == Command::Stop);
+        let reschedules = matches!(command, Command::Schedule(..));
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         respond::say(tx, &reply, &told.text, self.now).await?;
         let everywhere = match reach {
             Some(Reach::Everywhere) => open_runs::list_open(tx).await?,
-            Some(Reach::Here) | None => Vec::new(),
+            Some(Reach::Here) | None => {
+                let open = agents::open_at_home(tx, arriving.session.id).await?;
+                let run = |open: OpenAgent| OpenRun { id: open.id, session: open.session, channel: open.channel };
+                let beside = if stops { open_runs::beside(tx, arriving.session.id).await? } else { None };
+                open.into_iter().map(run).chain(beside.map(|(_, run)| run)).collect()
+            }
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let (forgotten, emptied) = (told.forgotten, told.emptied);
-        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied })
+        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules })
     }
 }
 
@@ -485,13 +589,13 @@ impl Take {
 enum Asked {
     /// This.
     Question(OpenQuestion),
-    /// Nothing: it goes on by itself.
+    /// Nothing: it goes on by itself, perhaps when its agents are done.
     Nothing,
     /// Its record was damaged, and it is over.
     Gone,
 }
 
-/// Does the run wait for a word that has not come yet?
-fn is_asking(run: &runs::ActiveRun) -> bool {
-    run.state == "waiting" && !run.signalled
+/// Who waits for their agents asks nobody: such a run can be joined as any other that is at work.
+fn at_work(run: &mut runs::ActiveRun) {
+    "running".clone_into(&mut run.state);
 }

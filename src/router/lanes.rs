@@ -102,6 +102,12 @@ impl Lanes {
         }
     }
 
+    /// The platforms that are served, as JSON.
+    pub(super) fn platforms(&self) -> String {
+        let names: Vec<String> = self.inner.settings.serves.iter().map(|kind| format!("\"{kind}\"")).collect();
+        format!("[{}]", names.join(","))
+    }
+
     fn serves(&self, channel: &str) -> bool {
         channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.settings.serves.contains(&kind))
     }
@@ -277,7 +283,7 @@ impl Inner {
     }
 
     /// Ends a run whose code panicked; one that panics at its own end is written off, without the machine.
-    async fn bury(&self, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
+    async fn bury(self: &Arc<Self>, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
         let buried = async {
             let claimed = self.ports.store.read(Reload { key: key.clone() }).await?;
             bury(Arc::clone(&self.ports), self.line(signal), claimed, message).await
@@ -299,8 +305,11 @@ impl Inner {
         Ok(())
     }
 
-    fn line(&self, signal: &Arc<Notify>) -> Line {
-        Line { signal: Arc::clone(signal), cut: self.settings.cut.clone() }
+    fn line(self: &Arc<Self>, signal: &Arc<Notify>) -> Line {
+        let lanes = Lanes { inner: Arc::clone(self) };
+        // Whoever works for a run, or is worked for, is served where that is.
+        let wake = Arc::new(move |session| lanes.wake(session));
+        Line { signal: Arc::clone(signal), cut: self.settings.cut.clone(), wake }
     }
 
     /// A run that could not be driven is let go, so that it can be claimed again.

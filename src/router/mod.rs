@@ -4,9 +4,11 @@
 //! Start at [`intake`]: one transaction per message.
 
 mod answering;
+mod attachments;
 pub mod command;
 mod cost;
 pub mod delivery;
+pub mod events;
 pub mod expiry;
 pub mod heartbeat;
 pub mod intake;
@@ -17,4 +19,5 @@ mod pause;
 mod pause_texts;
 mod persona;
 pub mod respond;
+pub mod schedules;
 pub mod texts;

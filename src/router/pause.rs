@@ -13,7 +13,7 @@ use crate::router::command::Reach;
 use crate::router::pause_texts as texts;
 use crate::store::error::StoreError;
 use crate::store::sessions::Session;
-use crate::store::{Tx, open_runs, runs, sessions, signals, switches};
+use crate::store::{Tx, agents, open_runs, runs, sessions, signals, switches};
 
 /// What stands in the way of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,8 +63,10 @@ pub(super) async fn pause(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resul
                 return Ok(crate::router::texts::NOT_YOURS.to_owned());
             }
             sessions::set_paused_by(tx, order.session.id, Some(by)).await?;
-            if let Some(run) = &active {
-                signals::add(tx, run.id, &encode_signal(&signal)?, order.now).await?;
+            let agents = agents::open_at_home(tx, order.session.id).await?;
+            let agents = agents.iter().filter(|run| !run.is_queued()).map(|run| run.id);
+            for run in active.iter().map(|run| run.id).chain(agents) {
+                signals::add(tx, run, &encode_signal(&signal)?, order.now).await?;
             }
             Ok(if active.is_some() { texts::PAUSED_AT_WORK } else { texts::PAUSED }.to_owned())
         }
@@ -84,7 +86,8 @@ pub(super) async fn resume(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resu
             switches::resume(tx).await?;
             for run in open_runs::list_active(tx).await? {
                 // A conversation's own pause holds on.
-                if sessions::paused_by(tx, run.session).await?.is_none() {
+                let home = agents::home(tx, run.id).await?.unwrap_or(run.session);
+                if sessions::paused_by(tx, home).await?.is_none() {
                     signals::add(tx, run.id, &encode_signal(&signal)?, order.now).await?;
                 }
             }
@@ -103,8 +106,11 @@ pub(super) async fn resume(tx: &mut Tx, order: &Order<'_>, reach: Reach) -> Resu
             if let Some(all) = everywhere {
                 return Ok(texts::stands_still(&all));
             }
-            if let Some(run) = runs::find_active(tx, order.session.id).await? {
-                signals::add(tx, run.id, &encode_signal(&signal)?, order.now).await?;
+            let active = runs::find_active(tx, order.session.id).await?;
+            let agents = agents::open_at_home(tx, order.session.id).await?;
+            let agents = agents.iter().filter(|run| !run.is_queued()).map(|run| run.id);
+            for run in active.iter().map(|run| run.id).chain(agents) {
+                signals::add(tx, run, &encode_signal(&signal)?, order.now).await?;
             }
             Ok(texts::RESUMED.to_owned())
         }

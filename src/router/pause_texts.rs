@@ -28,6 +28,8 @@ pub(super) const NOT_FOR_GUESTS: &str = "Guests cannot pause a conversation. /st
 /// An answer to a question for approval, by somebody who may not.
 pub(super) const NOT_YOURS_TO_APPROVE: &str =
     "Only who asked for that, or an owner, can approve or deny it. Nothing has changed.";
+/// The same, where who asked for it is a guest, or somebody of whom nobody knows who they are.
+pub(super) const FOR_OWNERS_TO_APPROVE: &str = "Only an owner can approve or deny that. Nothing has changed.";
 /// `/grants`, and there are none.
 pub(super) const NO_GRANTS: &str = "Nothing is allowed here for good: I ask each time.";
 

@@ -8,6 +8,7 @@ use crate::agent::driver::encode_signal;
 use crate::agent::journal::{QueueChange, RunKey};
 use crate::agent::machine::event::CancelReason;
 use crate::agent::persona::Personas;
+use crate::agent::projection::agents::stop_one;
 use crate::agent::quota::Meter;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
@@ -16,19 +17,24 @@ use crate::domain::inbound::Conversation;
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role};
+use crate::domain::rng::Rng;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::purse::Purse;
 use crate::policy::routing::Tiers;
 use crate::render::chunk;
+use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
 use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
-use crate::store::{Tx, grants, millis, outbox, runs, sessions, signals, spend, summaries};
+use crate::store::{
+    Statement, Tx, agents, grants, millis, open_runs, outbox, runs, sessions, signals, spend, summaries, users,
+};
 use crate::tool::mcp::Servers;
+use crate::tool::schedule::change::{Alter, Change, List, Viewer};
 
 /// What commands can tell about the house.
 pub struct House {
@@ -44,6 +50,10 @@ pub struct House {
     pub memory: Memory,
     /// The MCP servers.
     pub servers: Servers,
+    /// Randomness, for ids.
+    pub rng: Arc<dyn Rng>,
+    /// How commands are confined on this machine, in words for people.
+    pub confined: String,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -155,6 +165,17 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
         Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.purse.zone)),
         Command::Revoke(number) => revoke(tx, desk, caller, number).await,
+        Command::Schedules => List { viewer: viewer(caller), now: desk.now }.run(tx).await,
+        Command::Schedule(change, id) => {
+            let alter = Alter { viewer: viewer(caller), id, change, now: desk.now };
+            let did = match change {
+                Change::Pause => "Paused",
+                Change::Resume => "It goes on",
+                Change::Remove => "Deleted",
+                Change::RunNow => "It is run now, beside its rule",
+            };
+            Ok(alter.run(tx).await?.told(did, desk.now).unwrap_or_else(|refused| refused))
+        }
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
         Command::Facts(words) => memory::facts(tx, &view, words.as_deref()).await,
@@ -165,6 +186,10 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Forget(_) => Ok(String::new()),
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }
+}
+
+fn viewer(caller: &Caller<'_>) -> Viewer {
+    Viewer { principal: caller.principal.clone(), conversation: caller.place.clone() }
 }
 
 fn order<'a>(desk: &Desk, caller: &Caller<'a>) -> pause::Order<'a> {
@@ -184,9 +209,12 @@ async fn revoke(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize) ->
         return Ok(pause_texts::no_such_grant(number, held.len()));
     };
     grants::revoke(tx, grant.id, desk.now).await?;
-    if let Some(run) = runs::find_active(tx, caller.session.id).await?.filter(|run| run.user == grant.user) {
-        let signal = Signal::Revoke { tool: grant.tool.clone() };
-        signals::add(tx, run.id, &encode_signal(&signal)?, desk.now).await?;
+    let own = runs::find_active(tx, caller.session.id).await?.filter(|run| run.user == grant.user).map(|run| run.id);
+    let agents = agents::open_at_home(tx, caller.session.id).await?;
+    let agents = agents.iter().filter(|agent| agent.user == grant.user && !agent.is_queued()).map(|agent| agent.id);
+    let encoded = encode_signal(&Signal::Revoke { tool: grant.tool.clone() })?;
+    for run in own.into_iter().chain(agents) {
+        signals::add(tx, run, &encoded, desk.now).await?;
     }
     Ok(pause_texts::revoked(grant))
 }
@@ -212,8 +240,12 @@ async fn reset(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, 
 }
 
 async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
-    let Some(active) = runs::find_active(tx, caller.session.id).await? else {
-        return Ok(texts::NOTHING_RUNS.to_owned());
+    let here = runs::find_active(tx, caller.session.id).await?;
+    // What an event has begun speaks here, too.
+    let beside = if here.is_none() { open_runs::beside(tx, caller.session.id).await? } else { None };
+    let Some(active) = here.or(beside.map(|(run, _)| run)) else {
+        let stopped = stop_agents(tx, desk, caller).await?;
+        return Ok(if stopped { texts::STOPPING } else { texts::NOTHING_RUNS }.to_owned());
     };
     if !caller.principal.may_act_for(active.user, active.role) {
         return Ok(texts::NOT_YOURS.to_owned());
@@ -221,6 +253,20 @@ async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, S
     let reason = CancelReason::Stopped { by: caller.principal.user };
     signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, desk.now).await?;
     Ok(texts::STOPPING.to_owned())
+}
+
+/// Nothing runs here any more but what a run that is over has left at work: `/stop` ends that too.
+async fn stop_agents(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<bool, StoreError> {
+    let mut stopped = false;
+    let reason = CancelReason::Stopped { by: caller.principal.user };
+    for agent in agents::open_at_home(tx, caller.session.id).await? {
+        let whose = users::find_by_id(tx, agent.user).await?;
+        if whose.is_some_and(|(_, role)| caller.principal.may_act_for(agent.user, role)) {
+            stop_one(tx, &agent, (reason, desk.now)).await?;
+            stopped = true;
+        }
+    }
+    Ok(stopped)
 }
 
 async fn model(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, name: Option<String>) -> Result<String, StoreError> {
@@ -257,6 +303,10 @@ async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize)
 async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
     let day_ago = desk.now - SignedDuration::from_hours(24);
     let active = runs::find_active(tx, caller.session.id).await?;
+    let at_work = match active.as_ref().filter(|run| run.state == "waiting") {
+        Some(run) => waits_for_agents(tx, run.id).await?,
+        None => false,
+    };
     let chosen = desk.chosen_model(caller);
     let routed = chosen.is_none().then(|| desk.house.tiers());
     let chain = desk.house.models.chain(chosen);
@@ -269,7 +319,9 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         standing: &standing,
         memory: &desk.house.memory.nearby.standing(),
         servers: &desk.house.servers.standing(desk.now),
-        here: active.as_ref().map(|run| run.state.as_str()),
+        here: if at_work { Some("running") } else { active.as_ref().map(|run| run.state.as_str()) },
+        agents: &agents::at_work(tx, caller.session.id).await?,
+        confined: &desk.house.confined,
         paused: pause::standstill(tx, caller.session.id).await?.as_ref().map(pause_texts::status),
         waiting_here: runs::count_queued(tx, caller.session.id).await?,
         runs: &runs::count_open(tx).await?,
@@ -305,6 +357,7 @@ pub(super) async fn say(tx: &mut Tx, reply: &Reply<'_>, text: &str, now: Timesta
             destination: reply.destination,
             text: chunk,
             choices: &[],
+            file: None,
         };
         outbox::add(tx, &new, now).await?;
     }

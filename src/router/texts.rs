@@ -6,6 +6,7 @@ use crate::domain::money::Money;
 use crate::memory::nearby::Standing;
 use crate::policy::routing::{Tier, Tiers};
 use crate::router::command::Mode;
+use crate::store::agents::AtWork;
 use crate::store::outbox;
 use crate::store::runs::{QueuedRun, StateCount};
 use crate::store::spend::Spent;
@@ -23,10 +24,12 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /journal – what I noted on the task I am at, or could not finish\n\
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
+    /schedules – what I am to do later; /schedules pause|resume|delete|run N changes one\n\
     /grants – what I may do here without asking; /grants revoke N takes one back\n\
     /why – what I recalled for my last answer, and why that\n\
     /memory [WORDS] – what I remember; /facts [WORDS] – what I know for a fact; /facts history KEY – what that was before\n\
     /forget m12, /forget f7 – forget that for good; /forget WORDS shows what it could be; /pin m12, /unpin m12\n\
+    /attach PATH [WORDS] – at the terminal: send me a file\n\
     /help – this";
 /// `/stop`, and something runs.
 pub const STOPPING: &str = "Stopped.";
@@ -179,7 +182,9 @@ pub(super) struct Status<'a> {
     pub(super) standing: &'a [String],
     pub(super) memory: &'a Standing,
     pub(super) servers: &'a [String],
+    pub(super) confined: &'a str,
     pub(super) here: Option<&'a str>,
+    pub(super) agents: &'a [AtWork],
     pub(super) waiting_here: i64,
     pub(super) paused: Option<String>,
     pub(super) runs: &'a [StateCount],
@@ -204,7 +209,9 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.extend(status.standing.iter().cloned());
     lines.push(format!("memory: {}", status.memory));
     lines.extend(status.servers.iter().cloned());
+    lines.push(format!("sandbox: {}", status.confined));
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
+    lines.extend(status.agents.iter().map(agent));
     lines.extend(status.paused.clone());
     let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
     lines.push(format!("runs: {}", if everywhere.is_empty() { "none".to_owned() } else { everywhere.join(", ") }));
@@ -230,6 +237,14 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.join("\n")
 }
 
+/// An agent at work.
+fn agent(agent: &AtWork) -> String {
+    let task = agent.task.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = task.chars().take(60).collect();
+    let dots = if shown.len() < task.len() { "…" } else { "" };
+    format!("agent {} (depth {}, {}): {shown}{dots}", agent.id, agent.depth, agent.state)
+}
+
 fn span(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     match seconds {
@@ -243,6 +258,7 @@ fn span(duration: SignedDuration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ids::RunId;
 
     #[test]
     fn n5_the_acknowledgement_counts() {
@@ -262,7 +278,14 @@ mod tests {
             standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
             memory: &Standing::Ready { model: "all-MiniLM-L6-v2".to_owned(), backlog: 120 },
             servers: &["mcp notes: idle, 9 tools".to_owned()],
+            confined: "commands are confined (Landlock, seccomp, namespaces)",
             here: None,
+            agents: &[AtWork {
+                id: RunId(12),
+                depth: 1,
+                state: "running".to_owned(),
+                task: "Find\na train".to_owned(),
+            }],
             waiting_here: 0,
             paused: Some("paused: everything, by Ada".to_owned()),
             runs: &runs,
@@ -280,7 +303,9 @@ mod tests {
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         memory: by words and meaning (all-MiniLM-L6-v2; 120 memories wait for their vectors)
         mcp notes: idle, 9 tools
+        sandbox: commands are confined (Landlock, seccomp, namespaces)
         here: idle, 0 queued
+        agent 12 (depth 1, running): Find a train
         paused: everything, by Ada
         runs: 2 running
         outbox: 1 pending (oldest 1 min)

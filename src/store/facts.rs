@@ -55,6 +55,8 @@ pub struct NewFact<'a> {
     pub valid_until: Option<i64>,
     /// The current fact that it contradicts.
     pub rival_of: Option<FactId>,
+    /// What the run had read by then that nobody vouches for, as stored.
+    pub taint: Option<&'a str>,
 }
 
 /// A current fact, in short.
@@ -113,6 +115,8 @@ pub struct Fact {
     pub rival_of: Option<FactId>,
     /// When another took its place; none: it is current, or a rival of one that is.
     pub superseded_at: Option<i64>,
+    /// What the run that kept it had read that nobody vouches for, as stored.
+    pub taint: Option<String>,
 }
 
 impl Fact {
@@ -133,7 +137,7 @@ macro_rules! facts {
                       f.message_id AS "message: MessageId", f.source AS "source!: Source", f.confidence, f.importance,
                       f.pinned AS "pinned!: bool", f.uses, f.used_at,
                       coalesce(f.valid_from, f.created_at) AS "since!: i64", f.valid_until,
-                      f.rival_of AS "rival_of: FactId", f.superseded_at FROM "#
+                      f.rival_of AS "rival_of: FactId", f.superseded_at, f.taint FROM "#
                 + $rest
             $(, $argument)*
         )
@@ -149,8 +153,8 @@ macro_rules! facts {
 pub async fn add(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<FactId, StoreError> {
     let id = sqlx::query_scalar!(
         r#"INSERT INTO facts (scope, category, key, value, person_id, user_id, speaker, message_id, run_id, source,
-                              confidence, importance, valid_from, valid_until, rival_of, created_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING id AS "id!: FactId""#,
+                              confidence, importance, valid_from, valid_until, rival_of, created_at, taint)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING id AS "id!: FactId""#,
         new.scope,
         new.category,
         new.key,
@@ -166,7 +170,8 @@ pub async fn add(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<FactId, Stor
         new.valid_from,
         new.valid_until,
         new.rival_of,
-        at
+        at,
+        new.taint
     )
     .fetch_one(&mut *tx)
     .await?;
@@ -174,6 +179,15 @@ pub async fn add(tx: &mut Tx, new: &NewFact<'_>, at: i64) -> Result<FactId, Stor
         .execute(&mut *tx)
         .await?;
     Ok(id)
+}
+
+/// Somebody vouches for a fact: it is theirs from now on, whatever it was drawn from.
+///
+/// # Errors
+/// When the database fails.
+pub async fn vouch(tx: &mut Tx, id: FactId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE facts SET taint = NULL WHERE id = $1", id).execute(&mut *tx).await?;
+    Ok(())
 }
 
 /// A fact by its row.

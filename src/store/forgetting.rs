@@ -237,6 +237,36 @@ pub async fn drop_tail(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     Ok(true)
 }
 
+/// Takes away the prompt that an agent's run began with, as its mission is in it, unless a run that is not over began with
+/// the very same: gives whether it is gone.
+///
+/// # Errors
+/// When the database fails.
+pub async fn drop_prompt(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let prompt = sqlx::query_scalar!(
+        r#"SELECT body ->> '$.body.context.system' AS "prompt: String" FROM run_events
+           WHERE run_id = $1 AND kind = 'run.begun'"#,
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    let Some(prompt) = prompt.flatten() else { return Ok(true) };
+    let needed = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM runs r CROSS JOIN run_events e ON e.run_id = r.id
+           WHERE r.state IN ('running', 'waiting') AND r.id <> $1 AND e.kind = 'run.begun'
+             AND e.body ->> '$.body.context.system' = $2"#,
+        run,
+        prompt
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    if needed > 0 {
+        return Ok(false);
+    }
+    sqlx::query!("DELETE FROM blobs WHERE hash = $1", prompt).execute(&mut *tx).await?;
+    Ok(true)
+}
+
 /// A message of a run that is to be rewritten.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
@@ -277,6 +307,22 @@ pub async fn replies(tx: &mut Tx, said: &Said) -> Result<Vec<Kept>, StoreError> 
     .fetch_all(&mut *tx)
     .await?;
     Ok(replies)
+}
+
+/// All that a run has put into a history.
+///
+/// # Errors
+/// When the database fails.
+pub async fn history_of(tx: &mut Tx, run: RunId) -> Result<Vec<Kept>, StoreError> {
+    let kept = sqlx::query_as!(
+        Kept,
+        r#"SELECT m.id AS "id!: MessageId", m.body FROM runs r CROSS JOIN messages m ON m.session_id = r.session_id
+           WHERE r.id = $1 AND m.run_id = $1"#,
+        run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(kept)
 }
 
 /// Puts other words into a message; its place and its role stay.

@@ -60,6 +60,25 @@ pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId
     Ok(id)
 }
 
+/// Was this message claimed before?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_claimed(tx: &mut Tx, conversation: &Conversation, external_id: &str) -> Result<bool, StoreError> {
+    let channel = conversation.channel.as_str();
+    let claimed = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM inbound WHERE channel = $1 AND account = $2 AND chat = $3 AND external_id = $4)
+           AS "claimed!: bool""#,
+        channel,
+        conversation.account,
+        conversation.chat,
+        external_id
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(claimed)
+}
+
 /// A claimed message whose run may still wait in its lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {

@@ -21,6 +21,8 @@ pub struct NewMessage<'a> {
     pub text: &'a str,
     /// How many tokens it is, as counted here.
     pub tokens: i64,
+    /// What its run had read by then that nobody vouches for, as stored.
+    pub taint: Option<&'a str>,
     /// When.
     pub at: i64,
 }
@@ -31,8 +33,8 @@ pub struct NewMessage<'a> {
 /// When the database fails.
 pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, StoreError> {
     let id = sqlx::query_scalar!(
-        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, at)
-           SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8 FROM sessions WHERE id = $1
+        r#"INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, tokens, taint, at)
+           SELECT id, last_ordinal + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM sessions WHERE id = $1
            RETURNING id AS "id!: MessageId""#,
         new.session,
         new.run,
@@ -41,6 +43,7 @@ pub async fn append(tx: &mut Tx, new: &NewMessage<'_>) -> Result<MessageId, Stor
         new.body,
         new.text,
         new.tokens,
+        new.taint,
         new.at
     )
     .fetch_one(&mut *tx)
@@ -57,6 +60,8 @@ pub struct LastWords {
     pub text: String,
     /// The run they were said in.
     pub run: RunId,
+    /// What that run had read by then that nobody vouches for, as stored.
+    pub taint: Option<String>,
     /// When.
     pub at: i64,
 }
@@ -68,7 +73,7 @@ pub struct LastWords {
 pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastWords>, StoreError> {
     let last = sqlx::query_as!(
         LastWords,
-        r#"SELECT role, text, run_id AS "run!: RunId", at FROM messages
+        r#"SELECT role, text, run_id AS "run!: RunId", taint, at FROM messages
            WHERE session_id = $1 AND ordinal > (SELECT context_from FROM sessions WHERE id = $1)
              AND pruned = 0 AND role <> 'tool' AND text <> ''
            ORDER BY ordinal DESC LIMIT 1"#,
@@ -96,6 +101,8 @@ pub struct MessageRow {
     pub run_user: UserId,
     /// How many tokens it is, as counted here; none: it was not counted.
     pub tokens: Option<i64>,
+    /// What its run had read by then that nobody vouches for, as stored.
+    pub taint: Option<String>,
 }
 
 /// The messages from one ordinal through another, in order.
@@ -106,7 +113,7 @@ pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> R
     let rows = sqlx::query_as!(
         MessageRow,
         r#"SELECT m.id AS "id!: MessageId", m.ordinal, m.body, m.user_id AS "user: UserId", u.name AS "author?",
-                  r.user_id AS "run_user!: UserId", m.tokens
+                  r.user_id AS "run_user!: UserId", m.tokens, m.taint
            FROM messages m JOIN runs r ON r.id = m.run_id LEFT JOIN users u ON u.id = m.user_id
            WHERE m.session_id = $1 AND m.ordinal BETWEEN $2 AND $3 AND m.pruned = 0 ORDER BY m.ordinal"#,
         session,
@@ -116,6 +123,21 @@ pub async fn list(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> R
     .fetch_all(&mut *tx)
     .await?;
     Ok(rows)
+}
+
+/// What a run had read at its last message that nobody vouches for, as stored; none: nothing.
+///
+/// # Errors
+/// When the database fails.
+pub async fn taint_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreError> {
+    let taint = sqlx::query_scalar!(
+        r#"SELECT taint AS "taint!: String" FROM messages WHERE run_id = $1 AND taint IS NOT NULL
+           ORDER BY id DESC LIMIT 1"#,
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(taint)
 }
 
 /// Leaves a run's messages, after this ordinal, out of what models read (row E14).

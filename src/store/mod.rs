@@ -3,11 +3,14 @@
 //! Never: a decision about a run. What a row means is said in `agent`.
 //! Start at [`Store`], then [`writer`].
 
+pub mod agents;
 pub mod beside;
 pub mod blobs;
+pub mod contents;
 pub mod episodes;
 pub mod error;
 pub mod facts;
+pub mod files;
 pub mod forgetting;
 pub mod grants;
 pub mod inbound;
@@ -27,6 +30,7 @@ pub mod recorded;
 pub mod remembered;
 pub mod retention;
 pub mod runs;
+pub mod schedules;
 pub mod sessions;
 pub mod signals;
 pub mod spend;

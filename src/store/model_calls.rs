@@ -172,26 +172,29 @@ pub async fn prefix_breaks(tx: &mut Tx, since: i64, user: Option<UserId>) -> Res
     Ok(breaks)
 }
 
-/// What the calls of a run cost, without what is only set aside, in nano-dollars.
+/// What the calls of a person's run and of all agents that work for it cost, without what is only set aside, in nano-dollars.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn cost_of_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
-    let cost =
-        sqlx::query_scalar!(r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64" FROM model_calls WHERE run_id = $1"#, run)
-            .fetch_one(&mut *tx)
-            .await?;
+    let cost = sqlx::query_scalar!(
+        r#"SELECT coalesce(sum(cost), 0) AS "cost!: i64" FROM model_calls
+           WHERE run_id IN (SELECT $1 UNION ALL SELECT id FROM runs WHERE root_run = $1)"#,
+        run
+    )
+    .fetch_one(&mut *tx)
+    .await?;
     Ok(cost)
 }
 
-/// What is set aside for a run's open call, in nano-dollars.
+/// What is set aside for the open calls of a person's run and of all agents that work for it, in nano-dollars.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn reserved_by_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
     let reserved = sqlx::query_scalar!(
         r#"SELECT coalesce(sum(reserved), 0) AS "reserved!: i64" FROM model_calls
-           WHERE run_id = $1 AND state = 'asked'"#,
+           WHERE run_id IN (SELECT $1 UNION ALL SELECT id FROM runs WHERE root_run = $1) AND state = 'asked'"#,
         run
     )
     .fetch_one(&mut *tx)

@@ -2,8 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::domain::ids::{RunId, SessionId};
+use crate::domain::ids::{RunId, SessionId, UserId};
+use crate::domain::principal::Role;
 use crate::store::error::StoreError;
+use crate::store::runs::ActiveRun;
 use crate::store::{Tx, millis};
 
 /// When the next open question expires, in Unix milliseconds.
@@ -51,6 +53,29 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
             .await?;
     }
     Ok(expired)
+}
+
+/// The run at work, of a session that is no conversation, that asks and answers in `session`; one that waits for a word first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn beside(tx: &mut Tx, session: SessionId) -> Result<Option<(ActiveRun, OpenRun)>, StoreError> {
+    let found = sqlx::query!(
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel, r.user_id AS "user!: UserId",
+                  u.role AS "role!: Role", r.state,
+                  EXISTS (SELECT 1 FROM signals w WHERE w.run_id = r.id AND w.taken = 0) AS "signalled!: bool"
+           FROM sessions s JOIN runs r ON r.session_id = s.id AND r.state IN ('running', 'waiting')
+           JOIN users u ON u.id = r.user_id
+           WHERE s.speaks_in = $1 ORDER BY r.state = 'running', r.id LIMIT 1"#,
+        session
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.map(|run| {
+        let active =
+            ActiveRun { id: run.id, user: run.user, role: run.role, state: run.state, signalled: run.signalled };
+        (active, OpenRun { id: run.id, session: run.session, channel: run.channel })
+    }))
 }
 
 /// Every run that is not over.

@@ -1,12 +1,14 @@
 //! What is to be said, until it is said. States: pending · sending · unknown · delivered · failed · abandoned.
 
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 
-use crate::domain::ids::{OutboxId, RunId, SessionId};
+use crate::domain::ids::{FileId, OutboxId, RunId, SessionId};
 use crate::domain::inbound::{ChannelKind, Conversation};
-use crate::domain::outgoing::{Choice, Destination, Outgoing};
+use crate::domain::outgoing::{Choice, Destination, Enclosed, Outgoing};
 use crate::store::error::StoreError;
-use crate::store::{Tx, millis};
+use crate::store::{Tx, files, millis};
 
 /// A chunk about to be queued.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub struct NewChunk<'a> {
     pub text: &'a str,
     /// Buttons under it.
     pub choices: &'a [Choice],
+    /// The file that goes out.
+    pub file: Option<FileId>,
 }
 
 /// Queues a chunk; the same thing said is queued once.
@@ -36,8 +40,9 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
     let now = millis(now);
     sqlx::query!(
         "INSERT INTO outbox
-           (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, state, next_attempt_at, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11)
+           (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, state, next_attempt_at, created_at,
+            file_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11, $12)
          ON CONFLICT (key) DO NOTHING",
         new.key,
         new.session,
@@ -49,7 +54,8 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
         new.destination.reply_to,
         new.text,
         choices,
-        now
+        now,
+        new.file
     )
     .execute(&mut *tx)
     .await?;
@@ -86,6 +92,7 @@ struct Row {
     may_repeat: bool,
     next_attempt_at: i64,
     created_at: i64,
+    file_id: Option<FileId>,
 }
 
 impl Row {
@@ -101,6 +108,7 @@ impl Row {
             run: self.run_id,
             text: self.text,
             choices,
+            file: None,
             may_repeat: self.may_repeat,
         };
         Ok(Waiting {
@@ -122,7 +130,7 @@ pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, St
         Row,
         r#"SELECT id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                   channel, account, chat, thread, reply_to, text, choices, attempts, may_repeat AS "may_repeat!: bool",
-                  next_attempt_at, created_at
+                  next_attempt_at, created_at, file_id AS "file_id: FileId"
            FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown') ORDER BY id LIMIT 1"#,
         session
     )
@@ -162,7 +170,8 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
              AND (attempts = 0 OR next_attempt_at <= $2 OR (id = $4 AND next_attempt_at = $5))
            RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                      channel, account, chat, thread, reply_to, text, choices, attempts,
-                     may_repeat AS "may_repeat!: bool", next_attempt_at, created_at"#,
+                     may_repeat AS "may_repeat!: bool", next_attempt_at, created_at,
+                     file_id AS "file_id: FileId""#,
         session,
         now,
         oldest,
@@ -171,7 +180,20 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
     )
     .fetch_optional(&mut *tx)
     .await?;
-    row.map(Row::decode).transpose()
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let file = row.file_id;
+    let mut waiting = row.decode()?;
+    if let Some(file) = file {
+        waiting.message.file = files::find(tx, file).await?.map(enclosed);
+    }
+    Ok(Some(waiting))
+}
+
+fn enclosed(file: files::FileRecord) -> Enclosed {
+    let files::FileRecord { id, name, mime, bytes, hash, .. } = file;
+    Enclosed { id, name, mime, bytes: u64::try_from(bytes).unwrap_or(0), hash, path: PathBuf::new() }
 }
 
 /// When a chunk may go out: what was never tried at once, the rest at its time.

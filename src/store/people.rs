@@ -63,6 +63,8 @@ pub struct FactAbout {
     pub created_at: i64,
     /// Another fact says otherwise, and nobody has said which is true.
     pub disputed: bool,
+    /// What the run that kept it had read that nobody vouches for, as stored.
+    pub taint: Option<String>,
 }
 
 /// Those known in a scope, by name; at most `limit`.
@@ -261,7 +263,7 @@ pub async fn move_fact(tx: &mut Tx, fact: &KeyedFact, person: PersonId, key: &st
 pub async fn facts(tx: &mut Tx, person: PersonId, at: i64, limit: i64) -> Result<Vec<FactAbout>, StoreError> {
     let facts = sqlx::query_as!(
         FactAbout,
-        r#"SELECT f.id AS "id!: FactId", f.category, f.key, f.value, f.created_at,
+        r#"SELECT f.id AS "id!: FactId", f.category, f.key, f.value, f.created_at, f.taint,
              (f.rival_of IS NOT NULL OR EXISTS (SELECT 1 FROM facts r WHERE r.rival_of = f.id AND r.superseded_at IS NULL))
                AS "disputed!: bool"
            FROM facts f

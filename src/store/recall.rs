@@ -355,6 +355,8 @@ pub struct Told {
     pub id: MemoryId,
     /// Who said it.
     pub speaker: String,
+    /// Their role.
+    pub origin: String,
     /// The words.
     pub text: String,
     /// Hob's question that it answers.
@@ -363,6 +365,8 @@ pub struct Told {
     pub before_id: Option<MemoryId>,
     /// Who said that.
     pub before_speaker: Option<String>,
+    /// Their role.
+    pub before_origin: Option<String>,
     /// And what.
     pub before: Option<String>,
     /// When it was said.
@@ -376,8 +380,8 @@ pub struct Told {
 pub async fn told(tx: &mut Tx, ids: &str, scopes: &str) -> Result<Vec<Told>, StoreError> {
     let told = sqlx::query_as!(
         Told,
-        r#"SELECT m.id AS "id!: MemoryId", m.speaker, m.text, m.asked, b.id AS "before_id?: MemoryId",
-               b.speaker AS "before_speaker?", b.text AS "before?", m.at
+        r#"SELECT m.id AS "id!: MemoryId", m.speaker, m.origin, m.text, m.asked, b.id AS "before_id?: MemoryId",
+               b.speaker AS "before_speaker?", b.origin AS "before_origin?", b.text AS "before?", m.at
            FROM json_each($1) wanted CROSS JOIN memories m ON m.id = wanted.value LEFT JOIN memories b ON b.id = (
                SELECT id FROM memories
                WHERE episode_id = m.episode_id AND place < m.place AND scope = m.scope ORDER BY place DESC LIMIT 1)

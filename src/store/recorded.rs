@@ -27,6 +27,8 @@ pub struct Listed {
     pub tokens: i64,
     /// What they cost, in nano-dollars, as far as prices are known.
     pub cost: Option<i64>,
+    /// The run that it works for, if it is an agent.
+    pub parent: Option<RunId>,
 }
 
 /// Which runs are wanted.
@@ -51,7 +53,8 @@ pub async fn list(tx: &mut Tx, wanted: &Wanted) -> Result<Vec<Listed>, StoreErro
              (SELECT count(*) FROM model_calls c WHERE c.run_id = r.id AND c.state = 'answered') AS "cycles!: i64",
              (SELECT coalesce(sum(c.input_tokens + c.output_tokens), 0) FROM model_calls c
               WHERE c.run_id = r.id) AS "tokens!: i64",
-             (SELECT sum(c.cost) FROM model_calls c WHERE c.run_id = r.id) AS "cost: i64"
+             (SELECT sum(c.cost) FROM model_calls c WHERE c.run_id = r.id) AS "cost: i64",
+             r.parent_run AS "parent: RunId"
            FROM runs r CROSS JOIN sessions s ON s.id = r.session_id
              CROSS JOIN users u ON u.id = r.user_id CROSS JOIN inbound i ON i.id = r.inbound_id
            WHERE r.id <= 9223372036854775807
@@ -77,6 +80,8 @@ pub struct Shown {
     pub state: String,
     /// The hash of the state that its journal folds to; none: nobody wrote one down.
     pub state_hash: Option<String>,
+    /// The run that it works for, if it is an agent.
+    pub parent: Option<RunId>,
 }
 
 /// One run.
@@ -86,8 +91,8 @@ pub struct Shown {
 pub async fn find(tx: &mut Tx, run: RunId) -> Result<Option<Shown>, StoreError> {
     let shown = sqlx::query_as!(
         Shown,
-        "SELECT s.key AS session, u.name AS who, r.state, r.state_hash
-         FROM runs r JOIN sessions s ON s.id = r.session_id JOIN users u ON u.id = r.user_id WHERE r.id = $1",
+        r#"SELECT s.key AS session, u.name AS who, r.state, r.state_hash, r.parent_run AS "parent: RunId"
+           FROM runs r JOIN sessions s ON s.id = r.session_id JOIN users u ON u.id = r.user_id WHERE r.id = $1"#,
         run
     )
     .fetch_optional(&mut *tx)

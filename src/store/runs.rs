@@ -80,7 +80,7 @@ pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRu
         QueuedRun,
         r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", i.text, u.name
            FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN users u ON u.id = r.user_id
-           WHERE r.session_id = $1 AND r.state = 'queued' ORDER BY r.id"#,
+           WHERE r.session_id = $1 AND r.state = 'queued' ORDER BY r.yields, r.id"#,
         session
     )
     .fetch_all(&mut *tx)
@@ -150,7 +150,7 @@ pub struct Lease {
 /// Takes the lane of `session`; none if there is nothing to do, or somebody else does it.
 ///
 /// A running run that nobody drives comes first, then a waiting one that was signalled, then the next in the queue; while
-/// the conversation or the house is paused, none of the queue.
+/// the conversation (an agent's: the one that it works for) or the house is paused, none of the queue.
 /// Whoever claims drives no run of this session: one that counts as theirs could not be given back.
 ///
 /// # Errors
@@ -167,9 +167,10 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
                OR (r.state = 'queued' AND NOT EXISTS (
                      SELECT 1 FROM runs a WHERE a.session_id = $1 AND a.state IN ('running', 'waiting'))
                      AND NOT EXISTS (SELECT 1 FROM switches w WHERE w.name = 'paused')
-                     AND NOT EXISTS (SELECT 1 FROM sessions p WHERE p.id = r.session_id AND p.paused_by IS NOT NULL))
+                     AND NOT EXISTS (SELECT 1 FROM sessions p
+                       WHERE p.id = coalesce(r.home_session, r.session_id) AND p.paused_by IS NOT NULL))
              )
-             ORDER BY r.id LIMIT 1)
+             ORDER BY r.state = 'queued', r.yields, r.id LIMIT 1)
            RETURNING id AS "id!: RunId""#,
         session,
         lease.owner,
@@ -328,7 +329,8 @@ pub async fn list_due(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<Vec<Du
              OR (r.state = 'queued' AND NOT EXISTS (
                    SELECT 1 FROM runs a WHERE a.session_id = r.session_id AND a.state IN ('running', 'waiting'))
                      AND NOT EXISTS (SELECT 1 FROM switches w WHERE w.name = 'paused')
-                     AND NOT EXISTS (SELECT 1 FROM sessions p WHERE p.id = r.session_id AND p.paused_by IS NOT NULL)))
+                     AND NOT EXISTS (SELECT 1 FROM sessions p
+                       WHERE p.id = coalesce(r.home_session, r.session_id) AND p.paused_by IS NOT NULL)))
            ORDER BY 1"#,
         owner,
         now

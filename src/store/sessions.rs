@@ -213,6 +213,15 @@ pub async fn set_paused_by(tx: &mut Tx, id: SessionId, by: Option<UserId>) -> Re
     Ok(())
 }
 
+/// Its runs ask and answer in another session.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_speaks_in(tx: &mut Tx, id: SessionId, other: SessionId) -> Result<(), StoreError> {
+    sqlx::query!("UPDATE sessions SET speaks_in = $1 WHERE id = $2", other, id).execute(&mut *tx).await?;
+    Ok(())
+}
+
 /// A session's published name.
 ///
 /// # Errors

@@ -11,6 +11,8 @@ pub struct Summary {
     pub through: i64,
     /// The words.
     pub text: String,
+    /// What nobody vouches for in what it stands for, as stored.
+    pub taint: Option<String>,
 }
 
 /// Where a summary comes from.
@@ -35,7 +37,7 @@ pub struct Made {
 pub async fn find(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Option<Summary>, StoreError> {
     let summary = sqlx::query_as!(
         Summary,
-        "SELECT through, text FROM summaries WHERE session_id = $1 AND user_id = $2",
+        "SELECT through, text, taint FROM summaries WHERE session_id = $1 AND user_id = $2",
         session,
         user
     )
@@ -50,17 +52,19 @@ pub async fn find(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Optio
 /// When the database fails.
 pub async fn put(tx: &mut Tx, made: &Made, summary: &Summary) -> Result<(), StoreError> {
     sqlx::query!(
-        "INSERT INTO summaries (session_id, user_id, through, text, run_id, made_at)
-         SELECT id, $2, $3, $4, $5, $6 FROM sessions WHERE id = $1 AND context_from < $7
+        "INSERT INTO summaries (session_id, user_id, through, text, run_id, made_at, taint)
+         SELECT id, $2, $3, $4, $5, $6, $8 FROM sessions WHERE id = $1 AND context_from < $7
          ON CONFLICT (session_id, user_id) DO UPDATE
-         SET through = excluded.through, text = excluded.text, run_id = excluded.run_id, made_at = excluded.made_at",
+         SET through = excluded.through, text = excluded.text, run_id = excluded.run_id, made_at = excluded.made_at,
+             taint = excluded.taint",
         made.session,
         made.user,
         summary.through,
         summary.text,
         made.run,
         made.at,
-        made.history_from
+        made.history_from,
+        summary.taint
     )
     .execute(&mut *tx)
     .await?;

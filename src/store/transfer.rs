@@ -95,6 +95,8 @@ pub struct WholeFact {
     pub created_at: i64,
     /// Until when it was held for true.
     pub superseded_at: Option<i64>,
+    /// What nobody vouches for in what it rests on, as stored.
+    pub taint: Option<String>,
 }
 
 /// The facts after `after`, old values too.
@@ -107,7 +109,7 @@ pub async fn facts(tx: &mut Tx, after: FactId, limit: i64) -> Result<Vec<WholeFa
         r#"SELECT f.id AS "id!: FactId", f.scope AS "scope!: Scope", f.category, f.key, f.value, p.name AS "about?",
                   f.speaker, f.user_id AS "user: UserId", f.source, f.confidence, f.importance,
                   f.pinned AS "pinned!: bool", f.uses, f.used_at, f.valid_from, f.valid_until,
-                  f.rival_of IS NOT NULL AS "disputed!: bool", f.created_at, f.superseded_at
+                  f.rival_of IS NOT NULL AS "disputed!: bool", f.created_at, f.superseded_at, f.taint
            FROM facts f LEFT JOIN people p ON p.id = f.person_id WHERE f.id > $1 ORDER BY f.id LIMIT $2"#,
         after,
         limit
@@ -386,8 +388,8 @@ pub async fn add_fact(
 ) -> Result<(), StoreError> {
     sqlx::query!(
         "INSERT INTO facts (scope, category, key, value, person_id, user_id, speaker, source, confidence, importance,
-           pinned, uses, used_at, valid_from, valid_until, rival_of, created_at, superseded_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+           pinned, uses, used_at, valid_from, valid_until, rival_of, created_at, superseded_at, taint)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
         fact.scope,
         fact.category,
         fact.key,
@@ -405,7 +407,8 @@ pub async fn add_fact(
         fact.valid_until,
         rival_of,
         fact.created_at,
-        fact.superseded_at
+        fact.superseded_at,
+        fact.taint
     )
     .execute(&mut *tx)
     .await?;

@@ -145,6 +145,32 @@ pub async fn names(tx: &mut Tx, user: UserId, conversation: &Conversation) -> Re
     Ok(names)
 }
 
+/// A name of somebody on a platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The platform.
+    pub channel: String,
+    /// Hob's account there.
+    pub account: String,
+    /// The platform's id of the person.
+    pub external_id: String,
+}
+
+/// The names of the owners.
+///
+/// # Errors
+/// When the database fails.
+pub async fn owners(tx: &mut Tx) -> Result<Vec<Name>, StoreError> {
+    let names = sqlx::query_as!(
+        Name,
+        "SELECT i.channel, i.account, i.external_id FROM identities i JOIN users u ON u.id = i.user_id
+         WHERE u.role = 'owner' ORDER BY i.channel, i.account, i.external_id"
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(names)
+}
+
 /// What somebody may.
 ///
 /// # Errors

@@ -7,12 +7,14 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use crate::config::tools::{SESSION_ID, UNTRUSTED_SOURCE, is_injected, placeholder};
-use crate::domain::principal::{Role, Trust};
+use crate::domain::origin::{Origin, Source};
+use crate::domain::principal::Role;
 use crate::domain::tools::ToolFacts;
 use crate::model::provider::ToolSchema;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::process::{self, Ended, Errand};
 use crate::tool::results::BYTES_MAX;
+use crate::tool::sandbox::confined::Confined;
 use crate::tool::{Invocation, Outcome, Timeout, Tool, ToolSpec};
 
 /// The exit code by which a command says that its failure may pass (`EX_TEMPFAIL` of sysexits.h).
@@ -35,6 +37,8 @@ pub struct Declaration {
     pub role: Role,
     /// Safe to run twice.
     pub idempotent: bool,
+    /// What it prints may instruct: the operator vouches for it (row N6).
+    pub trusted_output: bool,
     /// What runs have to know of it.
     pub facts: ToolFacts,
     /// How long it may take.
@@ -43,6 +47,8 @@ pub struct Declaration {
     pub working_dir: PathBuf,
     /// Whose mark its processes carry, so that they are found should Hob be killed.
     pub leftovers: Leftovers,
+    /// The walls around it, if it is to have any.
+    pub confined: Option<Confined>,
 }
 
 /// The tool.
@@ -114,9 +120,9 @@ fn injected(name: &str, invocation: &Invocation) -> Option<String> {
     }
 }
 
-/// Whether the run began with words that may not instruct: `1` or `0`.
+/// Whether the run has listened to words up to now that nobody vouches for: `1` or `0`.
 fn untrusted(invocation: &Invocation) -> String {
-    u8::from(invocation.principal.trust == Trust::Untrusted).to_string()
+    u8::from(invocation.is_tainted()).to_string()
 }
 
 #[async_trait]
@@ -135,16 +141,18 @@ impl Tool for CommandTool {
             vector,
             dir: self.declaration.working_dir.clone(),
             environment: vec![
-                ("HOB_SESSION", invocation.session.to_string()),
-                ("HOB_UNTRUSTED", untrusted(&invocation)),
+                ("HOB_SESSION".to_owned(), invocation.session.to_string()),
+                ("HOB_UNTRUSTED".to_owned(), untrusted(&invocation)),
             ],
             input: None,
             // Both outputs together are as much as is kept of one result.
             bytes_max: BYTES_MAX / 2,
             leftovers: self.declaration.leftovers.clone(),
+            confined: self.declaration.confined.clone(),
         };
         match Box::pin(process::run(errand)).await {
-            Ok(ended) => outcome(&ended),
+            Ok(ended) if self.declaration.trusted_output || ended.printed().is_empty() => outcome(&ended),
+            Ok(ended) => outcome(&ended).from(Source::new(Origin::Tool, &self.declaration.name)),
             Err(error) => Outcome::Error(format!("{program} could not be run: {error}.")),
         }
     }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::domain::ids::{SessionId, SessionKey, UserId};
+use crate::domain::ids::{RunId, SessionId, SessionKey, UserId};
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::facts::RelevantFacts;
 use crate::memory::facts::rivals::OpenRivals;
@@ -204,9 +204,13 @@ impl House {
             session: SessionKey("1".to_owned()),
             place: actor.place(),
             now: NOW.parse().unwrap(),
+            run: RunId(1),
             ..Invocation::trial(arguments)
         };
-        match self.tools.get(tool).unwrap().call(invocation).await {
+        let outcome = self.tools.get(tool).unwrap().call(invocation).await;
+        // What a guest has said carries that with it.
+        let outcome = if let Outcome::From(_, words) = outcome { *words } else { outcome };
+        match outcome {
             Outcome::Text(text) | Outcome::Error(text) => text,
             other => panic!("{other:?}"),
         }

@@ -4,17 +4,18 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::domain::principal::Role;
-use crate::domain::tools::ToolFacts;
+use crate::domain::tools::{Assessment, Risk, ToolFacts};
 use crate::memory::item::Item;
 use crate::memory::looked_up::{ForgetListed, ListedForgotten, MatchingFacts};
 use crate::memory::recall::{Memory, Question, RecallLimits};
 use crate::policy::memory::visible;
 use crate::store::error::StoreError;
-use crate::tool::keeping::{day, line};
+use crate::tool::keeping::{day, line, remembered, rests_on};
 use crate::tool::registry::{parse, spec_of};
-use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
+use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
 
 /// The most facts, and the most messages, that are listed.
 const LIMIT: usize = 10;
@@ -48,11 +49,11 @@ impl ForgetTool {
         let about = "Forgets for good what the user wants forgotten. First call it with `query` and look which of the matches \
             are meant; then with their `ids`. Never forget what was not asked for.";
         let spec = spec_of::<Arguments>("forget", about, true).of("memory", Role::User).on_need();
-        let facts = ToolFacts { changes: true, ..spec.facts };
+        let facts = ToolFacts { changes: true, risk: Risk::Write, ..spec.facts };
         Self { spec: ToolSpec { facts, ..spec }, memory }
     }
 
-    async fn list(&self, invocation: &Invocation, query: String) -> Result<String, StoreError> {
+    async fn list(&self, invocation: &Invocation, query: String) -> Result<Outcome, StoreError> {
         let (scopes, now) = (visible(&invocation.principal, invocation.place), invocation.now);
         let matching = MatchingFacts { scopes: scopes.clone(), query: query.clone(), limit: LIMIT, now };
         let facts = self.memory.store.read(matching).await?;
@@ -61,6 +62,8 @@ impl ForgetTool {
         let show = |item: Item, text: &str, at: Timestamp| {
             format!("- {item}: {} ({})", line(text, SHOWN_MAX), day(at, &self.memory.zone))
         };
+        let of_facts = facts.iter().map(|fact| rests_on(fact.taint.as_ref()));
+        let taints: Vec<_> = of_facts.chain(said.fragments.iter().map(|fragment| fragment.taint.clone())).collect();
         let facts = facts.iter().map(|fact| {
             let at = Timestamp::from_millisecond(fact.since).unwrap_or(Timestamp::UNIX_EPOCH);
             show(Item::Fact(fact.id), &format!("{}: {}", fact.key, fact.value), at)
@@ -70,9 +73,11 @@ impl ForgetTool {
         });
         let lines: Vec<String> = facts.chain(said).collect();
         Ok(if lines.is_empty() {
-            "Nothing found.".to_owned()
+            Outcome::Text("Nothing found.".to_owned())
         } else {
-            format!("Nothing is forgotten yet. Call again with the ids of what is meant:\n{}", lines.join("\n"))
+            let lines = lines.join("\n");
+            let told = format!("Nothing is forgotten yet. Call again with the ids of what is meant:\n{lines}");
+            remembered(told, taints)
         })
     }
 
@@ -113,6 +118,13 @@ impl Tool for ForgetTool {
         &self.spec
     }
 
+    /// Whoever only asks what there is changes nothing.
+    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        let ids = invocation.arguments.get("ids").and_then(Value::as_array);
+        let forgets = ids.is_some_and(|ids| !ids.is_empty());
+        Assessment::usual(if forgets { Risk::Write } else { Risk::Read })
+    }
+
     async fn call(&self, invocation: Invocation) -> Outcome {
         let Arguments { query, ids } = match parse(&self.spec, invocation.arguments.clone()) {
             Ok(arguments) => arguments,
@@ -123,7 +135,7 @@ impl Tool for ForgetTool {
             (_, ids) if ids.len() > ITEMS_MAX => {
                 return Outcome::Error(format!("At most {ITEMS_MAX} can be forgotten at once."));
             }
-            (Some(query), []) => self.list(&invocation, query).await.map(Outcome::Text),
+            (Some(query), []) => self.list(&invocation, query).await,
             (None, []) => return Outcome::Error("Give a `query` first, then the `ids` of what is meant.".to_owned()),
             (_, ids) => match ids.iter().map(|id| Item::parse(id.trim()).ok_or(id)).collect::<Result<Vec<_>, _>>() {
                 Ok(items) => self.forget(invocation, items).await,

@@ -18,7 +18,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::domain::principal::{Role, Trust};
+use crate::domain::origin::Source;
+use crate::domain::principal::Role;
 use crate::tool::Invocation;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::process::{self, Errand};
@@ -89,6 +90,8 @@ struct Told<'a> {
     session: &'a str,
     user: Person<'a>,
     untrusted: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,6 +162,7 @@ impl Hooks {
             input: Some(input),
             bytes_max: OUTPUT_BYTES_MAX,
             leftovers: self.leftovers.clone(),
+            confined: None,
         };
         match tokio::time::timeout(hook.timeout, Box::pin(process::run(errand))).await {
             Ok(Ok(ended)) if ended.status.success() => Verdict::Allow,
@@ -180,7 +184,8 @@ fn told<'a>(event: &'static str, tool: &'a str, call: &'a Invocation, result: Op
         run: call.run.0,
         session: &call.session.0,
         user: Person { name: &call.principal.name, role: call.principal.role },
-        untrusted: call.principal.trust == Trust::Untrusted,
+        untrusted: call.is_tainted(),
+        sources: call.taint.sources().map(Source::to_string).collect(),
         result: result.map(|(text, _)| text),
         is_error: result.map(|(_, is_error)| is_error),
     }
@@ -201,7 +206,8 @@ fn reason(printed: &str) -> String {
 mod tests {
     use super::*;
     use crate::domain::ids::UserId;
-    use crate::domain::principal::Principal;
+    use crate::domain::origin::Origin;
+    use crate::domain::principal::{Principal, Trust};
 
     fn hook(moment: Moment, tools: &[&str], script: &str) -> Hook {
         Hook {
@@ -217,6 +223,7 @@ mod tests {
         Invocation {
             principal: Principal { user: UserId(3), name: "Ada".to_owned(), role: Role::User, trust: Trust::Untrusted },
             attempt: 2,
+            taint: [Source::new(Origin::Web, "https://a.example/")].into_iter().collect(),
             ..Invocation::trial(serde_json::json!({ "room": "kitchen" }))
         }
     }
@@ -275,9 +282,9 @@ mod tests {
         let read = |moment| hook(moment, &[], "cat; exit 2");
         let hooks = Hooks::new(vec![read(Moment::Before), read(Moment::After)], dir.path());
         let before = hooks.blocks("light", &call()).await.unwrap();
-        insta::assert_snapshot!(before, @r#"Blocked by the hook /bin/sh: {"event":"before_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true}"#);
+        insta::assert_snapshot!(before, @r#"Blocked by the hook /bin/sh: {"event":"before_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"sources":["the web (https://a.example/)"]}"#);
         let after = hooks.withholds("light", &call(), ("on", false)).await.unwrap();
-        insta::assert_snapshot!(after, @r#"The call was made, but the hook /bin/sh withholds its result: {"event":"after_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"result":"on","is_error":false}"#);
+        insta::assert_snapshot!(after, @r#"The call was made, but the hook /bin/sh withholds its result: {"event":"after_tool","tool":"light","arguments":{"room":"kitchen"},"call":"1.0","attempt":2,"run":12,"session":"7","user":{"name":"Ada","role":"user"},"untrusted":true,"sources":["the web (https://a.example/)"],"result":"on","is_error":false}"#);
         let broken = Hooks::new(vec![hook(Moment::After, &[], "exit 1")], dir.path());
         assert_eq!(broken.withholds("light", &call(), ("on", false)).await, None, "a result is not lost to it");
     }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::memory::Scope;
+use crate::domain::origin::{Origin, Source, Taint};
 use crate::memory::facts::holds_until;
 use crate::policy::memory::{kept_in, shared_by};
 use crate::tool::{Invocation, Outcome};
@@ -18,6 +19,23 @@ pub(super) enum Audience {
     #[default]
     Me,
     Everyone,
+}
+
+/// Words from memory, with whom they go back to of those that nobody vouches for (row N6).
+pub(super) fn remembered(text: String, taints: impl IntoIterator<Item = Taint>) -> Outcome {
+    let mut taint = Taint::default();
+    taints.into_iter().for_each(|of| taint.join(&of));
+    let outcome = Outcome::Text(text);
+    if taint.is_clean() {
+        return outcome;
+    }
+    let named: Vec<String> = taint.sources().map(Source::to_string).collect();
+    outcome.from(Source::new(Origin::Memory, &named.join(", ")))
+}
+
+/// What a kept fact rests on, as it is stored.
+pub(super) fn rests_on(stored: Option<&String>) -> Taint {
+    Taint::of_stored(stored.map(String::as_str))
 }
 
 /// The scope that something is kept in.

@@ -5,9 +5,10 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::domain::principal::Role;
-use crate::domain::tools::ToolFacts;
+use crate::domain::tools::{Assessment, Risk, ToolFacts};
 use crate::memory::facts::{Remember, holds_until};
 use crate::memory::people::birthday::Birthday;
 use crate::memory::people::change::{Details, Field, ForgetAbout, HobUser, Remove, Save, Tell, Whose};
@@ -17,9 +18,9 @@ use crate::policy::memory::visible;
 use crate::policy::restricted::may_keep;
 use crate::store::error::StoreError;
 use crate::store::{Statement, Store};
-use crate::tool::keeping::{Audience, end_of, scope};
+use crate::tool::keeping::{Audience, end_of, remembered, rests_on, scope};
 use crate::tool::registry::{parse, spec_of};
-use crate::tool::{Invocation, Outcome, Tool, ToolSpec, remember_fact};
+use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec, remember_fact};
 
 pub mod shown;
 #[cfg(test)]
@@ -109,18 +110,18 @@ impl ManagePeople {
         let about =
             "Keeps the people whom the user knows: who they are, birthdays, names and addresses, facts about them.";
         let spec = spec_of::<Fields>("manage_people", about, true).of("memory", Role::User).on_need();
-        let facts = ToolFacts { changes: true, ..spec.facts };
+        let facts = ToolFacts { changes: true, risk: Risk::Write, ..spec.facts };
         Self { spec: ToolSpec { facts, ..spec }, store, zone }
     }
 
-    async fn act(&self, invocation: &Invocation, fields: Fields) -> Result<String, Outcome> {
+    async fn act(&self, invocation: &Invocation, fields: Fields) -> Result<Outcome, Outcome> {
         let whose = Whose {
             scope: scope(invocation, fields.audience)?,
             caller: invocation.principal.clone(),
             place: invocation.place,
         };
         let call = Call { fields, whose, today: invocation.now.to_zoned(self.zone.clone()).date() };
-        match call.fields.action {
+        let told = match call.fields.action {
             Action::List => Ok(shown::list(&self.everybody(invocation, &call).await?, call.today)),
             Action::UpcomingBirthdays => {
                 let days = call.fields.days.unwrap_or(DAYS).min(DAYS_MAX);
@@ -129,8 +130,9 @@ impl ManagePeople {
             Action::Show => {
                 let who = Who::Called(call.name()?);
                 let cards = self.look_up(invocation, &call, who).await?;
-                let cards = cards.iter().map(|card| shown::card(card, call.today, &self.zone));
-                Ok(cards.collect::<Vec<_>>().join("\n"))
+                let taints = cards.iter().flat_map(|card| &card.facts).map(|fact| rests_on(fact.taint.as_ref()));
+                let lines = cards.iter().map(|card| shown::card(card, call.today, &self.zone));
+                return Ok(remembered(lines.collect::<Vec<_>>().join("\n"), taints.collect::<Vec<_>>()));
             }
             Action::Add => self.save(invocation, &call, true).await,
             Action::Update => self.save(invocation, &call, false).await,
@@ -143,7 +145,8 @@ impl ManagePeople {
                 let person = self.change(merge).await?;
                 Ok(format!("They are one person:\n{}", shown::head(&person, call.today)))
             }
-        }
+        };
+        told.map(Outcome::Text)
     }
 
     async fn everybody(&self, invocation: &Invocation, call: &Call) -> Result<Vec<Person>, Outcome> {
@@ -186,12 +189,13 @@ impl ManagePeople {
             None => holds_until(&value, invocation.now, &self.zone),
         };
         let (scope, user, run, at) = (call.whose.scope, invocation.principal.user, invocation.run, invocation.now);
+        let taint = invocation.taint.clone();
         let (shown_key, shown_value) = (key.clone(), value.clone());
         let tell = Tell {
             whose: call.whose.clone(),
             about: Some(call.name()?),
             adds: false,
-            fact: Remember { scope, user, category, key, value, person: None, valid_until, run, at },
+            fact: Remember { scope, user, category, key, value, person: None, valid_until, run, taint, at },
             today: call.today,
         };
         let told = self.change(tell).await?;
@@ -272,11 +276,18 @@ impl Tool for ManagePeople {
         &self.spec
     }
 
+    /// Whoever only looks changes nothing.
+    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        let action = invocation.arguments.get("action").and_then(Value::as_str);
+        let looks = matches!(action, Some("list" | "show" | "upcoming_birthdays"));
+        Assessment::usual(if looks { Risk::Read } else { Risk::Write })
+    }
+
     async fn call(&self, invocation: Invocation) -> Outcome {
         let fields: Fields = match parse(&self.spec, invocation.arguments.clone()) {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
-        self.act(&invocation, fields).await.map_or_else(|outcome| outcome, Outcome::Text)
+        self.act(&invocation, fields).await.unwrap_or_else(|outcome| outcome)
     }
 }

@@ -4,15 +4,21 @@
 //! Start at [`Tool`], then [`registry`].
 
 pub mod ask_human;
+pub mod cli_agent;
 pub mod command;
 pub mod current_time;
+pub mod files;
 pub mod forget;
 pub mod hook;
+pub mod http_request;
 mod keeping;
 pub mod leftovers;
 pub mod manage_config;
 pub mod manage_people;
 pub mod mcp;
+pub mod messages;
+pub mod net;
+pub mod page;
 mod process;
 pub mod read_result;
 pub mod recall;
@@ -21,9 +27,15 @@ pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
+pub mod sandbox;
+pub mod schedule;
 pub mod shed;
+pub mod spawn_agent;
 pub mod system_info;
+pub mod terminal;
 pub mod use_tool;
+pub mod web_fetch;
+pub mod web_search;
 pub mod workspace;
 
 use std::path::Path;
@@ -33,11 +45,12 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::domain::agents::Mission;
 use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
-use crate::domain::outgoing::Destination;
-use crate::domain::principal::{Principal, Role};
+use crate::domain::outgoing::{Delivery, Destination};
+use crate::domain::principal::{Principal, Role, Trust};
 use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::provider::ToolSchema;
 use crate::policy::memory::Place;
@@ -168,13 +181,20 @@ pub struct Invocation {
     pub now: Timestamp,
 }
 
+impl Invocation {
+    /// Has the run listened up to now to words that nobody vouches for?
+    #[must_use]
+    pub fn is_tainted(&self) -> bool {
+        !self.taint.is_clean() || self.principal.trust == Trust::Untrusted
+    }
+}
+
 #[cfg(test)]
 impl Invocation {
     /// A first call by a user of the house, in a private chat, of a run that has read nothing.
     pub(crate) fn trial(arguments: Value) -> Self {
         use crate::domain::ids::{SessionId, UserId};
         use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
-        use crate::domain::principal::Trust;
         let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
         let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
         Self {
@@ -224,11 +244,15 @@ pub enum Request {
         /// Why.
         reason: String,
     },
+    /// An agent that works on a task by itself.
+    Spawn(Mission),
     /// A person's answer (row B15).
     Ask {
         /// The question.
         question: String,
     },
+    /// Words or a file to be delivered, once.
+    Deliver(Box<Delivery>),
 }
 
 impl Outcome {

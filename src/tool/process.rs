@@ -7,16 +7,18 @@
 //! Start at [`run`].
 
 use std::collections::VecDeque;
-use std::io;
+use std::ffi::OsString;
+use std::io::{self, PipeWriter};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStdin, Command};
+use tokio::process::{Child, ChildStdin, Command};
 
 use crate::tool::leftovers::Leftovers;
+use crate::tool::sandbox::confined::{Confined, Scratch};
 
 /// How long the rest of the output is waited for after the program has ended.
 const REST: Duration = Duration::from_secs(1);
@@ -28,13 +30,15 @@ pub(super) struct Errand {
     /// Where.
     pub(super) dir: PathBuf,
     /// What its environment has besides the usual.
-    pub(super) environment: Vec<(&'static str, String)>,
+    pub(super) environment: Vec<(String, String)>,
     /// What it finds on its standard input; none: nothing at all.
     pub(super) input: Option<Vec<u8>>,
     /// How much is kept of each of its two outputs, in bytes.
     pub(super) bytes_max: usize,
     /// Whose mark it carries.
     pub(super) leftovers: Leftovers,
+    /// The walls around it; none: it is the operator's own, and may go on in another session after its end.
+    pub(super) confined: Option<Confined>,
 }
 
 /// How it ended.
@@ -60,22 +64,13 @@ impl Ended {
 /// # Errors
 /// When it could not be started.
 pub(super) async fn run(errand: Errand) -> io::Result<Ended> {
-    let Some((program, rest)) = errand.vector.split_first() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
-    };
-    let mut command = Command::new(program);
-    let stdin = if errand.input.is_some() { Stdio::piped() } else { Stdio::null() };
-    command.args(rest).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env_clear().envs(clean_environment()).envs(errand.environment).process_group(0).kill_on_drop(true);
-    let (mark, whose) = errand.leftovers.mark();
-    command.env(mark, whose).current_dir(&errand.dir);
-    let mut child = command.spawn()?;
-    let _group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let mut started = start(&errand, Outputs::Apart)?;
+    let child = &mut started.child;
+    let (stdin, stdout, stderr) = (started.stdin.take(), child.stdout.take(), child.stderr.take());
     // Whoever holds the pipe open after the command has ended is not waited for: the group is killed on return.
     let talking = async {
         let (out, err) = (read(stdout, errand.bytes_max), read(stderr, errand.bytes_max));
-        let ((), out, err) = tokio::join!(write(stdin, errand.input.unwrap_or_default()), out, err);
+        let ((), out, err) = tokio::join!(write(stdin, errand.input.clone().unwrap_or_default()), out, err);
         (out, err)
     };
     let mut talking = std::pin::pin!(talking);
@@ -95,20 +90,96 @@ pub(super) async fn run(errand: Errand) -> io::Result<Ended> {
     Ok(Ended { status, out, err })
 }
 
+/// Where its two outputs go.
+pub(super) enum Outputs {
+    /// Each into a pipe of its own.
+    Apart,
+    /// Both into this one, in their order.
+    Together(PipeWriter),
+}
+
+/// A program at work. Dropping it kills it with everything it started.
+pub(super) struct Started {
+    /// The program, or the first of the processes that hold it.
+    pub(super) child: Child,
+    /// Where its input goes.
+    pub(super) stdin: Option<ChildStdin>,
+    _end: End,
+}
+
+/// Starts it.
+///
+/// # Errors
+/// When it could not be started.
+pub(super) fn start(errand: &Errand, outputs: Outputs) -> io::Result<Started> {
+    let scratch = errand.confined.as_ref().map(|confined| confined.scratch(errand.input.as_deref())).transpose()?;
+    let within = errand.confined.as_ref().zip(scratch.as_ref());
+    let wrapped = within.and_then(|(confined, scratch)| confined.vector(scratch, &errand.vector));
+    let walled = wrapped.is_some();
+    let vector = wrapped.unwrap_or_else(|| errand.vector.iter().map(OsString::from).collect());
+    let Some((program, rest)) = vector.split_first() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
+    };
+    let mut command = Command::new(program);
+    let fed = walled || errand.input.is_some();
+    command.args(rest).stdin(if fed { Stdio::piped() } else { Stdio::null() });
+    match outputs {
+        Outputs::Apart => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
+        Outputs::Together(pipe) => command.stdout(pipe.try_clone()?).stderr(pipe),
+    };
+    command.env_clear().envs(clean_environment());
+    let sweep = within.map(|(confined, scratch)| {
+        let this = Leftovers::of_call();
+        command.env("PATH", confined.path()).env("TMPDIR", scratch.temporary());
+        command.envs([this.mark()]);
+        // Where there are namespaces, they end whatever is in them.
+        (!walled || !confined.sandbox.ends_all()).then_some(this)
+    });
+    command.envs(errand.environment.iter().cloned()).kill_on_drop(true);
+    if !walled {
+        // Behind walls it makes a session of its own, which who leads a group already cannot.
+        command.process_group(0);
+    }
+    let (mark, whose) = errand.leftovers.mark();
+    command.env(mark, whose).current_dir(&errand.dir);
+    let mut child = command.spawn()?;
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let stdin = child.stdin.take();
+    let (stdin, lifeline) = if walled { (None, stdin) } else { (stdin, None) };
+    Ok(Started { child, stdin, _end: End { group, _lifeline: lifeline, sweep: sweep.flatten(), scratch } })
+}
+
 /// What a child sees of the environment: no secret is in it.
 pub(super) fn clean_environment() -> impl Iterator<Item = (&'static str, String)> {
     ["PATH", "HOME", "LANG", "LC_ALL", "TZ"].into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)))
 }
 
 /// Kills the whole process group when the call is dropped: stopped, timed out, or the daemon leaves.
-struct Group(Option<Pid>);
+struct End {
+    group: Option<Pid>,
+    /// Closed with this, which ends the sandbox at its other end.
+    _lifeline: Option<ChildStdin>,
+    /// By which those are found that have left the group.
+    sweep: Option<Leftovers>,
+    scratch: Option<Scratch>,
+}
 
-impl Drop for Group {
+impl Drop for End {
     fn drop(&mut self) {
-        if let Some(group) = self.0
+        if let Some(group) = self.group
             && let Err(error) = kill_process_group(group, Signal::KILL)
         {
             tracing::debug!(%error, "the process group was gone already");
+        }
+        let (sweep, scratch) = (self.sweep.take(), self.scratch.take());
+        // What follows takes a while. Without a runtime Hob is on its way out: the next start does it.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Some(sweep) = sweep {
+                    sweep.kill().await;
+                }
+                Scratch::delete(scratch).await;
+            });
         }
     }
 }

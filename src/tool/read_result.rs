@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::ids::RunId;
+use crate::domain::origin::{Origin, Source, Taint};
 use crate::store::error::StoreError;
-use crate::store::{Statement, Store, Tx, runs};
+use crate::store::{Statement, Store, Tx, messages, runs};
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::results::{ResultId, Results};
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
@@ -53,10 +54,14 @@ struct Belongs {
 
 #[async_trait]
 impl Statement for Belongs {
-    type Output = bool;
+    /// None: it does not. Else what the other had read by its end that nobody vouches for.
+    type Output = Option<Taint>;
 
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        runs::belong_together(tx, self.asking, self.asked).await
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Taint>, StoreError> {
+        if !runs::belong_together(tx, self.asking, self.asked).await? {
+            return Ok(None);
+        }
+        Ok(Some(Taint::of_stored(messages::taint_of(tx, self.asked).await?.as_deref())))
     }
 }
 
@@ -77,17 +82,19 @@ impl Tool for ReadResult {
                 excerpt(&arguments.id)
             ));
         };
-        match self.store.read(Belongs { asking: invocation.run, asked: id.run }).await {
-            Ok(true) => {}
+        let taint = match self.store.read(Belongs { asking: invocation.run, asked: id.run }).await {
+            Ok(Some(taint)) => taint,
             // Whether somebody else has such a result is theirs alone to know.
-            Ok(false) => return Outcome::Error(unknown(&id)),
+            Ok(None) => return Outcome::Error(unknown(&id)),
             Err(error) => return Outcome::of_store(&error, format!("The result could not be looked up: {error}.")),
-        }
-        match self.results.read(&id).await {
+        };
+        let outcome = match self.results.read(&id).await {
             Ok(text) => piece(&text, (arguments.from, arguments.to), self.chars_max.saturating_sub(HEADER_CHARS)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Outcome::Error(unknown(&id)),
             Err(error) => Outcome::Error(format!("The result {id} could not be read: {error}.")),
-        }
+        };
+        // Which of that run's words they are, nobody knows any more.
+        if taint.is_clean() { outcome } else { outcome.from(Source::new(Origin::Tool, &format!("result {id}"))) }
     }
 }
 

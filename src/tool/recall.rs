@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::domain::origin::Taint;
 use crate::domain::principal::Role;
 use crate::memory::looked_up::{MarkUsed, MatchingFacts, SaidIn};
 use crate::memory::nearby::Standing;
@@ -13,7 +14,7 @@ use crate::memory::recall::{Fragment, Means, Memory, Question, RecallLimits, Rec
 use crate::policy::memory::visible;
 use crate::store::error::StoreError;
 use crate::store::facts::Fact;
-use crate::tool::keeping::{day, line};
+use crate::tool::keeping::{day, line, remembered, rests_on};
 use crate::tool::manage_people::shown::card;
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Invocation, Outcome, Tool, ToolSpec};
@@ -63,6 +64,15 @@ struct Found {
     facts: Vec<Fact>,
     people: Vec<Card>,
     said: Recollection,
+}
+
+impl Found {
+    /// What nobody vouches for in what is shown of it.
+    fn taints(&self) -> Vec<Taint> {
+        let on_cards = self.people.iter().flat_map(|card| &card.facts).map(|fact| rests_on(fact.taint.as_ref()));
+        let facts = self.facts.iter().map(|fact| rests_on(fact.taint.as_ref()));
+        on_cards.chain(facts).chain(self.said.fragments.iter().map(|fragment| fragment.taint.clone())).collect()
+    }
 }
 
 impl RecallTool {
@@ -174,7 +184,7 @@ impl Tool for RecallTool {
         match self.look_up(&invocation, arguments).await {
             Ok(found) => {
                 self.mark(&found, invocation.now).await;
-                Outcome::Text(self.show(&found, &invocation))
+                remembered(self.show(&found, &invocation), found.taints())
             }
             Err(error) => Outcome::of_store(&error, format!("The memory could not be searched: {error}.")),
         }

@@ -115,6 +115,13 @@ impl Registry {
         !known.tool.spec().core && self.tools.contains_key(USE_TOOL)
     }
 
+    /// Those of them that are named.
+    #[must_use]
+    pub fn among(&self, names: &BTreeSet<String>) -> Self {
+        let tools = self.tools.iter().filter(|(name, _)| names.contains(*name));
+        Self { tools: tools.map(|(name, known)| (name.clone(), known.clone())).collect() }
+    }
+
     /// The tool with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Arc<dyn Tool>> {

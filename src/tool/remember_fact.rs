@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::domain::principal::Role;
-use crate::domain::tools::ToolFacts;
+use crate::domain::tools::{Risk, ToolFacts};
 use crate::memory::facts::keep::Remembered;
 use crate::memory::facts::{Remember, holds_until};
 use crate::memory::people::change::{Tell, Told, Whose};
@@ -54,7 +54,7 @@ impl RememberFact {
         let about =
             "Remembers a fact about the user, somebody they know, or the household, for all later conversations.";
         let spec = spec_of::<Arguments>("remember_fact", about, true).of("memory", Role::User);
-        let facts = ToolFacts { changes: true, ..spec.facts };
+        let facts = ToolFacts { changes: true, risk: Risk::Write, ..spec.facts };
         Self { spec: ToolSpec { facts, ..spec }, store, zone }
     }
 
@@ -74,11 +74,12 @@ impl RememberFact {
             None => holds_until(&value, invocation.now, &self.zone),
         };
         let (user, run, at) = (invocation.principal.user, invocation.run, invocation.now);
+        let taint = invocation.taint.clone();
         Ok(Tell {
             whose: Whose { scope, caller: invocation.principal.clone(), place: invocation.place },
             about: arguments.about.map(|about| clean(&about)).filter(|about| !about.is_empty()),
             adds: true,
-            fact: Remember { scope, user, category, key, value, person: None, valid_until, run, at },
+            fact: Remember { scope, user, category, key, value, person: None, valid_until, run, taint, at },
             today: at.to_zoned(self.zone.clone()).date(),
         })
     }

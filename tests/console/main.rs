@@ -70,6 +70,7 @@ fn reply(run: Option<RunId>, text: &str) -> Outgoing {
         run,
         text: text.to_owned(),
         choices: Vec::new(),
+        file: None,
         may_repeat: false,
     }
 }

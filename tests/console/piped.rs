@@ -7,7 +7,8 @@ use hob::channel::console::ConsoleError;
 use hob::channel::console::pipe::{Input, pipe};
 use hob::channel::console::screen::Console;
 use hob::domain::channel::{Channel, Progress};
-use hob::domain::ids::RunId;
+use hob::domain::ids::{FileId, RunId};
+use hob::domain::outgoing::{Enclosed, Outgoing};
 use jiff::Timestamp;
 
 use crate::{Echo, Paper, destination, reply};
@@ -35,6 +36,32 @@ async fn each_line_is_answered_before_the_next_is_handed_in() {
     assert_eq!(taken[0].conversation.session_key().0, "terminal:local");
     assert_eq!((taken[0].sender.external_id.as_str(), taken[0].sender.name.as_str()), ("local", "Ada"));
     assert_eq!(taken[0].sent_at, Timestamp::UNIX_EPOCH);
+}
+
+#[tokio::test]
+async fn c6_a_file_goes_with_its_line_and_one_that_comes_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a b.txt");
+    std::fs::write(&path, "hello").unwrap();
+    let line = format!("/attach '{}' what is this?\n/attach\n", path.display());
+    let (echo, ..) = run(line.as_bytes()).await;
+    assert_eq!(echo.texts(), ["what is this?", "/attach"], "without a path it is a line like any other");
+    let attachment = echo.taken.lock().unwrap()[0].attachments[0].clone();
+    assert_eq!(attachment.name, "a b.txt");
+    let (paper, mib) = (Paper::default(), 1 << 20);
+    let console = Console::pipe(paper.clone());
+    assert_eq!(console.fetch(&attachment, mib).await.unwrap(), b"hello");
+    assert!(console.fetch(&attachment, 3).await.unwrap_err().to_string().contains("larger"));
+    let (name, mime, hash) = ("plan.md".to_owned(), "text/plain".to_owned(), String::new());
+    let file = Some(Enclosed { id: FileId(1), name, mime, bytes: 5, hash, path: "/d/files/1f".into() });
+    console.deliver(&Outgoing { file: file.clone(), ..reply(Some(RunId(1)), "The plan") }).await.unwrap();
+    console.deliver(&Outgoing { file, may_repeat: true, ..reply(Some(RunId(1)), "") }).await.unwrap();
+    insta::assert_snapshot!(paper.text(), @r"
+    [plan.md (5 bytes): /d/files/1f]
+    The plan
+    (this may be a repetition)
+    [plan.md (5 bytes): /d/files/1f]
+    ");
 }
 
 #[tokio::test]

@@ -27,10 +27,12 @@ iterations_max = 20
 [personas.narrow]
 modules = ["commands", "journal", "time"]
 [tools.show]
+trusted_output = true
 description = "Shows a file."
 command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]
 parameters = { name = "Which." }
 [tools.code]
+trusted_output = true
 description = "Tells the code."
 command = ["/bin/echo", "The code is 4711."]
 "#;

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agents;
 mod answering;
 mod approvals;
 mod chat;
@@ -15,6 +16,7 @@ mod days;
 mod embedding;
 mod failures;
 mod faults;
+mod files;
 mod forgetting;
 mod group;
 mod guards;
@@ -31,10 +33,12 @@ mod people_memory;
 mod personas;
 mod queue;
 mod replay;
+mod schedules;
 mod secrets;
 mod starting;
 mod stopping;
 mod switching;
+mod taint;
 mod toolbox;
 mod tools;
 mod typed;

@@ -59,6 +59,7 @@ async fn what_a_server_started_is_gone_with_hob_however_hob_ends() {
     house.hob().until_log("mcp.listed").await;
     assert_eq!(house.lines("starts").len(), 1, "it was asked for its tools");
     let pids = forked(&mut house).await;
+    house.recorded(1).await;
     house.restart().await;
     gone(&pids).await;
     assert!(house.hob().log().contains("tool.leftover_killed"));

@@ -13,6 +13,7 @@ use crate::support::process::{hob, within};
 
 const MEET: &str = r#"
 [tools.meet]
+trusted_output = true
 description = "Meets."
 command = ["/bin/sh", "-c", 'echo up > $HOME/up; read line < $HOME/go; echo "met $1"', "sh", "{who}"]
 parameters = { who = "Who." }
@@ -54,7 +55,7 @@ async fn lived() -> House {
     assert!(runs.starts_with("     1  ") && runs.contains("  running    "), "{runs}");
     assert!(runs.ends_with(" · Meet Bea, please\n"), "{runs}");
     let tree = stdout(&house, &["replay", "1"]).await;
-    assert!(tree.contains("  meet {\"who\": \"Bea\"} (1.0)\n    no result yet\n"), "{tree}");
+    assert!(tree.contains("  meet {\"who\": \"Bea\"} (1.0, execute)\n    no result yet\n"), "{tree}");
     assert!(tree.contains("\nnot over: 1 cycle, "), "{tree}");
     let verdict = stdout(&house, &["replay", "1", "--verify"]).await;
     assert!(verdict.contains("The state is the one that was written down: state1:"), "{verdict}");
@@ -113,11 +114,11 @@ async fn n2_what_was_tampered_with_is_told() {
     let (verdict, words) = fails(&house, &["replay", "1", "--verify"]).await;
     assert!(verdict.contains("NOT THE SAME EFFECTS: event ") && verdict.contains("NOT THE SAME STATE:"), "{verdict}");
     assert_eq!(words, "hob: run 1 is not what was recorded\n");
-    sqlx::query("UPDATE run_events SET body = '{}' WHERE seq = 5").execute(&mut database).await.unwrap();
+    sqlx::query("UPDATE run_events SET body = '{}' WHERE seq = 6").execute(&mut database).await.unwrap();
     database.close().await.unwrap();
     let (tree, words) = fails(&house, &["replay", "1"]).await;
-    assert!(tree.contains("> Meet Bea, please\n") && tree.contains("Event 5 cannot be read"), "{tree}");
-    assert!(words.starts_with("hob: the journal of run 1 cannot be read from event 5 on: tool.started of"), "{words}");
+    assert!(tree.contains("> Meet Bea, please\n") && tree.contains("Event 6 cannot be read"), "{tree}");
+    assert!(words.starts_with("hob: the journal of run 1 cannot be read from event 6 on: tool.started of"), "{words}");
 }
 
 #[tokio::test]

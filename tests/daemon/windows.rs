@@ -23,6 +23,7 @@ iterations_max = 20
 [personas.narrow]
 modules = ["commands", "journal", "time"]
 [tools.show]
+trusted_output = true
 description = "Shows a file."
 command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]
 parameters = { name = "Which." }
@@ -182,6 +183,7 @@ async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
         soft_limit_secs = 1
         hard_limit_secs = 60
         [tools.dry]
+        trusted_output = true
         description = "Waits until the paint is dry."
         command = ["/bin/sleep", "1.2"]"#,
     )

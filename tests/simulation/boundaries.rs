@@ -42,6 +42,24 @@ fn n1_a_turn_with_tools() {
 }
 
 #[test]
+fn n1_c6_what_tools_send_is_sent_once() {
+    at_every_commit(7, &[(100, "2", "2", "m do post append+post cry"), (700, "3", "3", "m do cry+cry post")]);
+}
+
+#[test]
+fn n1_b8_agents() {
+    at_every_commit(20, &[(100, "2", "2", "m do helper+helper append")]);
+    at_every_commit(21, &[(100, "2", "2", "m do chief+look")]);
+}
+
+#[test]
+fn b7_a_stop_of_agents() {
+    for seed in 23..25 {
+        at_every_commit(seed, &[(100, "2", "2", "m do helper+chief+nap append"), (9_000, "2", "2", "/stop")]);
+    }
+}
+
+#[test]
 fn n1_b15_questions() {
     at_every_commit(2, &[(100, "2", "2", "m do ask append+ask"), (900_000, "2", "2", "thanks")]);
 }

@@ -148,8 +148,9 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
     if heard != answers {
         wrong.push(format!("{answers} messages were taken as answers, {heard} were heard"));
     }
-    for told in told {
-        wrong.extend(words(told, &said));
+    for one in told {
+        wrong.extend(words(one, &said));
+        wrong.extend(agents(one, told, &said));
     }
     // That another model stands in is told once, and so is its end.
     wrong.extend(notes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| format!("told twice: {:?}", pair[0])));
@@ -158,16 +159,50 @@ async fn outcomes(world: &World, tx: &mut Tx, told: &[Told]) -> Vec<String> {
 
 /// What a run said is in the outbox, and nothing else is.
 fn words(told: &Told, said: &[(String, Option<i64>)]) -> Vec<String> {
-    let spoken = told.replies.iter().filter(|(_, reply)| !matches!(reply, Reply::Silence)).map(|(seq, _)| *seq);
+    let is_agent = told.row.parent_run.is_some();
+    // An agent's last words go to the run that waits for it, or late to the person.
+    let spoken =
+        told.replies.iter().filter(|(_, reply)| !is_agent && !matches!(reply, Reply::Silence)).map(|(seq, _)| *seq);
     let expected: BTreeSet<i64> = spoken.chain(told.questions.iter().copied()).collect();
     let prefix = format!("run:{}:", told.row.id);
     let found: BTreeSet<i64> =
         said.iter().filter_map(|(key, _)| key.strip_prefix(&prefix)?.split(':').next()?.parse().ok()).collect();
-    if expected == found {
-        Vec::new()
-    } else {
-        vec![format!("run {} said {expected:?}, queued {found:?}", told.row.id)]
+    let late = told.end_seq.filter(|_| is_agent);
+    let found: BTreeSet<i64> = found.into_iter().filter(|seq| Some(*seq) != late).collect();
+    let mut wrong = Vec::new();
+    if expected != found {
+        wrong.push(format!("run {} said {expected:?}, queued {found:?}", told.row.id));
     }
+    // What its tools wanted delivered is queued once for each call, and nothing else is.
+    let prefix = format!("call:{}:", told.row.id);
+    let queued: BTreeSet<String> =
+        said.iter().filter_map(|(key, _)| Some(key.strip_prefix(&prefix)?.strip_suffix(":0")?.to_owned())).collect();
+    if told.delivers != queued {
+        wrong.push(format!("run {} wanted delivered {:?}, queued {queued:?}", told.row.id, told.delivers));
+    }
+    wrong
+}
+
+/// Each task that was handed on is one run; its end is heard once, by the run that waits for it or by the person, unless
+/// somebody has stopped them.
+fn agents(told: &Told, all: &[Told], said: &[(String, Option<i64>)]) -> Vec<String> {
+    let id = told.row.id;
+    let mut wrong = Vec::new();
+    let children = all.iter().filter(|other| other.row.parent_run == Some(id)).count();
+    if children != told.spawned {
+        wrong.push(format!("run {id} handed {} tasks on, {children} runs work for it", told.spawned));
+    }
+    let Some(parent) = all.iter().find(|other| Some(other.row.id) == told.row.parent_run) else {
+        return wrong;
+    };
+    let heard = parent.heard.iter().filter(|run| **run == id).count();
+    let late = [told.end_seq.map(|seq| format!("run:{id}:{seq}:0")), Some(format!("agent:{id}:0"))];
+    let late = said.iter().filter(|(key, _)| late.iter().flatten().any(|late| late == key)).count();
+    let stopped = parent.cancelled || ["cancelled", "withdrawn"].contains(&told.row.state.as_str());
+    if heard + late != 1 && !(stopped && heard + late == 0) {
+        wrong.push(format!("agent {id} ({}): heard {heard} times, told {late} times", told.row.state));
+    }
+    wrong
 }
 
 #[derive(Debug, sqlx::FromRow)]
@@ -365,15 +400,17 @@ async fn crossed(tx: &mut Tx) -> Vec<String> {
     rows.into_iter().map(|(run, scope, own)| format!("run {run} of {own} recalled what is {scope}'s")).collect()
 }
 
-/// No run, and no hour, cost more than it may: however many ran at once, and wherever the process died.
+/// No run with all its agents, and no hour, cost more than it may: however many ran at once, and wherever the process died.
 async fn overspent(tx: &mut Tx) -> Vec<String> {
     let nanos = |usd| Money::from_usd(usd).nanos();
-    let runs: Vec<(i64, i64)> =
-        sqlx::query_as("SELECT run_id, sum(cost) FROM model_calls GROUP BY run_id HAVING sum(cost) > $1")
-            .bind(nanos(RUN_USD))
-            .fetch_all(&mut *tx)
-            .await
-            .unwrap();
+    let runs: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT coalesce(r.root_run, r.id) AS root, sum(c.cost) FROM model_calls c JOIN runs r ON r.id = c.run_id
+             GROUP BY root HAVING sum(c.cost) > $1",
+    )
+    .bind(nanos(RUN_USD))
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
     let hours: Vec<(i64, i64)> = sqlx::query_as(
         "SELECT c.asked_at, (SELECT sum(b.cost) FROM model_calls b
                              WHERE b.asked_at > c.asked_at - 3600000 AND b.asked_at <= c.asked_at) AS spent
@@ -409,7 +446,7 @@ async fn leftovers(tx: &mut Tx) -> Vec<String> {
         (
             "runs that went on to their end after somebody had ended them",
             "SELECT count(*) FROM signals s JOIN runs r ON r.id = s.run_id
-             WHERE s.body LIKE '%cancel%' AND r.state IN ('completed', 'joined', 'withdrawn')",
+             WHERE s.body LIKE '%\"signal\":\"cancel\"%' AND r.state IN ('completed', 'joined', 'withdrawn')",
         ),
     ];
     let mut wrong = Vec::new();

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hob::agent::journal::decode;
+use hob::agent::machine::batch::Progress;
 use hob::agent::machine::effect::Effect;
-use hob::agent::machine::event::{Event, Reply};
+use hob::agent::machine::event::{Event, Reply, ToolOutcome};
 use hob::agent::machine::human::Decision;
 use hob::agent::machine::question::Question;
-use hob::agent::machine::state::{Phase, State};
+use hob::agent::machine::state::{Paused, Phase, State};
 use hob::agent::machine::{Replay, apply};
-use hob::domain::ids::RunId;
+use hob::domain::ids::{CallId, RunId};
 use hob::store::{Tx, journal};
 
 /// A run's row.
@@ -22,6 +23,7 @@ pub(crate) struct RunRow {
     pub(crate) state: String,
     pub(crate) lease_owner: Option<String>,
     pub(crate) state_hash: Option<String>,
+    pub(crate) parent_run: Option<i64>,
 }
 
 /// A run, as its journal tells it.
@@ -34,6 +36,8 @@ pub(crate) struct Told {
     /// By number.
     pub(crate) replies: Vec<(i64, Reply)>,
     pub(crate) questions: Vec<i64>,
+    /// The calls that wanted something delivered.
+    pub(crate) delivers: BTreeSet<String>,
     pub(crate) ends: usize,
     /// Answers that changed nothing.
     pub(crate) answers_ignored: usize,
@@ -48,11 +52,19 @@ pub(crate) struct Told {
     /// Words that joined, and whose.
     pub(crate) joined: Vec<(i64, String)>,
     pub(crate) kinds: Vec<&'static str>,
+    /// The agents whose end it has heard.
+    pub(crate) heard: Vec<i64>,
+    /// How often it handed a task on.
+    pub(crate) spawned: usize,
+    /// Somebody has ended it.
+    pub(crate) cancelled: bool,
+    /// The number of its end.
+    pub(crate) end_seq: Option<i64>,
 }
 
 pub(crate) async fn list(tx: &mut Tx) -> Vec<Told> {
     let rows: Vec<RunRow> = sqlx::query_as(
-        "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner, r.state_hash
+        "SELECT r.id, r.inbound_id, r.user_id, i.user_id AS sender_id, r.state, r.lease_owner, r.state_hash, r.parent_run
          FROM runs r JOIN inbound i ON i.id = r.inbound_id ORDER BY r.id",
     )
     .fetch_all(&mut *tx)
@@ -74,6 +86,7 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
         principal: None,
         replies: Vec::new(),
         questions: Vec::new(),
+        delivers: BTreeSet::new(),
         ends: 0,
         answers_ignored: 0,
         answers: 0,
@@ -83,6 +96,10 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
         approvals: Approvals::default(),
         joined: Vec::new(),
         kinds: Vec::new(),
+        heard: Vec::new(),
+        spawned: 0,
+        cancelled: false,
+        end_seq: None,
     };
     let mut replay = Replay::default();
     let mut cancelled = false;
@@ -92,6 +109,7 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
         cancelled |= matches!(event, Event::CancelRequested(_));
         replay.feed(&event);
     }
+    told.cancelled = cancelled;
     told.mismatch = replay.mismatch().map(|mismatch| mismatch.to_string());
     told
 }
@@ -114,12 +132,22 @@ impl Told {
             Event::Accepted(accepted) => self.principal = Some(accepted.principal.user.0),
             Event::Steered(steered) => self.joined.push((steered.principal.user.0, steered.text.clone())),
             // Nobody is asked.
-            Event::HumanAsked(Question::Paused { .. }) => {}
+            Event::HumanAsked(Question::Paused { .. } | Question::Agents) => {}
             Event::HumanAsked(_) => self.questions.push(seq),
             // It is told where it was asked.
             Event::Expired { .. } if !is_ignored(&effects) => self.questions.push(seq),
+            Event::ToolFinished { call, outcome: ToolOutcome::Deliver { .. }, .. } if !is_ignored(&effects) => {
+                self.delivers.insert(call.0.clone());
+            }
             Event::Replied(reply) => self.replies.push((seq, reply.clone())),
-            Event::Ended(_) => self.ends += 1,
+            Event::Ended(_) => {
+                self.ends += 1;
+                self.end_seq = Some(seq);
+            }
+            Event::ChildEnded(end) if !is_ignored(&effects) => self.heard.push(end.run.0),
+            Event::ToolFinished { call, outcome: ToolOutcome::Spawn { .. }, .. } => {
+                self.spawned += usize::from(waits_for(&self.state, call));
+            }
             Event::HumanAnswered(answer) => {
                 self.answers += 1;
                 if is_ignored(&effects) {
@@ -134,6 +162,16 @@ impl Told {
             _ => {}
         }
     }
+}
+
+/// Is an agent at work on this call?
+fn waits_for(state: &State, id: &CallId) -> bool {
+    let Some(Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. }) =
+        state.active().map(|run| &run.phase)
+    else {
+        return false;
+    };
+    batch.calls.iter().any(|open| open.call.id == *id && open.progress == Progress::Child)
 }
 
 fn unsafe_call(state: &State) -> Option<(String, Question)> {
@@ -155,14 +193,28 @@ struct Approvals {
     granted: BTreeSet<String>,
     /// One start of each of these calls.
     once: BTreeSet<String>,
+    /// The tools that may be called until something is read.
+    excused: BTreeSet<String>,
+    /// Something was read that nobody vouches for.
+    tainted: bool,
     paused: bool,
 }
+
+/// The tools that do more than look.
+const ACTS: [&str; 5] = ["append", "crawl", "bomb", "pay", "wipe"];
 
 impl Approvals {
     /// Takes an event in; what it starts without a word that allows it, is told.
     fn hear(&mut self, before: &State, event: &Event, ignored: bool) -> Option<String> {
         match event {
-            Event::Begun(begun) => self.granted.extend(begun.granted.iter().cloned()),
+            Event::Begun(begun) => {
+                self.granted.extend(begun.granted.iter().cloned());
+                self.tainted = !begun.taint.is_clean();
+            }
+            Event::ToolFinished { source: Some(_), .. } if !ignored => {
+                self.tainted = true;
+                self.excused.clear();
+            }
             Event::GrantRevoked { tool } => drop(self.granted.remove(tool)),
             Event::PauseRequested { .. } if !ignored => self.paused = true,
             Event::PauseLifted { .. } => self.paused = false,
@@ -173,7 +225,10 @@ impl Approvals {
                 let covered =
                     name == "pay" && self.granted.contains(name) || name == "peek" && self.granted.contains(name);
                 let needs = ["pay", "peek", "wipe"].contains(&name.as_str());
-                let allowed = self.once.remove(&call.0);
+                let allowed = self.once.remove(&call.0) || name != "wipe" && self.excused.contains(name);
+                if self.tainted && ACTS.contains(&name.as_str()) && !allowed {
+                    return Some(format!("{call} {name} in a tainted run without an approval of its own"));
+                }
                 return (needs && !covered && !allowed).then(|| format!("{call} {name} without approval"));
             }
             _ => {}
@@ -190,6 +245,9 @@ impl Approvals {
             }
             (Question::Approval { name, .. }, Some(Decision::Always)) => {
                 self.granted.insert(name.clone());
+            }
+            (Question::Approval { name, .. }, Some(Decision::ThisRun)) => {
+                self.excused.insert(name.clone());
             }
             _ => {}
         }

@@ -31,6 +31,7 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::store::contents::Contents;
 use hob::store::error::StoreError;
 use hob::store::{Pace, Statement, Store, Tx, runs};
 use hob::tool::Toolbox;
@@ -39,6 +40,7 @@ use hob::tool::mcp::Servers;
 use hob::tool::registry::Registry;
 use hob::tool::request_more_iterations::RequestMoreIterations;
 use hob::tool::shed::Tools;
+use hob::tool::spawn_agent::SpawnAgent;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout};
@@ -168,6 +170,7 @@ impl Process {
             clock: Arc::clone(&clock),
             rng: Arc::clone(world) as _,
             channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
+            contents: Contents::of(path.parent().unwrap_or(path)),
             limits: delivery_limits(),
             stop: cut.clone(),
             tracker: tracker.clone(),
@@ -223,10 +226,13 @@ impl Process {
                 personas: Arc::default(),
                 memory,
                 servers: Servers::default(),
+                rng: Arc::clone(world) as _,
+                confined: "no commands here".to_owned(),
                 started: clock.now(),
             }),
             lanes: lanes.clone(),
             delivery,
+            alarm: Arc::default(),
         });
         let outside = CancellationToken::new();
         Ok(Self { store, lanes, router, accounts, tracker, outside, drain, cut })
@@ -300,7 +306,10 @@ fn tools(world: &Arc<World>) -> Registry {
     Registry::default()
         .with(Hand::new(world, "look", true, 1_000))
         .with(Hand::new(world, "nap", true, 30_000))
+        .with(Hand::new(world, "page", true, 1_000))
         .with(Hand::new(world, "append", false, 2_500))
+        .with(Hand::new(world, "post", true, 2_500))
+        .with(Hand::new(world, "cry", true, 2_500))
         .with(Hand::new(world, "crawl", false, 100_000))
         .with(Hand::new(world, "bomb", false, 500))
         .with(Hand::careful(world, "pay", false, (2_500, Approval::Ask)))
@@ -308,6 +317,7 @@ fn tools(world: &Arc<World>) -> Registry {
         .with(Hand::careful(world, "wipe", false, (2_500, Approval::Critical)))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(RequestMoreIterations::default()))
+        .with(Arc::new(SpawnAgent::new(Arc::clone(world) as _)))
 }
 
 fn run_limits() -> RunLimits {

@@ -99,10 +99,21 @@ impl Model {
         }
     }
 
+    /// An agent's task is a message that says what is to be done.
+    fn mission(&self, task: Option<&str>) -> String {
+        let world = &self.world;
+        let any = || TASKS[usize::try_from(world.below(TASKS.len() as u64)).unwrap_or(0)];
+        let task = task.unwrap_or_else(any);
+        format!("{{\"mission\":\"You are an agent.\",\"task\":\"a{} do {task}\"}}", world.serial())
+    }
+
     fn call(&self, index: usize, step: &str) -> ToolCall {
         let (name, arguments) = match step {
             "ask" => ("ask_human", format!("{{\"question\":\"Which one, {}?\"}}", self.world.serial())),
             "more" => ("request_more_iterations", "{\"reason\":\"much to do\"}".to_owned()),
+            "spawn" => ("spawn_agent", self.mission(None)),
+            "helper" => ("spawn_agent", self.mission(Some("look append"))),
+            "chief" => ("spawn_agent", self.mission(Some("helper append"))),
             "torn" => ("look", "{\"n\":".to_owned()),
             other => (other, format!("{{\"n\":{}}}", self.world.serial())),
         };
@@ -110,6 +121,10 @@ impl Model {
         ToolCall { id: CallId(format!("call_{index}")), name: name.to_owned(), arguments }
     }
 }
+
+/// What agents are told to do.
+const TASKS: [&str; 8] =
+    ["look", "append", "look+append append", "nap", "pay", "spawn", "spawn+append", "crawl spawn+spawn"];
 
 /// The steps that a message asks for: `m7 do look+append ask`.
 fn script(message: &Message) -> Option<Vec<String>> {

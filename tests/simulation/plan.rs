@@ -138,7 +138,14 @@ fn update(world: &World, (chat, who): (&str, &str), id: &str, happening: Happeni
     let channel = if chat == TERMINAL { ChannelKind::Terminal } else { ChannelKind::Telegram };
     let conversation = Conversation { channel, account: account(chat).to_owned(), chat: chat.to_owned(), thread: None };
     let sender = Sender { external_id: who.to_owned(), name: format!("Person {who}") };
-    Inbound { conversation, external_id: id.to_owned(), sender, happening, sent_at: world.now() }
+    Inbound {
+        conversation,
+        external_id: id.to_owned(),
+        sender,
+        happening,
+        sent_at: world.now(),
+        attachments: Vec::new(),
+    }
 }
 
 fn words(world: &World, number: u64) -> String {
@@ -166,6 +173,8 @@ fn words(world: &World, number: u64) -> String {
                         "ask",
                         "append+ask",
                         "nap",
+                        "page",
+                        "page+append",
                         "nap+append+look",
                         "more",
                         "pay",
@@ -176,6 +185,14 @@ fn words(world: &World, number: u64) -> String {
                         "hush",
                         "no_such_tool",
                         "crawl",
+                        "post",
+                        "post+append",
+                        "cry",
+                        "spawn",
+                        "spawn",
+                        "spawn+append",
+                        "spawn+spawn",
+                        "spawn+ask",
                     ])
                 })
                 .collect();

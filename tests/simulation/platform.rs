@@ -206,5 +206,6 @@ pub(crate) fn from(
         sender: Sender { external_id: who.to_owned(), name: format!("Person {who}") },
         happening,
         sent_at: world.now(),
+        attachments: Vec::new(),
     }
 }

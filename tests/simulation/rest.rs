@@ -60,6 +60,8 @@ impl Statement for LookAround {
              FROM runs r JOIN inbound i ON i.id = r.inbound_id
              JOIN identities p ON p.user_id = r.user_id AND p.channel = i.channel AND p.account = i.account
              WHERE r.state = 'waiting' AND r.waits_until IS NULL AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)
+               -- Who has agents at work perhaps waits for nobody else.
+               AND NOT EXISTS (SELECT 1 FROM runs a WHERE a.parent_run = r.id AND a.ended_at IS NULL)
              ORDER BY r.id",
         )
         .fetch_all(&mut *tx)

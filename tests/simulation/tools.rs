@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hob::domain::inbound::{ChannelKind, Conversation};
+use hob::domain::origin::{Origin, Source};
+use hob::domain::outgoing::Delivery;
 use hob::domain::principal::Role;
-use hob::domain::tools::{Approval, ToolFacts};
+use hob::domain::tools::{Approval, Assessment, ToolFacts};
 use hob::model::provider::ToolSchema;
-use hob::tool::{Invocation, Outcome, Timeout, Tool, ToolSpec};
+use hob::tool::{Heard, Invocation, Outcome, Request, Timeout, Tool, ToolSpec};
 use tokio::time::sleep;
 
+use crate::plan::{GROUP, TELEGRAM};
 use crate::world::{Effect, World};
 
 /// A tool of the world.
@@ -45,10 +49,36 @@ impl Hand {
     }
 }
 
+impl Hand {
+    /// Where words go that this tool wants delivered: here, or into the chat of everybody; none: it wants nothing of it.
+    fn delivers(&self, here: &Conversation) -> Option<Option<Conversation>> {
+        match self.spec.schema.name.as_str() {
+            "post" => Some(None),
+            "cry" => {
+                let (channel, account) = (ChannelKind::Telegram, TELEGRAM.to_owned());
+                let everybody = Conversation { channel, account, chat: GROUP.to_owned(), thread: None };
+                Some((everybody != *here).then_some(everybody))
+            }
+            _ => None,
+        }
+    }
+}
+
 #[async_trait]
 impl Tool for Hand {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        let world = &self.world;
+        if !world.is_calm() && world.chance(10) {
+            panic!("simulated: while it looks");
+        }
+        if !world.is_calm() && world.chance(10) {
+            std::future::pending::<()>().await;
+        }
+        Assessment::usual(self.spec.facts.risk)
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -59,6 +89,12 @@ impl Tool for Hand {
             panic!("simulated: before its effect");
         }
         world.note(format!("{} takes effect: run {run} call {call}", self.spec.schema.name));
+        if let Some(to) = self.delivers(&invocation.destination.conversation) {
+            sleep(Duration::from_millis(world.below(self.slow_ms))).await;
+            let text = format!("Post {run} {call}");
+            let name = self.spec.schema.name.clone();
+            return Outcome::Request(Request::Deliver(Box::new(Delivery { to, name, text, file: None })));
+        }
         let idempotent = self.spec.idempotent;
         world.state().effects.push(Effect { run, call, user: invocation.principal.user.0, idempotent });
         sleep(Duration::from_millis(world.below(self.slow_ms))).await;
@@ -68,6 +104,9 @@ impl Tool for Hand {
         if !world.is_calm() && world.chance(30) {
             return Outcome::Transient("not now".to_owned());
         }
-        if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) }
+        let outcome = if world.chance(50) { Outcome::Error("no".to_owned()) } else { Outcome::Text("yes".to_owned()) };
+        // Whoever reads a page has listened to whoever wrote it.
+        let page = Source::new(Origin::Web, "https://page.example/");
+        if self.spec.schema.name == "page" { outcome.from(page) } else { outcome }
     }
 }

@@ -180,6 +180,16 @@ impl FakeTelegram {
         self.look(|world| world.post(post))
     }
 
+    /// A person sends a document to the bot in private, with these words under it; returns the message's id.
+    pub fn hand(&self, person: i64, (name, bytes): (&str, &[u8]), caption: &str) -> i64 {
+        let document = self.look(|world| world.upload(name, "application/octet-stream", bytes));
+        let mut more = serde_json::json!({ "document": document });
+        if !caption.is_empty() {
+            more["caption"] = caption.into();
+        }
+        self.post(Post::new(person, person, "").with(more))
+    }
+
     /// The author changes a message.
     pub fn edit(&self, chat: i64, message: i64, text: &str) {
         self.look(|world| world.edit(chat, message, text));

@@ -158,6 +158,7 @@ pub(crate) fn message(chat: i64, text: &str) -> Outgoing {
         run: Some(RunId(1)),
         text: text.to_owned(),
         choices: Vec::new(),
+        file: None,
         may_repeat: false,
     }
 }

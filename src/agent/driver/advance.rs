@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::agent::journal::{self, QueueChange, RunKey};
+use crate::agent::machine::agents::ChildEnd;
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
 use crate::agent::machine::event::{BudgetStop, Event, Order, Steered};
@@ -13,12 +14,13 @@ use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Step, step};
+use crate::agent::projection::agents::{self, Change};
 use crate::agent::projection::write::{Target, say, write};
 use crate::agent::projection::{self, Row};
 use crate::agent::quota::{Meter, Wanted};
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
-use crate::domain::ids::CallId;
+use crate::domain::ids::{CallId, SessionId};
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::memory::forget;
@@ -39,9 +41,12 @@ impl<T> Committed<T> {
 
 /// What moves a run on.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is moved once")]
 pub(super) enum Cause {
     /// The world said something.
     Event(Event),
+    /// Something that was under way is done: all that there is to say of it, in order.
+    World(Vec<Event>),
     /// Nothing but that there may be signals.
     Signals,
 }
@@ -73,6 +78,10 @@ pub(super) struct Advanced {
     pub(super) refused: Vec<(CallId, String)>,
     /// Somebody said something that is now remembered.
     pub(super) remembered: bool,
+    /// Something is to be said in these sessions besides.
+    pub(super) told: Vec<SessionId>,
+    /// The lanes of other sessions in which something is due now.
+    pub(super) due: Vec<SessionId>,
     /// Another run waits in the lane.
     pub(super) more: bool,
 }
@@ -96,7 +105,7 @@ impl Statement for Advance {
             moved = self.fold(&[vec![stop], events].concat());
         }
         let refused = self.refused_calls(tx, &mut moved).await?;
-        let Moved { state, seq, recorded, effects, rows } = moved;
+        let Moved { state, seq, recorded, effects, rows, changes, unheard } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
         let hash = fingerprint(&state);
@@ -111,7 +120,14 @@ impl Statement for Advance {
             journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
         }
         let target = Target { key: &self.key, destination: &self.destination, at: self.at };
-        write(tx, &target, &rows).await?;
+        let told = write(tx, &target, &rows).await?;
+        let mut due = Vec::new();
+        for change in &changes {
+            due.extend(agents::carry_out(tx, &target, change).await?);
+        }
+        if state.active().is_none_or(|run| run.cancel.is_none()) {
+            agents::tell_unheard(tx, &target, &unheard).await?;
+        }
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
         }
@@ -119,7 +135,7 @@ impl Statement for Advance {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Advanced { state, seq, effects, refused, remembered, more })
+        Ok(Advanced { state, seq, effects, refused, remembered, told, due, more })
     }
 }
 
@@ -130,6 +146,10 @@ struct Moved {
     recorded: Step,
     effects: Vec<Committed<Effect>>,
     rows: Vec<Row>,
+    /// What it changes for other runs.
+    changes: Vec<Change>,
+    /// Agents whose end came when the run was over.
+    unheard: Vec<ChildEnd>,
 }
 
 impl Moved {
@@ -161,18 +181,21 @@ impl Advance {
     fn fold(&self, events: &[Event]) -> Moved {
         let mut state = State::clone(&self.state);
         let (mut seq, mut recorded, mut effects, mut rows) = (self.seq, Step::default(), Vec::new(), Vec::new());
+        let (mut changes, mut unheard) = (Vec::new(), Vec::new());
         for cause in events {
             if state.status().is_final() {
-                break;
+                unheard.extend(late(cause));
+                continue;
             }
             let before = state.clone();
             let step = step(&mut state, cause.clone());
             rows.extend(projection::rows(&self.key, seq + 1, &before, &step, &state));
+            changes.extend(agents::changes(&self.key, seq + 1, (&before, &state), &step));
             seq += i64::try_from(step.events.len()).unwrap_or(0);
             recorded.events.extend(step.events);
             effects.extend(step.effects.into_iter().map(Committed));
         }
-        Moved { state, seq, recorded, effects, rows }
+        Moved { state, seq, recorded, effects, rows, changes, unheard }
     }
 
     /// How long the question that the run waits with stays open (lesson 17): only approvals expire.
@@ -193,7 +216,8 @@ impl Advance {
     }
 
     fn spender(&self, run: &Active) -> Spender {
-        Spender { run: Some(self.key.run), user: run.input.principal.user }
+        let root = run.input.agent.as_ref().map_or(self.key.run, |agent| agent.root);
+        Spender { run: Some(root), user: run.input.principal.user }
     }
 
     /// The budget or quota that the model call which would follow does not fit. Between this look and the call's own
@@ -291,6 +315,7 @@ impl Advance {
                 return Ok(events);
             }
             Cause::Event(event) => events.push(event.clone()),
+            Cause::World(all) => events.extend(all.iter().cloned()),
         }
         let mut all = self.take_joining(tx, &events).await?;
         all.append(&mut events);
@@ -348,6 +373,14 @@ impl Advance {
     }
 }
 
+/// An agent's end that came when the run was over.
+fn late(event: &Event) -> Option<ChildEnd> {
+    match event {
+        Event::ChildEnded(end) => Some(ChildEnd::clone(end)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -366,7 +399,15 @@ mod tests {
         for event in [&[Event::Accepted(accepted()), Event::Begun(Box::new(begun))], events].concat() {
             effects.extend(step(&mut state, event).effects.into_iter().map(Committed));
         }
-        Moved { state, seq: 0, recorded: Step::default(), effects, rows: Vec::new() }
+        Moved {
+            state,
+            seq: 0,
+            recorded: Step::default(),
+            effects,
+            rows: Vec::new(),
+            changes: Vec::new(),
+            unheard: Vec::new(),
+        }
     }
 
     fn summaries(moved: &Moved) -> usize {

@@ -6,11 +6,10 @@ use crate::agent::driver::{Claimed, Driver, claim, perform};
 use crate::agent::known::Shown;
 use crate::agent::machine::begun::{Begun, Billing, Carried, Character, Context, Limits, ModelBill, Room, Rules};
 use crate::agent::machine::event::{Accepted, Event};
-use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::Phase;
 use crate::agent::persona::Persona;
 use crate::agent::prompt::{Material, Past, system_digest, text_digest};
-use crate::domain::origin::Taint;
+use crate::domain::origin::{Source, Taint};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens::{Calibration, Sample};
 use crate::policy::access::Reach;
@@ -40,20 +39,23 @@ impl Driver {
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
         });
         let through = session.last_ordinal;
-        let Shown { lines, recalled } = look_back(&self.ports, &self.key, accepted, (from, through)).await;
+        let Shown { lines, recalled, mut taint } = look_back(&self.ports, &self.key, accepted, (from, through)).await;
         let tail = self.ports.prompt.tail(self.ports.clock.now(), &accepted.principal, &lines);
-        let notes = notebook.as_ref().map(Notebook::handed_over);
+        let notes = notebook.as_ref().map(|kept| kept.notebook.handed_over());
         let tail = [tail].into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         let history = claim::History { session: session.id, reader: accepted.principal.user, from, through };
         let personas = Arc::clone(&self.ports.personas);
-        let name = personas.resolve(&accepted.destination.conversation, session.persona.as_deref()).name();
+        let agent = accepted.agent.as_deref();
+        let resolved = personas.resolve(&accepted.destination.conversation, session.persona.as_deref());
+        let name = agent.map_or_else(|| resolved.name(), |agent| agent.persona.as_deref());
         let nobody = Persona::default();
         let persona = personas.get(name).unwrap_or(&nobody);
         let reach = Reach { role: accepted.principal.role, modules: &persona.modules };
-        let tools = self.ports.tools.now().within(&reach).disclosing();
-        let fixed = Fixed { system: personas.system(&self.ports.prompt.base, name), tools: tools.schemas(), tail };
+        let tools = self.ports.tools.now().within(&reach);
+        let tools = agent.map_or_else(|| tools.clone(), |agent| tools.among(&agent.tools)).disclosing();
+        let fixed = Fixed { system: self.system_of(name, agent), tools: tools.schemas(), tail };
         let (context, context_tokens) = self.context(fixed, history).await?;
-        let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, &accepted.text).await?;
+        let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, accepted).await?;
         let reply_tokens = persona.max_output_tokens.unwrap_or(self.ports.reply_tokens);
         let summariser = self.ports.models.by_role("fast").map(str::to_owned);
         let asked: Vec<String> = models.iter().chain(&summariser).cloned().collect();
@@ -61,6 +63,12 @@ impl Driver {
         let (past, pins, fixed) = self.material.as_ref().map_or_else(Default::default, |material| {
             (material.past.sizes.clone(), material.past.pins(), material.fixed())
         });
+        let past_taint = self.material.as_ref().map(|material| material.past.taint.clone()).unwrap_or_default();
+        taint.join(&Source::of_speaker(&accepted.principal).into_iter().collect());
+        taint.join(&accepted.taint);
+        taint.join(&past_taint);
+        taint.join(&summary.map(|summary| Taint::of_stored(summary.taint.as_deref())).unwrap_or_default());
+        taint.join(&notebook.as_ref().map(|kept| kept.taint.clone()).unwrap_or_default());
         Ok(Begun {
             context,
             limits: self.limits(persona),
@@ -74,9 +82,9 @@ impl Driver {
             past,
             room: Room { fixed, carried, pins, summariser },
             persona: name.map(|name| Character { name: name.to_owned(), max_output_tokens: persona.max_output_tokens }),
-            notebook: notebook.clone().map(Box::new),
+            notebook: notebook.as_ref().map(|kept| Box::new(kept.notebook.clone())),
             recalled,
-            taint: Taint::default(),
+            taint,
             at: self.ports.clock.now(),
         })
     }
@@ -132,7 +140,12 @@ impl Driver {
     }
 
     /// Whom to ask, in order: the session's choice or the persona's, or the tier that the message's form needs (row A2).
-    async fn chain(&mut self, choice: Option<&str>, session: &Session, text: &str) -> Result<Vec<String>, StoreError> {
+    async fn chain(
+        &mut self,
+        choice: Option<&str>,
+        session: &Session,
+        accepted: &Accepted,
+    ) -> Result<Vec<String>, StoreError> {
         let models = Arc::clone(&self.ports.models);
         let chosen = models.chain(choice);
         let primary = chosen.first().cloned().unwrap_or_default();
@@ -141,8 +154,9 @@ impl Driver {
             return Ok(chosen);
         }
         let recent = self.read(claim::Recent { session: session.id }).await?;
-        let around = Around { attachments: 0, tool_calls: recent.tool_calls, failed: recent.failed };
-        let tier = route(&Features::of(text, around));
+        let attachments = self.read(claim::Attachments { inbound: accepted.inbound }).await?;
+        let around = Around { attachments, tool_calls: recent.tool_calls, failed: recent.failed };
+        let tier = route(&Features::of(&accepted.text, around));
         tracing::debug!(run = %self.key.run, ?tier, "model.routed");
         let first = tiers.model(tier).to_owned();
         let rest = chosen.into_iter().filter(|label| *label != first).collect::<Vec<_>>();
@@ -176,7 +190,12 @@ impl Driver {
 
     /// Remembers what a provider counted, now that its answer is stored.
     pub(super) fn remember_count(&self, cause: &Cause) {
-        let Cause::Event(Event::ModelAnswered(completion)) = cause else { return };
+        let Cause::World(events) = cause else { return };
+        let completion = events.iter().find_map(|event| match event {
+            Event::ModelAnswered(completion) => Some(completion),
+            _ => None,
+        });
+        let Some(completion) = completion else { return };
         let Some(Phase::Calling(call)) = self.state.active().map(|active| &active.phase) else { return };
         let sample = Sample { estimated: call.counted, reported: completion.usage.input_tokens };
         self.ports.counts.add(&call.label, sample);

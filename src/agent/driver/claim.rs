@@ -2,22 +2,23 @@
 
 use async_trait::async_trait;
 
-use crate::agent::handover;
+use crate::agent::handover::{self, Handover};
 use crate::agent::journal::{self, Folded, RunKey};
 use crate::agent::machine::begun::{Context, PastMessage, PastRole};
-use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::state::State;
+use crate::agent::projection::owners::{Desk, desks};
 use crate::agent::prompt::{Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
-use crate::domain::ids::{SessionId, UserId};
+use crate::domain::ids::{InboundId, SessionId, UserId};
 use crate::domain::inbound::Conversation;
+use crate::domain::origin::Taint;
 use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, grants, messages, model_calls, runs, sessions, summaries, users};
+use crate::store::{Statement, Tx, blobs, files, grants, messages, model_calls, runs, sessions, summaries, users};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ pub struct Claimed {
     /// What stands for the older part of its conversation, as its sender may see it; only for such a run as well.
     pub summary: Option<summaries::Summary>,
     /// What they had noted on a task that did not come to its end; only for a run that has not begun.
-    pub notebook: Option<Notebook>,
+    pub notebook: Option<Handover>,
 }
 
 #[async_trait]
@@ -89,6 +90,21 @@ impl Statement for Reload {
     }
 }
 
+/// How many files came with a message.
+#[derive(Debug, Clone)]
+pub(super) struct Attachments {
+    pub(super) inbound: InboundId,
+}
+
+#[async_trait]
+impl Statement for Attachments {
+    type Output = usize;
+
+    async fn run(&self, tx: &mut Tx) -> Result<usize, StoreError> {
+        Ok(files::of_message(tx, self.inbound).await?.len())
+    }
+}
+
 async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claimed, StoreError> {
     let user = match &folded.replay.state {
         State::Queued(accepted) => Some(accepted.principal.user),
@@ -98,8 +114,12 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         Some(user) => summaries::find(tx, key.session, user).await?,
         None => None,
     };
+    let home = match &folded.replay.state {
+        State::Queued(accepted) => accepted.home(key.session),
+        State::Empty | State::Active(_) | State::Closed(_) => key.session,
+    };
     let granted = match user {
-        Some(user) => grants::tools(tx, key.session, user).await?,
+        Some(user) => grants::tools(tx, home, user).await?,
         None => Vec::new(),
     };
     let notebook = match &folded.replay.state {
@@ -132,8 +152,9 @@ impl Statement for History {
         let mut past = Past::default();
         for row in messages::list(tx, self.session, self.from, self.through).await? {
             let counted = row.tokens.and_then(|tokens| u64::try_from(tokens).ok());
-            let ordinal = row.ordinal;
+            let (ordinal, taint) = (row.ordinal, Taint::of_stored(row.taint.as_deref()));
             if let Some(message) = self.seen(row) {
+                past.taint.join(&taint);
                 let tokens = counted.unwrap_or_else(|| tokens::message(&message));
                 let role = match &message {
                     Message::User { .. } => PastRole::User,
@@ -276,6 +297,22 @@ impl Statement for Recent {
 
     async fn run(&self, tx: &mut Tx) -> Result<runs::Recent, StoreError> {
         runs::recent(tx, self.session).await
+    }
+}
+
+/// Where owners are asked what only they can decide.
+#[derive(Clone)]
+pub(super) struct Desks {
+    /// But for here.
+    pub(super) here: Conversation,
+}
+
+#[async_trait]
+impl Statement for Desks {
+    type Output = Vec<Desk>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Desk>, StoreError> {
+        desks(tx, &self.here).await
     }
 }
 

@@ -21,7 +21,7 @@ const RIVALS_MAX: usize = 1;
 ///
 /// A memory that cannot be read costs itself, not the run.
 pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, (from, through): (i64, i64)) -> Shown {
-    let place = Place::of(key.session, &accepted.destination.conversation);
+    let place = Place::of(accepted.home(key.session), &accepted.destination.conversation);
     let limits = ports.memory.limits;
     let question = Question {
         text: accepted.text.clone(),
@@ -30,7 +30,7 @@ pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, 
         limits,
         now: ports.clock.now(),
     };
-    let known = match tokio::time::timeout(RECALL_MAX, look_up(ports, accepted.order, question)).await {
+    let known = match tokio::time::timeout(RECALL_MAX, look_up(ports, accepted, question)).await {
         Ok(Ok(known)) => known,
         Ok(Err(error)) => {
             tracing::warn!(run = %key.run, %error, "nothing could be recalled; the run goes on without");
@@ -43,21 +43,25 @@ pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, 
     };
     let reader = Reader { name: &accepted.principal.name, zone: &ports.prompt.zone };
     let shown = known.shown(reader, limits);
-    if accepted.order == Order::Answer {
+    if accepted.order == Order::Answer && accepted.agent.is_none() {
         return shown;
     }
-    // A heartbeat knows what is known, but nobody's words brought it up.
+    // What begins by itself and an agent know what is known, but nobody's words of today brought it up.
     Shown { recalled: Vec::new(), ..shown }
 }
 
-async fn look_up(ports: &Ports, order: Order, question: Question) -> Result<Known, StoreError> {
+async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Result<Known, StoreError> {
     let Question { scopes, text, now, limits, .. } = question.clone();
     let store = &ports.memory.store;
     let facts = |question: String| RelevantFacts { scopes: scopes.clone(), question, limit: limits.facts, now };
-    match order {
-        Order::Compact => Ok(Known::default()),
+    if accepted.agent.is_some() {
+        return Ok(Known { facts: store.read(facts(text)).await?, ..Known::default() });
+    }
+    match accepted.order {
+        // What a stranger writes brings up nobody's memories.
+        Order::Compact | Order::Event => Ok(Known::default()),
         Order::Heartbeat => Ok(Known { facts: store.read(facts(String::new())).await?, ..Known::default() }),
-        Order::Answer => {
+        Order::Answer | Order::Scheduled => {
             let facts = store.read(facts(text.clone())).await?;
             let rivals = store.read(OpenRivals { scopes, limit: RIVALS_MAX, now }).await?;
             let fragments = ports.memory.recall(&question).await?.fragments;

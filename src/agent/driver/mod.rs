@@ -4,6 +4,7 @@
 //! Start at [`Driver::drive`]: commit a cause, perform what follows, wait for the next cause.
 
 mod advance;
+mod assess;
 mod begin;
 mod claim;
 mod gate;
@@ -20,19 +21,22 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
+use crate::agent::driver::assess::Look;
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
 use crate::agent::journal::RunKey;
+use crate::agent::machine::agents::Agent;
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::agent::machine::event::{Accepted, CancelReason, Event};
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::ports::Ports;
+use crate::agent::projection::is_for_owners;
 use crate::agent::prompt::{Material, system_digest};
 use crate::agent::signal::Signal;
 use crate::domain::channel::Progress;
-use crate::domain::ids::{CallId, RunId};
+use crate::domain::ids::{CallId, RunId, SessionId};
 use crate::domain::outgoing::Destination;
 use crate::model::message::ToolCall;
 use crate::policy::memory::Place;
@@ -67,6 +71,8 @@ pub struct Line {
     pub signal: Arc<Notify>,
     /// The daemon will not wait any longer.
     pub cut: CancellationToken,
+    /// Wakes another session's lane, in which something is due now.
+    pub wake: Arc<dyn Fn(SessionId) + Send + Sync>,
 }
 
 /// One run, driven by this process.
@@ -75,6 +81,8 @@ pub struct Driver {
     line: Line,
     key: RunKey,
     destination: Destination,
+    /// The conversation that it belongs to; an agent's is the one that it works for.
+    home: SessionId,
     state: Arc<State>,
     seq: i64,
     material: Option<Arc<Material>>,
@@ -89,16 +97,17 @@ impl Driver {
     /// A drive of a run that this process has claimed.
     #[must_use]
     pub fn new(ports: Arc<Ports>, line: Line, claimed: &Claimed) -> Option<Self> {
-        let destination = match &claimed.folded.replay.state {
-            State::Queued(accepted) => accepted.destination.clone(),
-            State::Active(active) => active.input.destination.clone(),
+        let accepted = match &claimed.folded.replay.state {
+            State::Queued(accepted) => accepted,
+            State::Active(active) => &active.input,
             State::Empty | State::Closed(_) => return None,
         };
         Some(Self {
             ports,
             line,
             key: claimed.key.clone(),
-            destination,
+            destination: accepted.destination.clone(),
+            home: accepted.home(claimed.key.session),
             state: Arc::new(claimed.folded.replay.state.clone()),
             seq: claimed.folded.replay.seq,
             material: None,
@@ -136,7 +145,7 @@ impl Driver {
                 biased;
                 () = self.line.cut.cancelled() => return self.suspend().await,
                 () = self.line.signal.notified() => Cause::Signals,
-                event = self.work.next() => Cause::Event(event),
+                events = self.work.next() => Cause::World(events),
                 () = reached(hard) => {
                     hard = None;
                     Cause::Event(Event::CancelRequested(CancelReason::HardLimit))
@@ -185,14 +194,28 @@ impl Driver {
 
     /// The system prompt that the run would begin with now, as the one it began as.
     fn system(&self) -> String {
-        let persona = self.state.active().and_then(|active| active.persona.as_ref());
-        self.ports.personas.system(&self.ports.prompt.base, persona.map(|persona| persona.name.as_str()))
+        let active = self.state.active();
+        let persona = active.and_then(|active| active.persona.as_ref());
+        let agent = active.and_then(|active| active.input.agent.as_deref());
+        self.system_of(persona.map(|persona| persona.name.as_str()), agent)
+    }
+
+    /// The system prompt of a run as this persona, and perhaps as an agent.
+    fn system_of(&self, persona: Option<&str>, agent: Option<&Agent>) -> String {
+        let system = self.ports.personas.system(&self.ports.prompt.base, persona);
+        match agent {
+            Some(agent) => format!("{system}\n\n{}", agent.prompt()),
+            None => system,
+        }
     }
 
     /// Commits a cause with everything that follows from it; only then are the effects handed out.
     async fn commit(&mut self, cause: Cause) -> Result<Option<Vec<Committed<Effect>>>, StoreError> {
         let cause = match cause {
             Cause::Event(event) => Cause::Event(redacted::event(&self.ports.redactor, event)),
+            Cause::World(events) => {
+                Cause::World(events.into_iter().map(|event| redacted::event(&self.ports.redactor, event)).collect())
+            }
             Cause::Signals => Cause::Signals,
         };
         let mut wait = COMMIT_RETRY;
@@ -211,12 +234,15 @@ impl Driver {
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, refused, remembered, more }) => {
+                Ok(Advanced { state, seq, effects, refused, remembered, told, due, more }) => {
+                    telemetry::tainted(self.key.run, &self.state, &state);
+                    told.into_iter().for_each(|session| self.ports.watcher.said(session));
                     self.refused.extend(refused);
                     if remembered {
                         self.ports.memory.nearby.memories_written();
                     }
                     self.remember_count(&cause);
+                    due.into_iter().for_each(&*self.line.wake);
                     self.more = more;
                     self.state = Arc::new(state);
                     self.seq = seq;
@@ -265,7 +291,15 @@ impl Driver {
             Effect::Note(event) => telemetry::noted(self.key.run, &event),
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
-            Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.key.session),
+            Effect::AskHuman(Question::Agents) => tracing::debug!(run = %self.key.run, "agent_run.waits_for_agents"),
+            Effect::AskHuman(question) if is_for_owners(&question) => {
+                self.ports.watcher.said(self.home);
+                let here = self.destination.conversation.clone();
+                for desk in self.read(claim::Desks { here }).await? {
+                    self.ports.watcher.said(desk.session);
+                }
+            }
+            Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.home),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
         }
@@ -280,8 +314,11 @@ impl Driver {
         let material = self.material_of(active).await?;
         let mut request = material.request_of(active, &call);
         request.max_output_tokens = self.reply_limit(active, &call);
-        let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run };
-        self.work.call_model(&stage, call, request);
+        let mute = active.input.agent.is_some();
+        let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run, mute };
+        let place = Place::of(self.home, &self.destination.conversation);
+        let look = Look { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run };
+        self.work.call_model(&stage, call, request, look);
         Ok(())
     }
 
@@ -327,8 +364,8 @@ impl Driver {
             return;
         }
         let principal = active.input.principal.clone();
-        let session = self.destination.conversation.session_key();
-        let place = Place::of(self.key.session, &self.destination.conversation);
+        let session = active.input.session_key();
+        let place = Place::of(self.home, &self.destination.conversation);
         let (destination, taint) = (self.destination.clone(), active.taint.clone());
         let now = self.ports.tools.now();
         // What older runs were offered is not in their record's list of tools.
@@ -367,7 +404,7 @@ pub async fn bury(ports: Arc<Ports>, line: Line, claimed: Claimed, message: Stri
     if let Some(mut driver) = Driver::new(ports, line, &claimed)
         && driver.commit(Cause::Event(Event::Panicked { message })).await?.is_some()
     {
-        driver.ports.watcher.said(driver.key.session);
+        driver.ports.watcher.said(driver.home);
     }
     Ok(())
 }

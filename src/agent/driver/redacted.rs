@@ -12,6 +12,10 @@ pub(super) fn event(redactor: &Redactor, event: Event) -> Event {
             let source = source.map(|source| Source::new(source.origin, &redactor.redact(&source.what)));
             Event::ToolFinished { call, outcome: finished(redactor, outcome), source }
         }
+        Event::Assessed { mut calls } => {
+            calls.iter_mut().flat_map(|call| &mut call.reasons).for_each(|reason| redactor.clean(reason));
+            Event::Assessed { calls }
+        }
         Event::ModelFailed { class, message, retry_after_ms } => {
             Event::ModelFailed { class, message: without(redactor, message), retry_after_ms }
         }

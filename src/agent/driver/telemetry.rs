@@ -1,11 +1,25 @@
 //! What the log says of a run's decisions: their names (row B13), and never what anybody wrote.
 
 use crate::agent::machine::event::Event;
+use crate::agent::machine::state::State;
 use crate::domain::ids::RunId;
+
+/// A run is tainted from here on.
+const TAINTED: &str = "agent.run.tainted";
 
 /// The machine put something on record. What it carries beside its name is in the journal (`hob replay`).
 pub(super) fn noted(run: RunId, event: &Event) {
     tracing::info!(%run, event = event.kind(), "{}", event.kind());
+}
+
+/// A run has read what nobody vouches for, for the first time (row N6).
+pub(super) fn tainted(run: RunId, before: &State, after: &State) {
+    let is_tainted = |state: &State| state.active().is_some_and(|run| !run.taint.is_clean());
+    if is_tainted(after) && !is_tainted(before) {
+        let origins = after.active().into_iter().flat_map(|run| run.taint.sources());
+        let origins: Vec<&str> = origins.map(|source| source.origin.as_str()).collect();
+        tracing::info!(%run, event = TAINTED, origins = origins.join(", "), "{TAINTED}");
+    }
 }
 
 #[cfg(test)]

@@ -1,49 +1,148 @@
-//! A person's word before a call is made (row D6).
+//! A person's word before a call is made (rows D6, N6).
+//!
+//! | the call | then |
+//! |---|---|
+//! | its tool refuses it | it is never made |
+//! | critical, or of a high grade | a person is asked, each time |
+//! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read |
+//! | its tool is asked about, or it is of a medium grade | a person is asked, unless they have said "always" |
+//! | any other | it is made |
 //!
 //! Never: a word that counts twice. A call is started in the step that takes its approval in; whatever cuts it off after
 //! that is asked about, and no approval of before stands for it.
-//! Start at [`hold`]; the words are in [`words`].
+//! Start at [`verdict`]; the words are in [`words`].
 
 pub mod words;
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use crate::agent::machine::batch::{Batch, OpenCall, Progress};
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::human::{Decision, deny_call, unpause};
-use crate::agent::machine::question::Question;
+use crate::agent::machine::question::{Concern, Question};
 use crate::agent::machine::state::{Active, Paused, Phase};
 use crate::agent::machine::tools;
-use crate::domain::tools::{Approval, ToolFacts};
+use crate::domain::ids::CallId;
+use crate::domain::origin::Source;
+use crate::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
+use crate::model::message::ToolCall;
 
-/// Must a person approve each call of this tool now?
+/// What is to be done about a call now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    /// It may be made.
+    Free,
+    /// A person is asked.
+    Asked {
+        /// Whether "always" can be said.
+        grantable: bool,
+        /// What they are to know.
+        concern: Box<Concern>,
+    },
+    /// It may not be made, whoever says so.
+    Refused(Vec<String>),
+}
+
+/// Must a person approve this call of the open batch now?
 #[must_use]
-pub fn is_due(run: &Active, tool: &str) -> bool {
-    run.rules >= Rules::THIRD && is_held(&run.tools, &run.granted, tool)
+pub fn is_due(run: &Active, call: &CallId) -> bool {
+    open_call(run, call).is_some_and(|open| verdict(run, open) != Verdict::Free)
 }
 
-/// What was allowed for good covers what is merely asked about, and nothing critical.
-fn is_held(tools: &BTreeMap<String, ToolFacts>, granted: &BTreeSet<String>, tool: &str) -> bool {
-    match tools.get(tool).map(|facts| facts.approval) {
-        Some(Approval::Critical) => true,
-        Some(Approval::Ask) => !granted.contains(tool),
-        Some(Approval::Free) | None => false,
+/// May only an owner say that this call of the open batch be made?
+#[must_use]
+pub fn is_for_owners(run: &Active, call: &CallId) -> bool {
+    let verdict = open_call(run, call).map(|open| verdict(run, open));
+    matches!(verdict, Some(Verdict::Asked { concern, .. }) if concern.owners)
+}
+
+fn open_call<'a>(run: &'a Active, call: &CallId) -> Option<&'a OpenCall> {
+    match &run.phase {
+        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => batch.get(call),
+        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
     }
 }
 
-/// Holds those calls of a fresh batch that need a person's word.
+fn verdict(run: &Active, open: &OpenCall) -> Verdict {
+    let call = &open.call;
+    // What is not on offer is not made by anybody.
+    let Some(facts) = run.tools.get(&call.name).filter(|_| run.rules >= Rules::THIRD) else {
+        return Verdict::Free;
+    };
+    if run.rules < Rules::FOURTH {
+        return by_tool(run, &call, facts);
+    }
+    let known = open.assessed.clone().unwrap_or_else(|| Assessment::usual(facts.most()));
+    if known.grade == Grade::Refused {
+        return Verdict::Refused(known.reasons);
+    }
+    let each_time = facts.approval == Approval::Critical || known.grade >= Grade::High;
+    let is_driven = !known.risk.is_read() && !run.taint.is_clean();
+    let excused = run.excused.contains(&call.name);
+    let allowed = excused || run.granted.contains(&call.name);
+    let asked = facts.approval == Approval::Ask || known.grade == Grade::Medium;
+    if !(each_time || (is_driven && !excused) || (asked && !allowed)) {
+        return Verdict::Free;
+    }
+    let sources: Vec<Source> = run.taint.sources().filter(|_| is_driven).cloned().collect();
+    let owners = is_driven && Source::of_speaker(&run.input.principal).is_some();
+    let this_run = is_driven && !each_time;
+    let Assessment { risk, grade, reasons } = known;
+    // What the tool's own setting asks about needs no more words.
+    let risk = if is_driven || !grade.is_safe() { risk } else { Risk::default() };
+    let concern = Box::new(Concern { risk, grade, reasons, sources, this_run, owners });
+    Verdict::Asked { grantable: !each_time && !is_driven, concern }
+}
+
+/// The third edition looked at the tool alone: what was allowed for good covers what is merely asked about, and nothing
+/// critical.
+fn by_tool(run: &Active, call: &ToolCall, facts: &ToolFacts) -> Verdict {
+    let grantable = match facts.approval {
+        Approval::Critical => false,
+        Approval::Ask if !run.granted.contains(&call.name) => true,
+        Approval::Ask | Approval::Free => return Verdict::Free,
+    };
+    Verdict::Asked { grantable, concern: Box::default() }
+}
+
+/// Holds those calls that wait for their turn and need a person's word; what is refused is settled.
 pub(super) fn hold(run: &mut Active) {
-    if run.rules < Rules::THIRD {
-        return;
-    }
-    let (tools, granted) = (&run.tools, &run.granted);
-    if let Some(batch) = open_batch(&mut run.phase) {
-        for open in batch.calls.iter_mut().filter(|open| open.progress == Progress::Queued) {
-            if is_held(tools, granted, &open.call.name) {
-                open.progress = Progress::Held;
+    let Some(batch) = batch(run) else { return };
+    let waiting = batch.calls.iter().filter(|open| open.progress == Progress::Queued);
+    let verdicts: Vec<(CallId, Verdict)> =
+        waiting.map(|open| (open.call.id.clone(), verdict(run, open))).filter(|(_, is)| *is != Verdict::Free).collect();
+    let Some(batch) = open_batch(&mut run.phase) else { return };
+    for (call, verdict) in verdicts {
+        match verdict {
+            Verdict::Free => {}
+            Verdict::Refused(reasons) => batch.deny(&call, words::refused(&reasons)),
+            Verdict::Asked { .. } => {
+                if let Some(open) = batch.find(&call) {
+                    open.progress = Progress::Held;
+                }
             }
         }
+    }
+}
+
+/// Something was read that nobody vouches for: as the result of `call`, or said. What was allowed until then is over,
+/// unless it was the tool's own result, from where the run has read before.
+pub(super) fn on_read(run: &mut Active, source: &Source, call: Option<&ToolCall>) {
+    if source.origin.is_trusted() {
+        return;
+    }
+    let known = run.taint.knows(source);
+    run.taint.add(source.clone());
+    let own = call.filter(|_| known).map(|call| call.name.clone());
+    run.excused.retain(|tool| own.as_ref() == Some(tool));
+    if run.rules >= Rules::FOURTH {
+        hold(run);
+    }
+}
+
+fn batch(run: &Active) -> Option<&Batch> {
+    match &run.phase {
+        Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
     }
 }
 
@@ -54,15 +153,15 @@ fn open_batch(phase: &mut Phase) -> Option<&mut Batch> {
     }
 }
 
-/// The question about the first call that is held.
-pub(super) fn question(batch: &Batch, tools: &BTreeMap<String, ToolFacts>) -> Option<Question> {
-    let call = batch.held()?;
-    Some(Question::Approval {
-        call: call.id.clone(),
-        name: call.name.clone(),
-        arguments: call.arguments.clone(),
-        grantable: tools.get(&call.name).is_some_and(|facts| facts.approval == Approval::Ask),
-    })
+/// The question about the first call that is held. What it was held for may be over: then it is asked about as it is now.
+pub(super) fn question(run: &Active) -> Option<Question> {
+    let open = batch(run)?.held()?;
+    let (grantable, concern) = match verdict(run, open) {
+        Verdict::Asked { grantable, concern } => (grantable, concern),
+        Verdict::Free | Verdict::Refused(_) => (false, Box::default()),
+    };
+    let ToolCall { id, name, arguments } = open.call.clone();
+    Some(Question::Approval { call: id, name, arguments, grantable, concern })
 }
 
 /// A person said something to a question for approval.
@@ -75,21 +174,30 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
         unpause(run);
         return deny_call(run, call, words::denied(words::reason(text)));
     }
-    let always = decision == Some(Decision::Always);
-    if !always && decision != Some(Decision::Approve) {
+    if decision == Some(Decision::Always) {
+        run.granted.insert(name.clone());
+    } else if decision == Some(Decision::ThisRun) {
+        run.excused.insert(name.clone());
+    } else if decision != Some(Decision::Approve) {
         return vec![Effect::AskHuman(question.clone())];
     }
     unpause(run);
-    if always {
-        run.granted.insert(name.clone());
-    }
-    // One word lets one call go; "always" all of that tool that are held.
-    let held = open_batch(&mut run.phase).into_iter().flat_map(|batch| &mut batch.calls);
-    let meant = |open: &&mut OpenCall| if always { open.call.name == *name } else { open.call.id == *call };
-    for open in held.filter(|open| open.progress == Progress::Held).filter(meant) {
-        open.progress = Progress::Queued;
-    }
+    release(run, call, name);
     tools::settle(run)
+}
+
+/// One word lets one call go; "always", and "for this run", all of that tool that wait for nothing else.
+fn release(run: &mut Active, call: &CallId, name: &str) {
+    let Some(batch) = batch(run) else { return };
+    let is_free = |open: &&OpenCall| open.call.name == name && verdict(run, open) == Verdict::Free;
+    let held = batch.calls.iter().filter(|open| open.progress == Progress::Held);
+    let free: Vec<CallId> =
+        held.filter(|open| open.call.id == *call || is_free(open)).map(|open| open.call.id.clone()).collect();
+    for call in free {
+        if let Some(open) = open_batch(&mut run.phase).and_then(|batch| batch.find(&call)) {
+            open.progress = Progress::Queued;
+        }
+    }
 }
 
 /// The call that an expiry of question `number` settles, if it does (lesson 17).

@@ -1,8 +1,7 @@
 //! The tool calls of one reply, from their start to the messages that they become.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-use serde::Serialize;
 
 use crate::agent::machine::{disclosed, texts};
 use crate::domain::ids::CallId;
@@ -35,7 +34,7 @@ pub struct OpenCall {
 }
 
 /// What became of a call, for the record (row E10).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// Nothing yet: nobody knows whether it took effect, if it was started.
@@ -83,6 +82,8 @@ pub enum Progress {
         /// What.
         question: String,
     },
+    /// An agent is at work on it: a run of its own.
+    Child,
     /// Settled.
     Finished(ToolResult),
 }
@@ -134,8 +135,15 @@ impl Batch {
             | Progress::Held
             | Progress::Doubtful { .. }
             | Progress::Asks { .. }
+            | Progress::Child
             | Progress::Finished(_) => None,
         })
+    }
+
+    /// On how many calls agents are at work.
+    #[must_use]
+    pub fn children(&self) -> usize {
+        self.calls.iter().filter(|open| open.progress == Progress::Child).count()
     }
 
     /// The first call of which nobody knows whether it took effect.
@@ -146,8 +154,14 @@ impl Batch {
 
     /// The first call that a person has to approve.
     #[must_use]
-    pub fn held(&self) -> Option<&ToolCall> {
-        self.calls.iter().find(|open| open.progress == Progress::Held).map(|open| &open.call)
+    pub fn held(&self) -> Option<&OpenCall> {
+        self.calls.iter().find(|open| open.progress == Progress::Held)
+    }
+
+    /// The call with this id, to be looked at.
+    #[must_use]
+    pub fn get(&self, id: &CallId) -> Option<&OpenCall> {
+        self.calls.iter().find(|open| open.call.id == *id)
     }
 
     /// Is every call settled?
@@ -165,6 +179,7 @@ impl Batch {
             | Progress::Held
             | Progress::Started { .. }
             | Progress::Doubtful { .. }
+            | Progress::Child
             | Progress::Finished(_) => None,
         })
     }
@@ -228,7 +243,7 @@ impl Batch {
                 Progress::Queued | Progress::Held => {
                     ToolResult { call, name, text: texts::NOT_STARTED.to_owned(), is_error: true }
                 }
-                Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => {
+                Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Child => {
                     ToolResult { call, name, text: unsettled.to_owned(), is_error: true }
                 }
             })

@@ -1,14 +1,20 @@
 //! Words from outside the lane: steering, cancelling, limits, a panic (rows B6, B7).
 
+use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::ending;
 use crate::agent::machine::event::{BudgetStop, CancelReason, End, QuotaStop, Reply, Steered};
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::texts;
+use crate::agent::machine::{approval, ending, texts};
+use crate::domain::origin::Source;
 
 /// A message joins at the next boundary.
 pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
     run.steering.push(steered.clone());
+    if run.rules >= Rules::FOURTH
+        && let Some(source) = Source::of_speaker(&steered.principal)
+    {
+        approval::on_read(run, &source, None);
+    }
     Vec::new()
 }
 

@@ -66,7 +66,8 @@ pub(super) fn seen(run: &Active) -> Option<Seen> {
         | Progress::Held
         | Progress::Started { .. }
         | Progress::Doubtful { .. }
-        | Progress::Asks { .. } => None,
+        | Progress::Asks { .. }
+        | Progress::Child => None,
     };
     Some(Seen {
         words: reply_text(&batch.reply).into_owned(),

@@ -2,15 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::machine::agents::{Agent, ChildEnd};
 use crate::agent::machine::begun::Begun;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::note::{Compaction, Detection, Escalation, Phantom, Recovery, Terminated, ToolRetry};
 use crate::agent::machine::question::{Answer, Question};
-use crate::domain::ids::{CallId, InboundId, RunId, UserId};
+use crate::domain::agents::Mission;
+use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey, UserId};
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
-use crate::domain::origin::Source;
-use crate::domain::outgoing::Destination;
+use crate::domain::origin::{Source, Taint};
+use crate::domain::outgoing::{Delivery, Destination};
 use crate::domain::principal::Principal;
 use crate::domain::tools::Assessment;
 use crate::model::error::ErrorClass;
@@ -95,6 +97,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<Source>,
     },
+    /// An agent is done.
+    #[serde(rename = "child.ended")]
+    ChildEnded(Box<ChildEnd>),
     /// The run is about to wait for a person.
     #[serde(rename = "human.asked")]
     HumanAsked(Question),
@@ -236,6 +241,7 @@ impl Event {
             Self::ModelFailed { .. } => "model.failed",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolFinished { .. } => "tool.finished",
+            Self::ChildEnded(_) => "child.ended",
             Self::HumanAsked(_) => "human.asked",
             Self::HumanAnswered(_) => "human.answered",
             Self::Expired { .. } => "human.expired",
@@ -312,6 +318,29 @@ pub struct Accepted {
     /// What is wanted.
     #[serde(default, skip_serializing_if = "Order::is_answer")]
     pub order: Order,
+    /// Whom it works for, if not for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<Agent>>,
+    /// What nobody vouches for in it, or in what it was made from (row N6).
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
+}
+
+impl Accepted {
+    /// The conversation that it belongs to, where `session` is its own.
+    #[must_use]
+    pub fn home(&self, session: SessionId) -> SessionId {
+        self.agent.as_ref().map_or(session, |agent| agent.home)
+    }
+
+    /// Its session's published name.
+    #[must_use]
+    pub fn session_key(&self) -> SessionKey {
+        match &self.agent {
+            Some(agent) => agent.key.clone(),
+            None => self.destination.conversation.session_key(),
+        }
+    }
 }
 
 /// What a run is for.
@@ -325,6 +354,10 @@ pub enum Order {
     Compact,
     /// To look whether there is something to do; if not, it leaves no trace in the history (row E14).
     Heartbeat,
+    /// To do what was asked for ahead (row N13).
+    Scheduled,
+    /// To look at something that called in from outside (row A12).
+    Event,
 }
 
 impl Order {
@@ -415,6 +448,16 @@ pub enum ToolOutcome {
     Ask {
         /// What.
         question: String,
+    },
+    /// It wants something delivered: that is queued with this very record, once.
+    Deliver {
+        /// What, and where to.
+        delivery: Delivery,
+    },
+    /// It hands a task on to an agent.
+    Spawn {
+        /// What that is told.
+        mission: Mission,
     },
     /// It was stopped before its end; it may have had a part of its effect.
     Interrupted,

@@ -11,7 +11,7 @@ use crate::model::message::Message;
 
 /// The run waits from here on.
 pub(super) fn on_asked(run: &mut Active, question: &Question) -> Vec<Effect> {
-    run.told += u32::from(!matches!(question, Question::Paused { .. }));
+    run.told += u32::from(!matches!(question, Question::Paused { .. } | Question::Agents));
     let again = matches!(&run.phase, Phase::Waiting { question: open, .. } if open == question);
     if !again {
         run.questions += 1;
@@ -56,7 +56,7 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
             compaction::on_direction(run, words)
         }
         Question::Circling { .. } => on_direction(run, answer, decision),
-        Question::Paused { .. } => {
+        Question::Paused { .. } | Question::Agents => {
             vec![Effect::Ignored { why: "nothing was asked" }]
         }
         Question::PromptChanged { .. } | Question::Mismatch(_) | Question::CrashLoop => {
@@ -105,6 +105,8 @@ pub enum Decision {
     Approve,
     /// Make it, and do not ask about this tool again.
     Always,
+    /// Make it, and do not ask about this tool again in this run, until it reads something new (row N6).
+    ThisRun,
     /// Do not make it.
     Deny,
     /// Go on with less of the context (row B5).
@@ -119,9 +121,10 @@ impl Decision {
     pub fn offered(question: &Question) -> &'static [Self] {
         match question {
             Question::Approval { grantable: true, .. } => &[Self::Approve, Self::Always, Self::Deny],
-            Question::Approval { grantable: false, .. } => &[Self::Approve, Self::Deny],
+            Question::Approval { concern, .. } if concern.this_run => &[Self::Approve, Self::ThisRun, Self::Deny],
+            Question::Approval { .. } => &[Self::Approve, Self::Deny],
             Question::ContextFull => &[Self::KeepGoing, Self::Stop],
-            Question::Asked { .. } | Question::Paused { .. } => &[],
+            Question::Asked { .. } | Question::Paused { .. } | Question::Agents => &[],
             Question::UnsafeCall { .. } => &[Self::Happened, Self::RunAgain, Self::GiveUp],
             Question::PromptChanged { .. }
             | Question::Mismatch(_)
@@ -140,6 +143,7 @@ impl Decision {
             Self::GiveUp => "give up",
             Self::Approve => "approve",
             Self::Always => "always",
+            Self::ThisRun => "yes, for this run",
             Self::Deny => "deny",
             Self::KeepGoing => "keep going",
             Self::Stop => "stop",
@@ -152,6 +156,7 @@ impl Decision {
         match question {
             Question::Asked { .. } | Question::ContextFull | Question::Circling { .. } => true,
             Question::Paused { .. }
+            | Question::Agents
             | Question::Approval { .. }
             | Question::UnsafeCall { .. }
             | Question::PromptChanged { .. }
@@ -176,6 +181,7 @@ impl Decision {
             | Question::CrashLoop
             | Question::ContextFull
             | Question::Circling { .. }
+            | Question::Agents
             | Question::Paused { .. } => None,
         })
     }

@@ -1,6 +1,6 @@
 //! The record of what a run changed outside, and of what it did not: what is told is held against it (row E10).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::batch::{Batch, Fate, Progress};
 use crate::agent::machine::digest::Digest;
@@ -10,13 +10,13 @@ use crate::agent::machine::guards::watch;
 const REASON_CHARS_MAX: usize = 80;
 
 /// The calls of a run that could change something, in order.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     deeds: Vec<Deed>,
 }
 
 /// A call of a tool that changes something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Deed {
     tool: String,
     /// Tool and arguments.
@@ -34,11 +34,24 @@ impl Ledger {
                 Progress::Queued | Progress::Held => continue,
                 Progress::Finished(_) if open.fate == Fate::Blocked => continue,
                 Progress::Finished(result) => reason(&result.text),
-                Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } => String::new(),
+                Progress::Started { .. } | Progress::Doubtful { .. } | Progress::Asks { .. } | Progress::Child => {
+                    String::new()
+                }
             };
             let (tool, key) = (open.call.name.clone(), watch::key(&open.call.name, &open.call.arguments));
             self.deeds.push(Deed { tool, key, fate: open.fate, why });
         }
+    }
+
+    /// Takes what an agent's record says: what was done for a run was done in it.
+    pub fn join(&mut self, other: &Self) {
+        self.deeds.extend(other.deeds.iter().cloned());
+    }
+
+    /// Was nothing entered?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.deeds.is_empty()
     }
 
     /// Was anything changed?
@@ -65,11 +78,17 @@ impl Ledger {
     /// All of it, a line for each tool.
     #[must_use]
     pub fn told(&self) -> String {
-        let lines: Vec<String> = self.tools().into_iter().map(|tool| format!("- {}", self.line(tool))).collect();
-        if lines.is_empty() {
-            return "Done so far: nothing that changes anything.".to_owned();
+        match self.listed() {
+            Some(lines) => format!("By my record:\n{lines}"),
+            None => "Done so far: nothing that changes anything.".to_owned(),
         }
-        format!("By my record:\n{}", lines.join("\n"))
+    }
+
+    /// All of it, and nothing around; none: nothing was entered.
+    #[must_use]
+    pub fn listed(&self) -> Option<String> {
+        let lines: Vec<String> = self.tools().into_iter().map(|tool| format!("- {}", self.line(tool))).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     /// The tools, in the order in which they were first called.

@@ -5,6 +5,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod agents;
 pub mod approval;
 pub mod batch;
 pub mod begun;
@@ -73,7 +74,12 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         | Event::Terminated(_) => Vec::new(),
         Event::HumanAsked(question) => human::on_asked(run, question),
         Event::Ended(end) => ending::on_ended(run, end),
-        Event::ModelAnswered(completion) => model::on_answered(run, completion),
+        Event::ModelAnswered(completion) => {
+            let effects = model::on_answered(run, completion);
+            // What was known of its calls is of no use to the next reply.
+            run.assessed.clear();
+            effects
+        }
         Event::ModelFailed { class, message, retry_after_ms } => {
             model::on_failed(run, *class, message, *retry_after_ms)
         }
@@ -82,6 +88,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::ToolFinished { call, outcome, source } => tools::on_finished(run, call, (outcome, source.as_ref())),
+        Event::ChildEnded(end) => agents::on_ended(run, end),
         Event::HumanAnswered(answer) => human::on_answered(run, answer),
         Event::Steered(steered) => control::on_steered(run, steered),
         Event::CancelRequested(reason) => control::on_cancel(run, *reason),

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::event::JournalMismatch;
 use crate::domain::ids::{CallId, UserId};
+use crate::domain::origin::Source;
+use crate::domain::tools::{Grade, Risk};
 
 /// Why a run waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +47,9 @@ pub enum Question {
         arguments: String,
         /// Whether "always" can be said.
         grantable: bool,
+        /// What there is to be known of it (row N6).
+        #[serde(default, skip_serializing_if = "Concern::is_none")]
+        concern: Box<Concern>,
     },
     /// The window fills faster than it can be emptied (row B5).
     ContextFull,
@@ -55,11 +60,43 @@ pub enum Question {
         /// What the model said instead of asking; perhaps nothing.
         words: String,
     },
+    /// It waits for its agents; nobody is asked, and there is nothing to answer.
+    Agents,
     /// Somebody has paused it; there is nothing to answer.
     Paused {
         /// Who.
         by: UserId,
     },
+}
+
+/// What a person is to know of a call before they let it go (row N6).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Concern {
+    /// What it may do.
+    #[serde(skip_serializing_if = "Risk::is_read")]
+    pub risk: Risk,
+    /// How dangerous it is.
+    #[serde(skip_serializing_if = "Grade::is_safe")]
+    pub grade: Grade,
+    /// Why, as its tool says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// Whom the run has listened to that nobody vouches for, if that is why it is asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
+    /// Whether "yes, for this run" can be said.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub this_run: bool,
+    /// Whether only an owner may say yes: who asked for it is not to be relied on either.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub owners: bool,
+}
+
+impl Concern {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A person's answer to a [`Question`].

@@ -32,6 +32,7 @@ use crate::agent::machine::event::JournalMismatch;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::{approval, ending, pause, tools};
+use crate::domain::ids::CallId;
 
 /// So many crashes at one step, and the run is parked (issue: crash loops brake).
 const CRASHES_MAX: u32 = 3;
@@ -73,8 +74,13 @@ pub(super) fn on_mismatch(run: &mut Active, mismatch: &JournalMismatch) -> Vec<E
 }
 
 /// What is run again by itself: an approval is used up by the first start, whatever came of it (row D6).
-fn repeatable(run: &Active) -> BTreeSet<String> {
-    run.idempotent.iter().filter(|tool| !approval::is_due(run, tool)).cloned().collect()
+fn repeatable(run: &Active) -> BTreeSet<CallId> {
+    let Phase::Acting(batch) = &run.phase else {
+        return BTreeSet::new();
+    };
+    let started = batch.started().map(|(call, _)| call);
+    let safe = started.filter(|call| run.idempotent.contains(&call.name) && !approval::is_due(run, &call.id));
+    safe.map(|call| call.id.clone()).collect()
 }
 
 /// The effects that are still open: idempotent calls run again, others become doubtful, the model is asked again.
@@ -95,7 +101,7 @@ pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
         let Progress::Started { attempt } = open.progress else {
             continue;
         };
-        if may_repeat.contains(&open.call.name) {
+        if may_repeat.contains(&open.call.id) {
             let attempt = attempt + 1;
             open.progress = Progress::Started { attempt };
             effects.push(Effect::RunTool { call: open.call.clone(), attempt, delay_ms: 0 });

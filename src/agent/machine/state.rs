@@ -71,6 +71,9 @@ pub struct Active {
     /// What it has read that nobody vouches for (row N6).
     #[serde(skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// The tools that it may call all the same, until it reads something new.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub excused: BTreeSet<String>,
     /// The numbers and switches it goes by, from the third edition of the rules on.
     #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
@@ -181,6 +184,16 @@ pub enum Phase {
     Done(End),
 }
 
+impl Phase {
+    /// The open batch, be it running or paused.
+    pub(super) fn batch_mut(&mut self) -> Option<&mut Batch> {
+        match self {
+            Self::Acting(batch) | Self::Waiting { paused: Paused::Batch(batch), .. } => Some(batch),
+            Self::Calling(_) | Self::Waiting { .. } | Self::Replied | Self::Done(_) => None,
+        }
+    }
+}
+
 /// What a waiting run goes back to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "is", content = "of", rename_all = "snake_case")]
@@ -199,7 +212,10 @@ impl Active {
     pub fn begin(input: Accepted, begun: Begun) -> Self {
         let mut transcript = Transcript::default();
         // A word about the conversation is no part of it.
-        if input.order != Order::Compact || begun.rules < Rules::THIRD {
+        if input.agent.is_some() {
+            // What an agent is told to do, no person has said.
+            transcript.push(Message::user(input.text.clone()));
+        } else if input.order != Order::Compact || begun.rules < Rules::THIRD {
             transcript.push_from(input.principal.user, input.text.clone());
         }
         let mut active = Self {
@@ -214,6 +230,7 @@ impl Active {
             granted: begun.granted.into_iter().collect(),
             assessed: Vec::new(),
             taint: begun.taint,
+            excused: BTreeSet::new(),
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
             room: begun.room,

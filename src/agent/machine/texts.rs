@@ -9,6 +9,7 @@ use crate::agent::machine::question::Question;
 use crate::agent::machine::state::Failure;
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;
+use crate::domain::outgoing::Delivery;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Message, ToolResult};
 
@@ -23,6 +24,8 @@ pub const INTERRUPTED: &str = "Interrupted before it finished; it may have had a
 pub const NOT_STARTED: &str = "Not run: the task ended before its turn came.";
 /// For the model: a person vouches for a call whose record was lost.
 pub const HAPPENED: &str = "This call took effect; a person confirmed it. Its output was lost.";
+/// For the person: a file that was to be sent.
+pub const FILE_GONE: &str = "(A file was to be sent here, but it has been deleted meanwhile.)";
 /// For the model: a call of a run that was given up.
 pub const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known.";
 /// For the model: a second question in one reply.
@@ -56,6 +59,13 @@ pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longe
 /// For the model: the last turn, because of iterations.
 pub const WRAP_UP_ITERATIONS: &str = "The steps for this task are used up. Tools are no longer available. Tell the user \
      plainly what has been done, what has not, and what should happen next.";
+
+/// For the model: what it wanted delivered stands in the outbox, and whether it arrives is not known yet.
+#[must_use]
+pub fn queued(delivery: &Delivery) -> String {
+    let what = if delivery.file.is_some() { "The file" } else { "The message" };
+    format!("{what} is queued for delivery to {}; it is sent as soon as the platform takes it.", delivery.name)
+}
 
 /// Whether words that are still coming may turn out to be silence (row E13).
 #[must_use]
@@ -330,7 +340,9 @@ pub fn question(question: &Question) -> String {
                  {name} {shown}{dots}\nWhat shall I do?"
             )
         }
-        Question::Approval { name, arguments, grantable, .. } => words::question(name, arguments, *grantable),
+        Question::Approval { name, arguments, grantable, concern, .. } => {
+            words::question((name, arguments), *grantable, concern)
+        }
         Question::ContextFull => "I have made progress, but my memory of this task fills faster than I can empty it. \
              Shall I keep going with less of it in mind, or stop? Or tell me in your own words what to do instead."
             .to_owned(),
@@ -342,6 +354,7 @@ pub fn question(question: &Question) -> String {
             )
         }
         Question::Paused { .. } => "Paused.".to_owned(),
+        Question::Agents => "Waiting for my agents.".to_owned(),
         Question::PromptChanged { .. } => "I was interrupted on this, and my instructions have been changed since. \
              Shall I carry on with those I began with?"
             .to_owned(),

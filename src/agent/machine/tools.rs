@@ -8,7 +8,7 @@ use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::agent::machine::note::ToolRetry;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{approval, compaction, declared, guards, pause, texts};
+use crate::agent::machine::{agents, approval, compaction, declared, guards, pause, texts};
 use crate::domain::ids::CallId;
 use crate::domain::origin::Source;
 use crate::model::message::ToolCall;
@@ -28,14 +28,17 @@ pub(super) fn on_finished(
         return vec![Effect::Ignored { why: "that tool is not running" }];
     };
     run.crashes = 0;
+    if let ToolOutcome::Transient { .. } = outcome
+        && let Some(delay_ms) = wait_before_retry(run, &call, attempt)
+    {
+        // Nobody reads its words.
+        return retry(run, call, attempt + 1, delay_ms);
+    }
     if let Some(source) = source {
-        run.taint.add(source.clone());
+        approval::on_read(run, source, Some(&call));
     }
     if let ToolOutcome::Transient { text } = outcome {
-        return match wait_before_retry(run, &call.name, attempt) {
-            Some(delay_ms) => retry(run, call, attempt + 1, delay_ms),
-            None => settle_with(run, id, texts::tried(text, attempt)),
-        };
+        return settle_with(run, id, texts::tried(text, attempt));
     }
     let Phase::Acting(batch) = &mut run.phase else {
         return Vec::new();
@@ -54,6 +57,7 @@ pub(super) fn on_finished(
             let (text, is_error) = run.notebook.change(change);
             batch.finish(id, text, is_error);
         }
+        ToolOutcome::Deliver { delivery } => batch.finish(id, texts::queued(delivery), false),
         ToolOutcome::Interrupted => batch.interrupt(id, texts::INTERRUPTED.to_owned()),
         ToolOutcome::MoreIterations { .. } if declared.is_some() => {
             batch.finish(id, declared.unwrap_or_default(), true);
@@ -63,6 +67,7 @@ pub(super) fn on_finished(
             run.limits.iterations = granted;
             batch.finish(id, text, false);
         }
+        ToolOutcome::Spawn { .. } => agents::on_spawn(run, id),
         ToolOutcome::Ask { question } if batch.asking().is_none() => {
             if let Some(open) = batch.find(id) {
                 open.progress = Progress::Asks { question: question.clone() };
@@ -76,9 +81,9 @@ pub(super) fn on_finished(
 /// Row B1: an idempotent tool that failed in passing is run again, as often as there are waits; no other ever is. A run
 /// that is being stopped, or is paused, runs nothing again, and an approval is for one start (row D6). Attempts that a
 /// crash cut off count as well.
-fn wait_before_retry(run: &Active, name: &str, attempt: u32) -> Option<u64> {
+fn wait_before_retry(run: &Active, call: &ToolCall, attempt: u32) -> Option<u64> {
     let may = run.rules >= Rules::THIRD && run.cancel.is_none() && run.pause.is_none();
-    if !may || !run.idempotent.contains(name) || approval::is_due(run, name) {
+    if !may || !run.idempotent.contains(&call.name) || approval::is_due(run, &call.id) {
         return None;
     }
     let before = usize::try_from(attempt.checked_sub(1)?).ok()?;
@@ -124,11 +129,17 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
         return vec![Effect::AskHuman(Question::UnsafeCall { call: call.id.clone(), name, arguments })];
     }
-    if let Some(question) = approval::question(batch, &run.tools) {
+    if let Some(question) = approval::question(run) {
         return vec![Effect::AskHuman(question)];
     }
+    let Phase::Acting(batch) = &run.phase else {
+        return Vec::new();
+    };
     if let Some((call, text)) = batch.asking() {
         return vec![Effect::AskHuman(Question::Asked { call: call.id.clone(), text: text.to_owned() })];
+    }
+    if batch.children() > 0 {
+        return agents::wait();
     }
     let seen = declared::seen(run);
     let mut effects = guards::after(run);

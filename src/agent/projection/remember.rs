@@ -59,13 +59,13 @@ pub(super) async fn open_question(tx: &mut Tx, target: &Target<'_>) -> Result<Op
     let Some(last) = messages::last_words(tx, target.key.session).await? else {
         return Ok(None);
     };
-    if last.role != "assistant" || millis(target.at) - last.at >= memories::PAUSE_MS {
+    // What Hob asks because of untrusted content is not remembered in a person's name.
+    if last.taint.is_some() || last.role != "assistant" || millis(target.at) - last.at >= memories::PAUSE_MS {
         return Ok(None);
     }
     let Some(question) = question_in(&last.text) else {
         return Ok(None);
     };
-    // What Hob asks because of untrusted content is not remembered in a person's name.
     let answers = journal::first(tx, last.run).await?;
     let trusted = answers.is_some_and(|accepted| accepted.principal.trust == Trust::Trusted);
     Ok(trusted.then_some(question))

@@ -26,6 +26,10 @@ pub struct Said {
 ///
 /// Hob's own words are nobody's, and neither is what a heartbeat or `/compact` puts into a person's mouth.
 pub(super) fn said(before: &State, step: &Step, run: &Active, (at, entry): (usize, &Entry<'_>)) -> Option<Said> {
+    // What is said in an agent's session belongs to its task, and to nobody's memory.
+    if run.input.agent.is_some() {
+        return None;
+    }
     if let Message::Tool(result) = entry.message {
         return answered(before, step, result);
     }
@@ -65,6 +69,6 @@ fn answered(before: &State, step: &Step, result: &ToolResult) -> Option<Said> {
     let requester = &run.input.principal;
     let principal = (answer.by == requester.user).then(|| requester.clone());
     // What Hob asks because of untrusted content is not remembered in a person's name.
-    let asked = (requester.trust == Trust::Trusted).then(|| question.clone());
+    let asked = (requester.trust == Trust::Trusted && run.taint.is_clean()).then(|| question.clone());
     Some(Said { by: answer.by, principal, text: answer.text.clone(), asked })
 }

@@ -7,13 +7,14 @@ use crate::agent::machine::texts;
 use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
 use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
-use crate::agent::projection::{Row, count};
-use crate::domain::ids::{MessageId, UserId};
-use crate::domain::outgoing::{Choice, Destination};
+use crate::agent::projection::{Row, count, owners};
+use crate::domain::ids::{CallId, MessageId, SessionId, UserId};
+use crate::domain::origin::Taint;
+use crate::domain::outgoing::{Choice, Delivery, Destination};
 use crate::model::message::Message;
 use crate::render::chunk;
 use crate::store::error::StoreError;
-use crate::store::{Tx, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
+use crate::store::{Tx, agents, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
 /// Where a run's rows go.
 #[derive(Debug, Clone)]
@@ -26,34 +27,79 @@ pub struct Target<'a> {
     pub at: Timestamp,
 }
 
-/// Stores the rows of a step.
+/// Stores the rows of a step; gives the sessions in which something is to be said besides the run's own words.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<(), StoreError> {
+pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Vec<SessionId>, StoreError> {
+    let mut told = Vec::new();
     for row in rows {
-        write_row(tx, target, row).await?;
+        match row {
+            Row::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
+            row => write_row(tx, target, row).await?,
+        }
     }
-    Ok(())
+    Ok(told)
+}
+
+/// Queues what a tool wants delivered, once for its call; in the order of the conversation that it goes to.
+async fn deliver(
+    tx: &mut Tx,
+    target: &Target<'_>,
+    (call, delivery): (&CallId, &Delivery),
+) -> Result<SessionId, StoreError> {
+    let place = delivery.to.as_ref().unwrap_or(&target.destination.conversation);
+    let session = match &delivery.to {
+        Some(to) => sessions::ensure(tx, &to.session_key().0, to.channel, target.at).await?.id,
+        None => target.key.session,
+    };
+    let destination = Destination { conversation: place.clone(), reply_to: None };
+    // A record that was forgotten meanwhile has nothing to be sent.
+    let file = match delivery.file {
+        Some(file) => files::find(tx, file).await?.map(|record| record.id),
+        None => None,
+    };
+    let gone = delivery.file.is_some() && file.is_none();
+    let text = if gone { texts::FILE_GONE } else { delivery.text.as_str() };
+    // What does not fit under a file goes before it.
+    let under = file.is_some() && chunk::caption_limit(place.channel).fits(text);
+    let mut parts = if under { Vec::new() } else { chunk::chunks(text, chunk::limit(place.channel)) };
+    if file.is_some() {
+        parts.push(if under { text.to_owned() } else { String::new() });
+    }
+    let last = parts.len().saturating_sub(1);
+    for (index, text) in parts.iter().enumerate() {
+        let new = outbox::NewChunk {
+            key: &format!("call:{}:{call}:{index}", target.key.run),
+            session,
+            run: Some(target.key.run),
+            destination: &destination,
+            text,
+            choices: &[],
+            file: file.filter(|_| index == last),
+        };
+        outbox::add(tx, &new, target.at).await?;
+    }
+    Ok(session)
 }
 
 async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), StoreError> {
     let (run, at) = (target.key.run, millis(target.at));
     match row {
-        Row::Message { message, author, tokens, said } => {
+        Row::Message { message, author, tokens, said, taint } => {
             if let Message::Tool(result) = message {
                 // What a person settled has no end of its own in the journal's tool events.
                 tool_calls::finish(tx, run, &result.call, (&result.text, result.is_error), at).await?;
             }
             let Some(said) = said else {
-                write_message(tx, target, message, (*author, *tokens)).await?;
+                write_message(tx, target, message, (*author, *tokens, taint)).await?;
                 return Ok(());
             };
             let asked = match &said.asked {
                 Some(asked) => Some(shortened(asked)),
                 None => open_question(tx, target).await?,
             };
-            let message = write_message(tx, target, message, (*author, *tokens)).await?;
+            let message = write_message(tx, target, message, (*author, *tokens, taint)).await?;
             remember(tx, target, said, (message, asked.as_deref())).await
         }
         Row::Recalled(recalled) => store_recalled(tx, target, recalled).await,
@@ -82,8 +128,8 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             };
             model_calls::ask(tx, &new).await
         }
-        Row::Summary { user, history_from, through, text } => {
-            let summary = summaries::Summary { through: *through, text: text.clone() };
+        Row::Summary { user, history_from, through, text, taint } => {
+            let summary = summaries::Summary { through: *through, text: text.clone(), taint: taint.stored() };
             let made =
                 summaries::Made { session: target.key.session, user: *user, run, history_from: *history_from, at };
             summaries::put(tx, &made, &summary).await
@@ -106,8 +152,12 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
         }
         Row::Granted { user, tool } => {
-            grants::add(tx, &grants::NewGrant { user: *user, session: target.key.session, tool, run, at }).await
+            let session = home(tx, target).await?;
+            grants::add(tx, &grants::NewGrant { user: *user, session, tool, run, at }).await
         }
+        Row::AskOwners { seq, who, text, choices } => owners::ask(tx, target, (*seq, who), (text, choices)).await,
+        // Whoever is told is known to the caller.
+        Row::Deliver { .. } => Ok(()),
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
         Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
@@ -130,7 +180,7 @@ async fn write_message(
     tx: &mut Tx,
     target: &Target<'_>,
     message: &Message,
-    (author, tokens): (Option<UserId>, u64),
+    (author, tokens, taint): (Option<UserId>, u64, &Taint),
 ) -> Result<MessageId, StoreError> {
     let role = match message {
         Message::User { .. } => "user",
@@ -138,6 +188,7 @@ async fn write_message(
         Message::Tool(_) => "tool",
     };
     let body = serde_json::to_string(message).map_err(|error| StoreError::Database(error.to_string()))?;
+    let taint = taint.stored();
     let new = messages::NewMessage {
         session: target.key.session,
         run: target.key.run,
@@ -146,9 +197,15 @@ async fn write_message(
         body: &body,
         text: &message.text(),
         tokens: count(tokens),
+        taint: taint.as_deref(),
         at: millis(target.at),
     };
     messages::append(tx, &new).await
+}
+
+/// The conversation that the run belongs to: an agent's is the one that it works for.
+async fn home(tx: &mut Tx, target: &Target<'_>) -> Result<SessionId, StoreError> {
+    Ok(agents::home(tx, target.key.run).await?.unwrap_or(target.key.session))
 }
 
 /// Queues words in chunks that the platform takes; buttons go under the last.
@@ -158,16 +215,18 @@ pub(in crate::agent) async fn say(
     key: &str,
     (text, choices): (&str, &[Choice]),
 ) -> Result<(), StoreError> {
+    let session = home(tx, target).await?;
     let chunks = chunk::chunks(text, chunk::limit(target.destination.conversation.channel));
     let last = chunks.len().saturating_sub(1);
     for (index, text) in chunks.iter().enumerate() {
         let new = outbox::NewChunk {
             key: &format!("{key}:{index}"),
-            session: target.key.session,
+            session,
             run: Some(target.key.run),
             destination: target.destination,
             text,
             choices: if index == last { choices } else { &[] },
+            file: None,
         };
         outbox::add(tx, &new, target.at).await?;
     }

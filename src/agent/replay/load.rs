@@ -8,7 +8,7 @@ use crate::agent::machine::event::Event;
 use crate::agent::replay::{Broken, Recorded, Timed};
 use crate::domain::ids::RunId;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, blobs, recorded};
+use crate::store::{Statement, Tx, agents, blobs, recorded};
 
 /// Reads a run.
 #[derive(Debug, Clone)]
@@ -47,8 +47,20 @@ impl Statement for Load {
             Some(digest) => blobs::get(tx, &digest.0).await.ok(),
             None => None,
         };
-        let recorded::Shown { session, who, state, state_hash } = shown;
-        Ok(Found::Run(Box::new(Recorded { run: self.run, session, who, state, state_hash, events, broken, system })))
+        let recorded::Shown { session, who, state, state_hash, parent } = shown;
+        let agents = agents::children(tx, self.run).await?;
+        Ok(Found::Run(Box::new(Recorded {
+            run: self.run,
+            session,
+            who,
+            state,
+            state_hash,
+            parent,
+            agents,
+            events,
+            broken,
+            system,
+        })))
     }
 }
 

@@ -29,6 +29,10 @@ pub struct Recorded {
     pub state: String,
     /// The hash of its state, as written down with its last event; none: nobody has.
     pub state_hash: Option<String>,
+    /// The run that it works for, if it is an agent.
+    pub parent: Option<RunId>,
+    /// The runs that worked for it.
+    pub agents: Vec<RunId>,
     /// Its journal, as far as it can be read.
     pub events: Vec<Timed>,
     /// The first row of the journal that cannot be read; nothing after it was.

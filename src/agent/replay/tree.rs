@@ -9,6 +9,8 @@ use serde::Serialize;
 use crate::agent::machine::effect::Purpose;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::money::Money;
+use crate::domain::origin::{Source, Taint};
+use crate::domain::tools::Assessment;
 use crate::model::error::ErrorClass;
 use crate::model::message::Usage;
 
@@ -23,6 +25,12 @@ pub struct Tree {
     pub who: String,
     /// Its state.
     pub state: String,
+    /// The run that it works for, if it is an agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<RunId>,
+    /// The runs that worked for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<RunId>,
     /// The message it answers.
     pub message: String,
     /// When that came.
@@ -41,6 +49,9 @@ pub struct Tree {
     pub cost: Money,
     /// One of its models has no known price.
     pub unpriced: bool,
+    /// What the run has read that nobody vouches for.
+    #[serde(skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
     /// What happened before the first cycle.
     pub before: Vec<Remark>,
     /// The cycles.
@@ -128,6 +139,12 @@ pub struct Call {
     pub name: String,
     /// What it was given, as the model wrote it.
     pub arguments: String,
+    /// What its tool said of it beforehand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assessed: Option<Assessment>,
+    /// Where the words of its result come from, if nobody vouches for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
     /// How often it was started; 0: it was not let through.
     pub attempts: u32,
     /// When it was started first.

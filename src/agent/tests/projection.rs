@@ -15,6 +15,7 @@ use crate::agent::machine::tests::{
 use crate::agent::projection::{Press, Row, rows};
 use crate::domain::ids::{CallId, RunId, SessionId};
 use crate::domain::money::Money;
+use crate::domain::outgoing::Delivery;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, Usage};
 use crate::model::price::{Rate, Rates};
@@ -49,6 +50,7 @@ fn shown(row: &Row) -> String {
         Row::ModelEnded(end) => {
             format!("model {} {}/{}/{}", end.state, end.input_tokens, end.output_tokens, end.cached_tokens)
         }
+        Row::Deliver { call, delivery } => format!("delivers {call} to {}: {}", delivery.name, delivery.text),
         Row::Granted { user, tool } => format!("granted {tool} to {user}"),
         Row::Summary { user, through, text, .. } => format!("summary of {} through {through}: {text}", user.0),
         Row::Afresh => "afresh".to_owned(),
@@ -57,6 +59,9 @@ fn shown(row: &Row) -> String {
         }
         Row::Handover(HandoverChange::Clear(user)) => format!("drops notes of {}", user.0),
         Row::Pruned { after } => format!("pruned after {after}"),
+        Row::AskOwners { seq, who, choices, .. } => {
+            format!("ask owners at {seq} for {who} ({} buttons)", choices.len())
+        }
         Row::Say { seq, text, choices } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }
@@ -274,6 +279,24 @@ fn c9_words_beside_calls_are_written_with_them() {
     projected(&mut run.state, Event::ModelAnswered(completion("let me see", &["look"])));
     let rows = projected(&mut run.state, done("1.0"));
     assert_eq!(rows[2], "history hob: let me see +1 calls");
+}
+
+#[test]
+fn c6_what_a_tool_wants_delivered_is_queued_once_with_the_end_of_its_call() {
+    let delivery = Delivery { to: None, name: "this conversation".to_owned(), text: "look".to_owned(), file: None };
+    let outcome = ToolOutcome::Deliver { delivery };
+    let sent = Event::ToolFinished { call: CallId("1.0".to_owned()), outcome, source: None };
+    let mut run = Script::acting(&["send_message", "look"]);
+    let rows = projected(&mut run.state, sent.clone());
+    let queued =
+        "The message is queued for delivery to this conversation; it is sent as soon as the platform takes it.";
+    assert_eq!(rows, [format!("finished 1.0 {queued}"), "delivers 1.0 to this conversation: look".to_owned()]);
+    assert_eq!(projected(&mut run.state, sent.clone()), Vec::<String>::new(), "its call had ended");
+    let mut stopped = Script::acting(&["send_message"]);
+    stopped.on(stop());
+    let rows = projected(&mut stopped.state, sent.clone());
+    assert!(rows.iter().any(|row| row.starts_with("delivers")), "what was on its way is told: {rows:?}");
+    assert_eq!(projected(&mut stopped.state, sent), Vec::<String>::new());
 }
 
 /// The rows of a run that noted something, at `event`.

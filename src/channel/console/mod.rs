@@ -12,6 +12,7 @@ use crate::domain::clock::Clock;
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender};
 use crate::domain::rng::Rng;
 
+mod attach;
 pub mod interact;
 pub mod page;
 pub mod pipe;
@@ -56,13 +57,18 @@ pub struct Ports {
 
 impl Ports {
     /// Hands a line in as a message of the person at the terminal.
-    async fn say(&self, text: String) -> Result<Accepted, IntakeError> {
+    async fn say(&self, line: String) -> Result<Accepted, IntakeError> {
+        let (text, attachments) = match attach::parse(&line) {
+            Some((attachment, text)) => (text, vec![attachment]),
+            None => (line, Vec::new()),
+        };
         let inbound = Inbound {
             conversation: local(),
             external_id: self.rng.id(),
             sender: Sender { external_id: LOCAL.to_owned(), name: self.name.clone() },
             happening: Happening::Posted { text },
             sent_at: self.clock.now(),
+            attachments,
         };
         self.intake.accept(inbound).await
     }

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
+use crate::channel::console::attach;
 use crate::channel::console::reply::{Rest, Streamed};
 use crate::channel::console::text::safe;
-use crate::domain::channel::{Channel, Progress};
+use crate::domain::channel::{Channel, FetchError, Progress};
 use crate::domain::ids::RunId;
-use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
-use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use crate::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
+use crate::domain::outgoing::{DeliveryError, Destination, Enclosed, Outgoing, Receipt};
 
 /// For how many runs it is remembered what was streamed.
 const STREAMS_MAX: usize = 16;
@@ -131,6 +132,12 @@ impl<W: Write + Send + 'static> Channel for Console<W> {
         }
     }
 
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        let path = attachment.handle.clone();
+        let read = tokio::task::spawn_blocking(move || attach::read(&path, bytes_max)).await;
+        read.unwrap_or_else(|error| Err(FetchError(error.to_string())))
+    }
+
     fn progress(&self, _destination: &Destination, run: RunId, progress: Progress) {
         if self.mode == Mode::Terminal {
             let shown = self.lock().progress(run, &progress);
@@ -167,6 +174,9 @@ struct Screen<W> {
 impl<W: Write> Screen<W> {
     fn deliver(&mut self, message: &Outgoing) -> io::Result<()> {
         self.awaiting = false;
+        if let Some(file) = &message.file {
+            return self.file(message, file);
+        }
         let rest = match message.run {
             Some(run) if !message.may_repeat => self.stream(run).take(&message.text),
             _ => Rest::Whole,
@@ -194,6 +204,15 @@ impl<W: Write> Screen<W> {
                 self.end_line()?;
             }
         }
+        self.out.flush()
+    }
+
+    /// A file is named, and where it lies; its words follow.
+    fn file(&mut self, message: &Outgoing, file: &Enclosed) -> io::Result<()> {
+        self.end_line()?;
+        let mark = if message.may_repeat { format!("{REPEATED}\n") } else { String::new() };
+        self.put(&format!("{mark}{}\n{}", attach::shown(file), message.text))?;
+        self.end_line()?;
         self.out.flush()
     }
 

@@ -13,12 +13,16 @@ use teloxide::Bot;
 use teloxide::requests::Payload;
 
 use crate::channel::telegram::settings::Settings;
+use crate::channel::telegram::upload::Form;
 
 /// How long a connection may take to stand.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// How long an idle connection is kept: less than servers keep it, lest a message is written to a closed one.
 const IDLE_MAX: Duration = Duration::from_secs(20);
+
+/// How long one try of a download may take.
+const DOWNLOAD_MAX: Duration = Duration::from_secs(60);
 
 /// How much of what the other side said is shown.
 const SAID_CHARS_MAX: usize = 200;
@@ -85,19 +89,67 @@ pub(super) async fn call<P: Payload + Serialize>(
     payload: &P,
     deadline: Duration,
 ) -> Result<Answer, CallError> {
-    match tokio::time::timeout(deadline, exchange(bot, payload)).await {
+    match tokio::time::timeout(deadline, exchange(bot, payload, deadline)).await {
         Ok(answer) => answer,
         Err(elapsed) => Err(CallError::Lost(format!("{elapsed}: {} took longer than {deadline:?}", P::NAME))),
     }
 }
 
-async fn exchange<P: Payload + Serialize>(bot: &Bot, payload: &P) -> Result<Answer, CallError> {
+async fn exchange<P: Payload + Serialize>(bot: &Bot, payload: &P, deadline: Duration) -> Result<Answer, CallError> {
+    let bytes = serde_json::to_vec(payload).map_err(|error| CallError::NotSent(error.to_string()))?;
+    post(bot, P::NAME, Form { content_type: "application/json".to_owned(), body: bytes }, deadline).await
+}
+
+/// Sends a form with a file in it to `method`, within so long.
+pub(super) async fn upload(bot: &Bot, method: &str, form: Form, deadline: Duration) -> Result<Answer, CallError> {
+    match tokio::time::timeout(deadline, post(bot, method, form, deadline)).await {
+        Ok(answer) => answer,
+        Err(elapsed) => Err(CallError::Lost(format!("{elapsed}: {method} took longer than {deadline:?}"))),
+    }
+}
+
+/// Downloads a file by the path that `getFile` told; none: it is larger than `most` bytes.
+pub(super) async fn download(bot: &Bot, path: &str, most: u64) -> Result<Option<Vec<u8>>, CallError> {
+    let address = address(bot, &["file", &format!("bot{}", bot.token())], path.split('/'))?;
+    let lost = |error: CallError| error.without(bot.token());
+    // How long a download may take as a whole, whoever asked for it knows.
+    let request = bot.client().get(address).timeout(DOWNLOAD_MAX);
+    let sent = request.send().await;
+    let mut response = sent.map_err(|error| CallError::Lost(describe(error.without_url(), bot.token())))?;
+    let status = response.status().as_u16();
+    if !response.status().is_success() {
+        let body = response.text().await;
+        let body = body.map_err(|error| CallError::Lost(describe(error.without_url(), bot.token())))?;
+        return Err(lost(judge(status, body).err().unwrap_or(CallError::Foreign { status, excerpt: String::new() })));
+    }
+    let mut bytes = Vec::new();
+    loop {
+        let chunk = response.chunk().await;
+        let chunk = chunk.map_err(|error| CallError::Lost(describe(error.without_url(), bot.token())))?;
+        let Some(chunk) = chunk else {
+            return Ok(Some(bytes));
+        };
+        if (bytes.len() + chunk.len()) as u64 > most {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+}
+
+/// The API's address with these steps behind it.
+fn address<'a>(bot: &Bot, steps: &[&str], more: impl IntoIterator<Item = &'a str>) -> Result<url::Url, CallError> {
     let mut url = bot.api_url();
     match url.path_segments_mut() {
-        Ok(mut path) => path.pop_if_empty().push(&format!("bot{}", bot.token())).push(P::NAME),
+        Ok(mut path) => path.pop_if_empty().extend(steps).extend(more),
         Err(()) => return Err(CallError::NotSent("the address takes no path".to_owned())),
     };
-    let response = bot.client().post(url).json(payload).send().await.map_err(|error| {
+    Ok(url)
+}
+
+async fn post(bot: &Bot, method: &str, form: Form, deadline: Duration) -> Result<Answer, CallError> {
+    let url = address(bot, &[&format!("bot{}", bot.token())], [method])?;
+    let request = bot.client().post(url).timeout(deadline).header("content-type", form.content_type).body(form.body);
+    let response = request.send().await.map_err(|error| {
         let never_left = error.is_connect() || error.is_builder();
         let what = describe(error.without_url(), bot.token());
         if never_left { CallError::NotSent(what) } else { CallError::Lost(what) }

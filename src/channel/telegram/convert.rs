@@ -6,7 +6,7 @@ use teloxide::types::{
     User, UserId,
 };
 
-use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender};
+use crate::domain::inbound::{Attachment, ChannelKind, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender};
 
 /// Telegram's limit for what a button sends back.
 const BUTTON_DATA_BYTES_MAX: usize = 64;
@@ -45,6 +45,7 @@ fn inbound_of(message: &Message, happening: Happening, now: Timestamp) -> Option
         sender: sender(message)?,
         happening,
         sent_at: Timestamp::from_second(date.timestamp()).unwrap_or(now),
+        attachments: attachments(message),
     })
 }
 
@@ -58,6 +59,7 @@ fn pressed(query: &CallbackQuery, now: Timestamp) -> Option<Inbound> {
         sender: person(&query.from),
         happening: Happening::Pressed { token: token.to_owned() },
         sent_at: now,
+        attachments: Vec::new(),
     })
 }
 
@@ -124,6 +126,10 @@ fn content(message: &Message) -> Option<String> {
     if let Some(text) = message.text().or(message.caption()) {
         return Some(text.to_owned());
     }
+    // What comes along says for itself what it is.
+    if !attachments(message).is_empty() {
+        return Some(String::new());
+    }
     let what = match &message.kind {
         MessageKind::Dice(_) => "dice",
         MessageKind::Common(common) => match &common.media_kind {
@@ -148,6 +154,33 @@ fn content(message: &Message) -> Option<String> {
         _ => return None,
     };
     Some(format!("[{what}]"))
+}
+
+/// The files of a message: of a photo, its largest form.
+fn attachments(message: &Message) -> Vec<Attachment> {
+    let MessageKind::Common(common) = &message.kind else {
+        return Vec::new();
+    };
+    let (file, name) = match &common.media_kind {
+        MediaKind::Animation(media) => {
+            (&media.animation.file, media.animation.file_name.as_deref().unwrap_or("animation.mp4"))
+        }
+        MediaKind::Audio(media) => (&media.audio.file, media.audio.file_name.as_deref().unwrap_or("audio")),
+        MediaKind::Document(media) => (&media.document.file, media.document.file_name.as_deref().unwrap_or("document")),
+        MediaKind::Photo(media) => {
+            match media.photo.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height)) {
+                Some(largest) => (&largest.file, "photo.jpg"),
+                None => return Vec::new(),
+            }
+        }
+        MediaKind::Video(media) => (&media.video.file, media.video.file_name.as_deref().unwrap_or("video.mp4")),
+        MediaKind::VideoNote(media) => (&media.video_note.file, "video note.mp4"),
+        MediaKind::Voice(media) => (&media.voice.file, "voice message.ogg"),
+        _ => return Vec::new(),
+    };
+    // Telegram leaves the size out where it does not know it; teloxide reads that as the largest number.
+    let bytes = (file.size > 0 && file.size < u32::MAX).then(|| u64::from(file.size));
+    vec![Attachment { handle: file.id.0.clone(), name: name.to_owned(), bytes }]
 }
 
 fn entities(message: &Message) -> &[MessageEntity] {

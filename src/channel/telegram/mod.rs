@@ -5,12 +5,14 @@
 
 mod call;
 mod convert;
+mod fetch;
 mod health;
 mod poll;
 mod salvage;
 mod send;
 pub mod settings;
 mod typing;
+mod upload;
 
 use std::sync::Arc;
 
@@ -23,10 +25,10 @@ use crate::channel::telegram::health::Health;
 use crate::channel::telegram::poll::Poller;
 use crate::channel::telegram::settings::Settings;
 use crate::channel::telegram::typing::{Typing, Ways};
-use crate::domain::channel::{Channel, Intake, Progress};
+use crate::domain::channel::{Channel, FetchError, Intake, Progress};
 use crate::domain::clock::Clock;
 use crate::domain::ids::RunId;
-use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use crate::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use crate::domain::rng::Rng;
 
@@ -90,6 +92,11 @@ impl Channel for Telegram {
     #[tracing::instrument(name = "telegram.deliver", skip_all, fields(channel = "telegram", outbox.id = %message.id))]
     async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
         send::deliver(&self.sender, message, self.settings.pace.send_deadline).await
+    }
+
+    #[tracing::instrument(name = "telegram.fetch", skip_all, fields(channel = "telegram"))]
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        fetch::fetch(&self.sender, attachment, (bytes_max, self.settings.pace)).await
     }
 
     fn progress(&self, destination: &Destination, run: RunId, progress: Progress) {

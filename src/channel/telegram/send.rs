@@ -14,15 +14,19 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::channel::telegram::call::{CallError, call};
+use crate::channel::telegram::call::{Answer, CallError, call, upload};
 use crate::channel::telegram::convert::button_data;
+use crate::channel::telegram::upload::{As, form};
 use crate::domain::inbound::ChannelKind;
-use crate::domain::outgoing::{Choice, DeliveryError, Destination, Outgoing, Receipt};
-use crate::render::chunk::limit;
+use crate::domain::outgoing::{Choice, DeliveryError, Destination, Enclosed, Outgoing, Receipt};
+use crate::render::chunk::{caption_limit, limit};
 use crate::render::clean::clean;
 
 /// Stands before a message that the reader may have already.
 const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may have it already)";
+
+/// How long a file may take to go out; less than the outbox waits.
+const UPLOAD_MAX: Duration = Duration::from_secs(80);
 
 /// The part of Telegram's answer that is kept; the message itself is known.
 #[derive(Deserialize)]
@@ -36,22 +40,58 @@ pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -
     let mut payload = payload(&message.destination)?;
     payload.reply_markup = keyboard(message);
     payload.text = text.into_owned();
+    let file = Upload::of(message).await?;
     if message.may_repeat {
         let marked = format!("{REPEAT_MARK}\n{}", payload.text);
-        if limit(ChannelKind::Telegram).fits(&marked) {
+        let most = if file.is_some() { caption_limit(ChannelKind::Telegram) } else { limit(ChannelKind::Telegram) };
+        if most.fits(&marked) {
             payload.text = marked;
         } else {
             let mut mark = payload.clone();
             mark.text = REPEAT_MARK.to_owned();
             mark.reply_markup = None;
             // The mark alone is not the message: whatever became of it, the chunk has not been sent here.
-            send(bot, mark, deadline).await.map_err(|error| match error {
+            send(bot, mark, None, deadline).await.map_err(|error| match error {
                 DeliveryError::Unknown { why } => DeliveryError::Retry { after: None, why },
                 known => known,
             })?;
         }
     }
-    send(bot, payload, deadline).await
+    send(bot, payload, file, deadline).await
+}
+
+/// A file on its way out.
+struct Upload<'a> {
+    file: &'a Enclosed,
+    content: Vec<u8>,
+    how: As,
+}
+
+impl<'a> Upload<'a> {
+    /// The file of a message, if it has one.
+    async fn of(message: &'a Outgoing) -> Result<Option<Self>, DeliveryError> {
+        let Some(file) = &message.file else {
+            return Ok(None);
+        };
+        let content = tokio::fs::read(&file.path).await;
+        let content =
+            content.map_err(|error| DeliveryError::Refused { why: format!("the file cannot be read: {error}") })?;
+        Ok(Some(Self { file, content, how: As::of(file) }))
+    }
+}
+
+/// One try.
+async fn attempt(
+    bot: &Bot,
+    payload: &SendMessage,
+    file: Option<&Upload<'_>>,
+    deadline: Duration,
+) -> Result<Answer, CallError> {
+    let Some(Upload { file, content, how }) = file else {
+        return call(bot, payload, deadline).await;
+    };
+    let form = form(payload, (file, content), *how).map_err(|error| CallError::NotSent(error.to_string()))?;
+    upload(bot, how.method(), form, deadline.max(UPLOAD_MAX)).await
 }
 
 /// The address as Telegram's numbers.
@@ -89,9 +129,14 @@ fn keyboard(message: &Outgoing) -> Option<ReplyMarkup> {
 }
 
 /// Sends; a topic, reply target or chat that is no more is done without, each at most once.
-async fn send(bot: &Bot, mut payload: SendMessage, deadline: Duration) -> Result<Receipt, DeliveryError> {
+async fn send(
+    bot: &Bot,
+    mut payload: SendMessage,
+    mut file: Option<Upload<'_>>,
+    deadline: Duration,
+) -> Result<Receipt, DeliveryError> {
     loop {
-        let error = match call(bot, &payload, deadline).await {
+        let error = match attempt(bot, &payload, file.as_ref(), deadline).await {
             Ok(answer) => {
                 let external_id = match answer.result::<Sent>() {
                     Ok(sent) => Some(sent.message_id.to_string()),
@@ -104,12 +149,22 @@ async fn send(bot: &Bot, mut payload: SendMessage, deadline: Duration) -> Result
             }
             Err(error) => error,
         };
+        if let Some(file) = file.as_mut().filter(|file| file.how == As::Photo && is_no_photo(&error)) {
+            file.how = As::Document;
+            continue;
+        }
         match relented(payload, &error) {
             Some(other) => payload = other,
             None => return Err(outcome(&error)),
         }
         info!(channel = "telegram", %error, "sent otherwise, as Telegram said: {error}");
     }
+}
+
+/// Did Telegram refuse to take it as a picture? As a document it takes everything.
+fn is_no_photo(error: &CallError) -> bool {
+    matches!(error, CallError::Api { status: 400, description, .. } if description.to_lowercase().contains("photo")
+        || description.contains("IMAGE_PROCESS_FAILED"))
 }
 
 /// The same message in a way that Telegram's refusal leaves open, if it does.

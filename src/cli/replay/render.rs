@@ -37,7 +37,18 @@ pub(super) fn tree(tree: &Tree) -> String {
             tree.ended_at.map(|end| format!(", over after {}", stretch(end.as_millisecond() - at.as_millisecond())));
         page.line(0, format!("{} UTC{}", moment(at), took.unwrap_or_default()));
     }
+    if let Some(parent) = tree.parent {
+        page.line(0, format!("An agent of run {parent}"));
+    }
+    if !tree.agents.is_empty() {
+        let runs = tree.agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        page.line(0, format!("Its agents: {runs}"));
+    }
     page.line(0, format!("> {}", cut(&tree.message, LINE_MAX)));
+    if !tree.taint.is_clean() {
+        let sources: Vec<String> = tree.taint.sources().map(ToString::to_string).collect();
+        page.line(0, format!("tainted by {}", cut(&sources.join(", "), LINE_MAX)));
+    }
     remarks(&mut page, 0, &tree.before);
     for cycle in &tree.cycles {
         cycle_lines(&mut page, cycle);
@@ -92,7 +103,8 @@ fn call_lines(page: &mut Page, call: &Call) {
         attempts => format!(", {attempts} attempts"),
     };
     let took = call.took_ms.map(|took| format!(", {}", stretch(took))).unwrap_or_default();
-    page.line(2, format!("{} {} ({}{attempts}{took})", call.name, cut(&call.arguments, ARGUMENTS_MAX), call.id));
+    let arguments = cut(&call.arguments, ARGUMENTS_MAX);
+    page.line(2, format!("{} {arguments} ({}{}{attempts}{took})", call.name, call.id, known_of(call)));
     match &call.result {
         None => page.line(4, "no result yet"),
         Some(result) => {
@@ -100,6 +112,17 @@ fn call_lines(page: &mut Page, call: &Call) {
             page.line(4, format!("= {failed}{}", cut(&result.text, LINE_MAX)));
         }
     }
+    if let Some(source) = &call.source {
+        page.line(4, format!("from {}, for which nobody vouches", cut(&source.to_string(), LINE_MAX)));
+    }
+}
+
+/// What was known of a call beforehand, if it was more than a harmless look.
+fn known_of(call: &Call) -> String {
+    let Some(known) = &call.assessed else { return String::new() };
+    let risk = Some(known.risk).filter(|risk| !risk.is_read()).map(|risk| format!(", {}", risk.as_str()));
+    let grade = Some(known.grade).filter(|grade| !grade.is_safe()).map(|grade| format!(", {}", grade.as_str()));
+    [risk, grade].into_iter().flatten().collect()
 }
 
 fn remarks(page: &mut Page, indent: usize, remarks: &[Remark]) {

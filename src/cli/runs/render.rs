@@ -23,12 +23,14 @@ pub(super) struct Row<'a> {
     cycles: i64,
     tokens: i64,
     cost_nano_usd: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<RunId>,
     message: &'a str,
 }
 
 impl<'a> Row<'a> {
     fn of(run: &'a Listed) -> Self {
-        let Listed { id, session, who, state, created_at, ended_at, text, cycles, tokens, cost } = run;
+        let Listed { id, session, who, state, created_at, ended_at, text, cycles, tokens, cost, parent } = run;
         Self {
             run: *id,
             accepted_at: at(*created_at),
@@ -39,6 +41,7 @@ impl<'a> Row<'a> {
             cycles: *cycles,
             tokens: *tokens,
             cost_nano_usd: *cost,
+            parent: *parent,
             message: text,
         }
     }
@@ -65,9 +68,10 @@ fn line(run: &Listed) -> String {
     let at = moment(at(run.created_at));
     let cost = run.cost.map_or_else(|| "price unknown".to_owned(), |nanos| Money::from_nanos(nanos).to_string());
     let (tokens, cycles) = (grouped(run.tokens.unsigned_abs()), count_of(run.cycles.unsigned_abs(), "cycle"));
+    let parent = run.parent.map(|parent| format!(" for run {parent}")).unwrap_or_default();
     let spent = if run.cycles == 0 && run.tokens == 0 { String::new() } else { format!(" · {tokens} tokens, {cost}") };
     format!(
-        "{:>6}  {at}  {:<9}  {} in {} · {cycles}{spent} · {}\n",
+        "{:>6}  {at}  {:<9}  {} in {}{parent} · {cycles}{spent} · {}\n",
         run.id.0,
         run.state,
         run.who,
@@ -92,6 +96,7 @@ mod tests {
             cycles,
             tokens: cycles * 1_234,
             cost,
+            parent: (id == 8).then_some(RunId(7)),
         }
     }
 
@@ -102,7 +107,7 @@ mod tests {
         insta::assert_snapshot!(table(&runs), @"
         120  2026-01-01 00:00:00  running    Ada in 7 · 1 cycle · 1,234 tokens, price unknown · Water the plants, all of them, and then those at… (68 characters)
           9  2026-01-01 00:00:00  completed  Ada in 7 · 3 cycles · 3,702 tokens, $0.0045 · Water the plants, all of them, and then those at… (68 characters)
-          8  2026-01-01 00:00:00  queued     Ada in 7 · 0 cycles · Water the plants, all of them, and then those at… (68 characters)
+          8  2026-01-01 00:00:00  queued     Ada in 7 for run 7 · 0 cycles · Water the plants, all of them, and then those at… (68 characters)
         ");
         assert_eq!(table(&[]), "No run.\n");
     }

@@ -64,11 +64,17 @@ fn of_fields(fields: &[Field]) -> BoxedStrategy<toml::Table> {
     table
 }
 
+/// An agent has one place for its task, and names variables.
+fn cli_agent(agent: &mut toml::Table) {
+    agent.insert("command".to_owned(), vec!["coder", "{task}"].into());
+    agent.insert("env".to_owned(), vec!["KEY"].into());
+}
+
 /// Sets right what the schema cannot say: the rules of each section's `validate`.
 fn settle(mut document: toml::Table) -> toml::Table {
     for (name, section) in &mut document {
-        if let ("hooks", Toml::Array(hooks)) = (name.as_str(), &mut *section) {
-            hooks.iter_mut().filter_map(Toml::as_table_mut).for_each(hook);
+        if let Toml::Array(items) = section {
+            listed(name, items);
             continue;
         }
         let Toml::Table(section) = section else { continue };
@@ -88,6 +94,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
                     std::mem::take(section).into_iter().map(|(name, model)| (format!("p/{name}"), model)).collect();
                 section.iter_mut().filter_map(|(_, model)| model.as_table_mut()).for_each(price);
             }
+            "cli_agents" => section.iter_mut().filter_map(|(_, agent)| agent.as_table_mut()).for_each(cli_agent),
             "aliases" => {
                 *section = std::mem::take(section)
                     .into_iter()
@@ -106,6 +113,8 @@ fn settle(mut document: toml::Table) -> toml::Table {
             }
             // Which names there are, other sections say.
             "people" => people(section),
+            // Its limits say it all.
+            "destinations" => {}
             "personas" => section.iter_mut().filter_map(|(_, persona)| persona.as_table_mut()).for_each(persona),
             "telegram" => {
                 section.remove("persona");
@@ -124,19 +133,20 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
             "memory" => section.get_mut("embedding").and_then(Toml::as_table_mut).into_iter().for_each(embedding),
-            "heartbeat" => {}
+            "heartbeat" => replace(section, "file", "/h"),
+            "server" => replace(section, "listen", "127.0.0.1:8787"),
+            "webhooks" => section.iter_mut().filter_map(|(_, hook)| hook.as_table_mut()).for_each(signed),
             "guards" => {
                 section.insert("window_calls".to_owned(), 100.into());
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
-            "mcp" => {
-                let servers = std::mem::take(section).into_iter().enumerate();
-                *section = servers.map(|(index, (_, server))| (format!("s{index}"), server)).collect();
-                section.iter_mut().filter_map(|(_, server)| server.as_table_mut()).for_each(server);
-            }
-            // Its limits say it all.
+            "mcp" => servers(section),
+            // Their limits say it all.
             "approvals" => {}
             "workspace" => workspace(section),
+            "web" => web(section),
+            "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
+            "terminal" => replace(section, "shell", "/bin/sh"),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());
@@ -149,11 +159,40 @@ fn settle(mut document: toml::Table) -> toml::Table {
             other => panic!("{other}: say here what its `validate` asks for"),
         }
     }
+    voiced(&mut document);
+    document
+}
+
+/// What begins by itself has somebody to speak to, and what calls in a place to call.
+fn voiced(document: &mut toml::Table) {
     let owners = document.get("telegram").and_then(|telegram| telegram.get("owner_user_ids"));
     if owners.and_then(Toml::as_array).is_none_or(Vec::is_empty) {
-        document.remove("heartbeat");
+        ["heartbeat", "schedule", "webhooks"].iter().for_each(|section| drop(document.remove(*section)));
     }
-    document
+    let server = document.get("server").and_then(|server| server.get("listen"));
+    if server.is_none() {
+        document.remove("webhooks");
+    }
+}
+
+/// Sections of which there are several.
+fn listed(name: &str, items: &mut [Toml]) {
+    match name {
+        "hooks" => items.iter_mut().filter_map(Toml::as_table_mut).for_each(hook),
+        "schedule" => named(items),
+        other => panic!("{other}: say here what its `validate` asks for"),
+    }
+}
+
+fn named(schedules: &mut [Toml]) {
+    for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
+        schedule.insert("name".to_owned(), format!("s{index}").into());
+        replace(schedule, "zone", "Asia/Tokyo");
+    }
+}
+
+fn signed(webhook: &mut toml::Table) {
+    replace(webhook, "header", "X-Signature");
 }
 
 fn workspace(section: &mut toml::Table) {
@@ -163,6 +202,12 @@ fn workspace(section: &mut toml::Table) {
             dirs.iter_mut().for_each(|dir| *dir = "/w".into());
         }
     }
+}
+
+fn servers(section: &mut toml::Table) {
+    let servers = std::mem::take(section).into_iter().enumerate();
+    *section = servers.map(|(index, (_, server))| (format!("s{index}"), server)).collect();
+    section.iter_mut().filter_map(|(_, server)| server.as_table_mut()).for_each(server);
 }
 
 fn server(server: &mut toml::Table) {
@@ -179,6 +224,20 @@ fn server(server: &mut toml::Table) {
         server.insert("env".to_owned(), Toml::Table([("A_B".to_owned(), "v ä".into())].into_iter().collect()));
         replace(server, "working_dir", "/w");
     }
+}
+
+fn web(section: &mut toml::Table) {
+    replace_items(section, "allow", "10.0.0.0/8:80");
+    if let Some(Toml::Table(search)) = section.get_mut("search") {
+        search.insert("base_url".to_owned(), "https://example.org/v1".into());
+        search.insert("api_key".to_owned(), "k${A}\"'\\".into());
+    }
+}
+
+fn profile(profile: &mut toml::Table) {
+    replace_items(profile, "hosts", "api.example.org");
+    profile.insert("secret".to_owned(), "k${A}:\"'\\".into());
+    replace(profile, "header", "X-Key");
 }
 
 fn people(section: &mut toml::Table) {

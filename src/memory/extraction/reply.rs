@@ -22,6 +22,7 @@ use crate::memory::facts::holds_until;
 use crate::memory::facts::keep::Saying;
 use crate::memory::rank::stem::stem;
 use crate::memory::rank::words::{is_stop_word, words};
+use crate::memory::recall::said_by;
 use crate::model::message::Completion;
 use crate::policy::redact::redact;
 use crate::store::facts::Source;
@@ -284,6 +285,7 @@ fn saying(draft: &Draft, (key, value): (&str, &str), (scope, cited): (Scope, &Sh
         changed: has_changed(draft, cited),
         said_at: cited.turn.at,
         valid_until: holds_until(value, said_at, zone).map(millis),
+        taint: said_by(&cited.turn.origin, &cited.turn.speaker),
     }
 }
 

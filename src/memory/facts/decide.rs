@@ -100,6 +100,7 @@ pub(in crate::memory) mod tests {
             valid_until: None,
             rival_of: None,
             superseded_at: None,
+            taint: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::ids::{FactId, MessageId, PersonId, RunId, UserId};
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::memory::facts::decide::{Claim, Decision, decide};
 use crate::memory::facts::same::{fold, one_line, same_key};
 use crate::memory::recall::match_expression;
@@ -45,6 +46,8 @@ pub struct Saying {
     pub said_at: i64,
     /// Until when it holds.
     pub valid_until: Option<i64>,
+    /// What nobody vouches for in what it rests on (row N6).
+    pub taint: Taint,
 }
 
 /// What became of it.
@@ -160,6 +163,9 @@ async fn again(tx: &mut Tx, saying: &Saying, same: &Fact, known: &[Fact], now: i
         (known, None) => known,
         (None, said) => said.filter(|_| saying.source == Source::Told),
     };
+    if same.taint.is_some() && saying.source == Source::Told && saying.taint.is_clean() {
+        facts::vouch(tx, same.id).await?;
+    }
     facts::strengthen(tx, same.id, same.source.max(saying.source), saying.confidence, until).await?;
     let settled = if saying.source == Source::Told { settle(tx, same, known, now).await? } else { None };
     Ok(Remembered::Known { fact: same.id, settled })
@@ -204,6 +210,7 @@ async fn add(
     (key, rival_of): (&str, Option<FactId>),
     now: i64,
 ) -> Result<FactId, StoreError> {
+    let taint = saying.taint.stored();
     let new = NewFact {
         scope: saying.scope,
         category: &saying.category,
@@ -220,6 +227,7 @@ async fn add(
         valid_from: (saying.said_at != now).then_some(saying.said_at),
         valid_until: saying.valid_until,
         rival_of,
+        taint: taint.as_deref(),
     };
     facts::add(tx, &new, now).await
 }

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 
 use crate::domain::ids::FactId;
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::memory::facts::keep::settle;
 use crate::store::error::StoreError;
 use crate::store::facts::Fact;
@@ -21,6 +22,14 @@ pub struct Rivalry {
 }
 
 impl Rivalry {
+    /// What the two rest on that nobody vouches for (row N6).
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        let mut taint = Taint::of_stored(self.current.taint.as_deref());
+        taint.join(&Taint::of_stored(self.rival.taint.as_deref()));
+        taint
+    }
+
     /// A line for the model: what is known twice, and that it is to ask.
     #[must_use]
     pub fn words(&self, zone: &TimeZone) -> String {

@@ -83,6 +83,7 @@ fn saying(source: Source, user: i64, key: &str, value: &str) -> Saying {
         changed: false,
         said_at: 0,
         valid_until: None,
+        taint: Taint::default(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::message::{Message, ReplyPart, ToolCall};
 use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::forgetting::{self, FORGOTTEN, Kept, Part, PutOff, Said};
-use crate::store::{Tx, facts, memories, people, remembered, retention, vectors};
+use crate::store::{Tx, agents, facts, files, memories, people, remembered, retention, vectors};
 
 /// One forgetting, within one transaction.
 #[derive(Default)]
@@ -80,6 +80,8 @@ impl Cascade {
         if let Some(message) = forgetting::message(tx, said.message).await? {
             blank(tx, message).await?;
         }
+        // What came with it goes as well; the content, when it is swept.
+        files::drop_of_run(tx, said.run).await?;
         let earliest = self.earliest.entry(said.session).or_insert(*said);
         if said.ordinal < earliest.ordinal {
             *earliest = *said;
@@ -169,8 +171,26 @@ async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
         forgetting::blank(tx, run).await?;
         forgetting::drop_journal(tx, run).await?;
     }
+    let agents_gone = take_out_agents(tx, said.run).await?;
     forgetting::blank(tx, said.run).await?;
-    Ok(take_out(tx, said.run, Part::Journal).await? && forgetting::is_delivered(tx, said.run).await?)
+    Ok(agents_gone && take_out(tx, said.run, Part::Journal).await? && forgetting::is_delivered(tx, said.run).await?)
+}
+
+/// What a run handed on to agents was in its words: all that those said and did goes along. Gives whether it is gone.
+async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let mut gone = true;
+    for agent in agents::below(tx, run).await? {
+        if !forgetting::is_over(tx, agent).await? || !forgetting::drop_prompt(tx, agent).await? {
+            gone = false;
+            continue;
+        }
+        for kept in forgetting::history_of(tx, agent).await? {
+            blank(tx, kept).await?;
+        }
+        forgetting::blank(tx, agent).await?;
+        gone &= take_out(tx, agent, Part::Journal).await? && forgetting::is_delivered(tx, agent).await?;
+    }
+    Ok(gone)
 }
 
 async fn blank(tx: &mut Tx, mut kept: Kept) -> Result<(), StoreError> {

@@ -10,15 +10,17 @@ mod tests;
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 
 use crate::domain::ids::{FactId, MemoryId, PersonId, RunId};
 use crate::domain::memory::Scope;
 use crate::memory::forget::cascade::Cascade;
 use crate::memory::item::Item;
 use crate::memory::recall::Memory;
+use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::remembered::{self, Counts};
-use crate::store::{Statement, Tx, forgetting};
+use crate::store::{Statement, Store, Tx, files, forgetting};
 
 /// How much of a scope goes in one transaction.
 const SLICE: i64 = 50;
@@ -86,6 +88,7 @@ impl Statement for Everything {
     async fn run(&self, tx: &mut Tx) -> Result<Counts, StoreError> {
         let counts = remembered::counts(tx, self.scope).await?;
         remembered::condemn(tx, self.scope).await?;
+        files::drop_scope(tx, self.scope).await?;
         Ok(counts)
     }
 }
@@ -136,6 +139,29 @@ pub async fn some_of(memory: &Memory, scope: Scope, slices: usize) -> Result<boo
         }
     }
     Ok(false)
+}
+
+/// Lets go of the records of files that are older than that.
+struct OldFiles {
+    before: Timestamp,
+}
+
+#[async_trait]
+impl Statement for OldFiles {
+    type Output = u64;
+
+    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
+        files::drop_before(tx, self.before).await
+    }
+}
+
+/// Lets go of files that are older than that, and deletes what no record refers to; gives how many contents are gone.
+///
+/// # Errors
+/// When the database or the directory fails; what is gone stays gone.
+pub async fn old_files(store: &Store, contents: &Contents, before: Timestamp) -> Result<usize, StoreError> {
+    store.write(OldFiles { before }).await?;
+    contents.sweep(store).await
 }
 
 /// Which of these runs have no record any more: what they left elsewhere goes as well.

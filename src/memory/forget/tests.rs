@@ -9,6 +9,7 @@ use super::cascade::without_words;
 use super::{Everything, Forget, Forgotten, Slice, Sweep};
 use crate::domain::ids::{FactId, MemoryId, PersonId, RunId, UserId};
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::memory::facts::Remember;
 use crate::memory::item::Item;
 use crate::model::message::{Message, ReplyPart, Sealed, ToolCall};
@@ -250,6 +251,7 @@ async fn n8_what_was_told_goes_with_the_words_in_which_it_was_told() {
         person: None,
         valid_until: None,
         run: RunId(1),
+        taint: Taint::default(),
         at: Timestamp::UNIX_EPOCH,
     };
     house.store.write(remember).await.unwrap();

@@ -9,6 +9,7 @@ use super::change::{Details, Field, ForgetAbout, HobUser, Remove, Save, Saved, T
 use super::merge::Merge;
 use super::*;
 use crate::domain::ids::{RunId, SessionId};
+use crate::domain::origin::Taint;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::facts::{Remember, SearchFacts};
 use crate::policy::memory::Place;
@@ -72,7 +73,18 @@ impl Home {
     async fn tell(&self, scope: Scope, about: Option<&str>, key: &str, value: &str) -> Told {
         let (category, key, value) = ("person".to_owned(), key.to_owned(), value.to_owned());
         let (user, person, valid_until, run) = (UserId(1), None, None, RunId(1));
-        let fact = Remember { scope, user, category, key, value, person, valid_until, run, at: at(1) };
+        let fact = Remember {
+            scope,
+            user,
+            category,
+            key,
+            value,
+            person,
+            valid_until,
+            run,
+            taint: Taint::default(),
+            at: at(1),
+        };
         let about = about.map(str::to_owned);
         self.store.write(Tell { whose: whose(scope), about, adds: true, fact, today: TODAY }).await.unwrap().unwrap()
     }

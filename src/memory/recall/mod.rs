@@ -12,6 +12,8 @@ use jiff::tz::TimeZone;
 
 use crate::domain::ids::{FactId, MemoryId, SessionId};
 use crate::domain::memory::{Leg, Scope};
+use crate::domain::origin::{Origin, Source, Taint};
+use crate::domain::principal::Role;
 use crate::memory::nearby::Nearby;
 use crate::memory::rank::features::looked_for;
 use crate::memory::rank::gist::hash;
@@ -115,6 +117,8 @@ pub struct Fragment {
     pub score: f64,
     /// What each signal brought to that.
     pub parts: Vec<(&'static str, f64)>,
+    /// Who of those that said it may not instruct (row N6).
+    pub taint: Taint,
 }
 
 /// A fact that bears on the question.
@@ -130,6 +134,8 @@ pub struct KnownFact {
     pub at: Timestamp,
     /// How well it fits.
     pub score: f64,
+    /// What it rests on that nobody vouches for (row N6).
+    pub taint: Taint,
 }
 
 /// How memories were looked for.
@@ -219,6 +225,13 @@ impl Memory {
         let pool = Pool { near, meant: meant.cloned(), scopes: list(&question.scopes), zone: self.zone.clone(), found };
         pool.ranked(&self.store).await
     }
+}
+
+/// What is remembered of this speaker taints whoever reads it, if they may not instruct (row N6). `origin` is as stored.
+#[must_use]
+pub fn said_by(origin: &str, speaker: &str) -> Taint {
+    let guests = (origin == Role::Guest.as_str()).then(|| Source::new(Origin::Guest, speaker));
+    guests.into_iter().collect()
 }
 
 /// As the queries take it.

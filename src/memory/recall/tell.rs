@@ -9,7 +9,7 @@ use crate::memory::passage::HOB;
 use crate::memory::rank::mix::WEIGHTS;
 use crate::memory::rank::select::{Choice, Piece, needs_before, select};
 use crate::memory::recall::fuse::Chosen;
-use crate::memory::recall::{Fragment, RecallLimits, ids};
+use crate::memory::recall::{Fragment, RecallLimits, ids, said_by};
 use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::recall::{self as rows, Told};
@@ -69,8 +69,13 @@ fn choice(chosen: &Chosen, told: &Told) -> Choice<u32> {
 fn fragment(chosen: &Chosen, told: Told, with_before: bool) -> Fragment {
     let candidate = &chosen.candidate;
     let parts = WEIGHTS.iter().zip(candidate.parts).filter(|(_, part)| *part != 0.0);
+    let mut taint = said_by(&told.origin, &told.speaker);
+    if let Some((origin, speaker)) = told.before_origin.as_deref().zip(told.before_speaker.as_deref()) {
+        taint.join(&said_by(origin, speaker));
+    }
     Fragment {
         memory: told.id,
+        taint,
         text: shortened(&told.text, LETTERS_MAX),
         before: asked(&told).or_else(|| before(&told).filter(|_| with_before)),
         speaker: told.speaker,
@@ -124,10 +129,12 @@ mod tests {
         Told {
             id: MemoryId(id),
             speaker: "Anna".to_owned(),
+            origin: "user".to_owned(),
             text: text.to_owned(),
             asked: asked.map(str::to_owned),
             before_id: before.map(|(id, _)| MemoryId(id)),
             before_speaker: before.map(|_| "Ben".to_owned()),
+            before_origin: before.map(|_| "user".to_owned()),
             before: before.map(|(_, said)| said.to_owned()),
             at: 0,
         }

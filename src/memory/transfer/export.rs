@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::ids::{EpisodeId, FactId, MemoryId, UserId};
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::memory::transfer::line::{FactLine, Identity, Line, MemoryLine, PersonLine, Who, Whose};
 use crate::store::error::StoreError;
 use crate::store::transfer::{self, WholeFact, WholeMemory, WholePerson};
@@ -148,6 +149,7 @@ impl Names {
             disputed: fact.disputed,
             known_since: at(fact.created_at),
             superseded_at: fact.superseded_at.map(at),
+            taint: Taint::of_stored(fact.taint.as_deref()),
         })
     }
 }

@@ -209,6 +209,7 @@ impl Bringing {
             disputed: line.disputed,
             created_at: millis(line.known_since),
             superseded_at: line.superseded_at.map(millis),
+            taint: line.taint.stored(),
         };
         if transfer::is_known(tx, &whole).await? {
             return Ok(false);

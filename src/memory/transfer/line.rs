@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::origin::Taint;
+
 /// The most characters of what was said.
 const TEXT_CHARS_MAX: usize = 100_000;
 /// The most characters of a fact's category, key and value, and of a name.
@@ -126,6 +128,9 @@ pub struct FactLine {
     /// Until when it was held for true; none: it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_at: Option<Timestamp>,
+    /// What nobody vouches for in what it rests on.
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
 }
 
 /// Somebody of whom something is known.

@@ -10,6 +10,7 @@ use super::import::{Import, Imported};
 use super::line::{FactLine, Identity, Line, MemoryLine, PersonLine, Problem, Who, Whose, read};
 use crate::domain::ids::UserId;
 use crate::domain::memory::Scope;
+use crate::domain::origin::Taint;
 use crate::store::error::StoreError;
 use crate::store::{Pace, Statement, Store, Tx};
 
@@ -103,6 +104,7 @@ fn fact() -> impl Strategy<Value = Line> {
                 uses: 0,
                 used_at: None,
                 valid_from: superseded_at,
+                taint: Taint::default(),
                 valid_until: None,
                 disputed: false,
                 known_since,

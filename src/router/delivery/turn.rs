@@ -187,8 +187,15 @@ mod tests {
             };
             let session = sessions::ensure(tx, "terminal:1", ChannelKind::Terminal, at(CREATED)).await?.id;
             let destination = Destination { conversation, reply_to: None };
-            let chunk =
-                NewChunk { key: "k", session, run: None, destination: &destination, text: "hello", choices: &[] };
+            let chunk = NewChunk {
+                key: "k",
+                session,
+                run: None,
+                destination: &destination,
+                text: "hello",
+                choices: &[],
+                file: None,
+            };
             outbox::add(tx, &chunk, at(CREATED)).await?;
             Ok(session)
         }

@@ -6,7 +6,8 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::domain::ids::{SessionId, SessionKey, UserId};
+use crate::domain::ids::{RunId, SessionId, SessionKey, UserId};
+use crate::domain::origin::{Origin, Source, Taint};
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::memory::recall::Memory;
 use crate::policy::memory::Place;
@@ -72,6 +73,11 @@ impl Home {
     }
 
     async fn outcome(&self, caller: Caller, tool: &str, arguments: Value) -> Outcome {
+        self.outcome_of(caller, tool, (arguments, Taint::default())).await
+    }
+
+    /// The same, in a run that has read these.
+    async fn outcome_of(&self, caller: Caller, tool: &str, (arguments, taint): (Value, Taint)) -> Outcome {
         assert_eq!(self.tools.misfit(tool, &arguments), None);
         let Caller { user, role, trust, private } = caller;
         let name = if user == 1 { "Ada" } else { "Bo" }.to_owned();
@@ -80,6 +86,8 @@ impl Home {
             session: SessionKey("terminal:1".to_owned()),
             place: Place { session: SessionId(1), private },
             now: "2027-05-04T10:00:00Z".parse().unwrap(),
+            run: RunId(1),
+            taint,
             ..Invocation::trial(arguments)
         };
         self.tools.get(tool).unwrap().call(invocation).await
@@ -355,4 +363,35 @@ fn d5_the_arguments_are_one_flat_object() {
     }
     assert_eq!(schema["required"], json!(["action"]));
     assert_eq!(schema["properties"]["action"]["enum"].as_array().map(Vec::len), Some(9));
+}
+
+#[tokio::test]
+async fn n6_what_was_kept_in_a_tainted_run_taints_whoever_recalls_it_until_somebody_vouches_for_it() {
+    let home = Home::new().await;
+    let mail = || Taint::from_iter([Source::new(Origin::Email, "eve@example.com")]);
+    let fact = || json!({ "category": "home", "key": "door code", "value": "4711" });
+    let about =
+        json!({ "action": "add_fact", "name": "Cleo", "category": "home", "key": "key", "value": "under the pot" });
+    home.people(ADA, json!({ "action": "add", "name": "Cleo" })).await;
+    home.outcome_of(ADA, "remember_fact", (fact(), mail())).await;
+    home.outcome_of(ADA, "manage_people", (about, mail())).await;
+    let source = |outcome: Outcome| match outcome {
+        Outcome::From(source, words) => {
+            assert!(matches!(*words, Outcome::Text(_)));
+            Some(source.to_string())
+        }
+        _ => None,
+    };
+    let from_memory = Some("memory (e-mail (eve@example.com))".to_owned());
+    let recall = |query: &str| home.outcome(ADA, "recall", json!({ "query": query }));
+    assert_eq!(source(recall("door code").await), from_memory);
+    assert_eq!(source(recall("Cleo").await), from_memory);
+    assert_eq!(source(recall("bicycle").await), None);
+    assert_eq!(
+        source(home.outcome(ADA, "manage_people", json!({ "action": "show", "name": "Cleo" })).await),
+        from_memory
+    );
+    assert_eq!(source(home.outcome(ADA, "forget", json!({ "query": "door code" })).await), from_memory);
+    home.say(ADA, "remember_fact", fact()).await;
+    assert_eq!(source(recall("door code").await), None, "told by a person, it is theirs");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::request::{Arguments, number, truth};
 use super::server::Refusal;
-use super::world::{Message, World, user_json};
+use super::world::{Message, Sent, World, user_json};
 use super::{FakeTelegram, Shared};
 
 /// The longest text, in UTF-16 code units.
@@ -21,6 +21,9 @@ pub(super) async fn call(shared: &Shared, method: &str, arguments: &Arguments) -
         "getme" => Ok(me()),
         "getupdates" => get_updates(shared, arguments).await,
         "sendmessage" => shared.with(|world| send_message(world, arguments)),
+        "getfile" => shared.with(|world| get_file(world, arguments)),
+        "senddocument" => shared.with(|world| send_file(world, arguments, "document")),
+        "sendphoto" => shared.with(|world| send_file(world, arguments, "photo")),
         "editmessagetext" => shared.with(|world| edit_message_text(world, arguments)),
         "sendchataction" => shared.with(|world| send_chat_action(world, arguments)),
         "answercallbackquery" => shared.with(|world| answer_callback_query(world, arguments)),
@@ -172,7 +175,54 @@ fn send_message(world: &mut World, arguments: &Arguments) -> Result<Value, Refus
     let reply_to = reply_of(world, chat, arguments)?;
     let keyboard = keyboard_of(arguments)?;
     let from = FakeTelegram::BOT_ID;
-    let message = Message { id: 0, from, date: 0, text, reply_to, thread, keyboard, edits: 0, more: json!({}) };
+    let message =
+        Message { id: 0, from, date: 0, text, reply_to, thread, keyboard, edits: 0, more: json!({}), file: None };
+    let id = world.add(chat, message);
+    Ok(world.message_json(chat, id))
+}
+
+/// The largest file that bots may have, and the largest they may send.
+const DOWNLOAD_MAX: usize = 20 << 20;
+const UPLOAD_MAX: usize = 50 << 20;
+/// The largest photo.
+const PHOTO_MAX: usize = 10 << 20;
+/// The longest words under a file, in UTF-16 code units.
+const CAPTION_MAX: usize = 1024;
+
+fn get_file(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
+    let id = arguments.text("file_id").ok_or_else(|| Refusal::bad("file_id not specified"))?;
+    let file = world.files.get_mut(&id).ok_or_else(|| Refusal::bad("invalid file_id"))?;
+    if file.bytes.len() > DOWNLOAD_MAX {
+        return Err(Refusal::bad("file is too big"));
+    }
+    file.told = true;
+    Ok(json!({"file_id": id, "file_unique_id": "AgAD", "file_size": file.bytes.len(), "file_path": file.path}))
+}
+
+fn send_file(world: &mut World, arguments: &Arguments, field: &'static str) -> Result<Value, Refusal> {
+    let chat = chat_of(world, arguments)?;
+    let upload = arguments.file(field).ok_or_else(|| Refusal::bad(&format!("there is no {field} in the request")))?;
+    if upload.bytes.is_empty() {
+        return Err(Refusal::bad("file must be non-empty"));
+    }
+    let most = if field == "photo" { PHOTO_MAX } else { UPLOAD_MAX };
+    if upload.bytes.len() > most {
+        return Err(Refusal::new(413, "Request Entity Too Large"));
+    }
+    let picture = [b"\xff\xd8".as_slice(), b"\x89PNG"].iter().any(|sign| upload.bytes.starts_with(sign));
+    if field == "photo" && !picture {
+        return Err(Refusal::bad("IMAGE_PROCESS_FAILED"));
+    }
+    let text = arguments.text("caption").unwrap_or_default();
+    if text.encode_utf16().count() > CAPTION_MAX {
+        return Err(Refusal::bad("message caption is too long"));
+    }
+    let thread = topic_of(world, chat, arguments)?;
+    let reply_to = reply_of(world, chat, arguments)?;
+    let keyboard = keyboard_of(arguments)?;
+    let sent = Sent { field, name: upload.name.clone(), kind: upload.kind.clone(), bytes: upload.bytes.clone() };
+    let (from, more, file) = (FakeTelegram::BOT_ID, json!({}), Some(sent));
+    let message = Message { id: 0, from, date: 0, text, reply_to, thread, keyboard, edits: 0, more, file };
     let id = world.add(chat, message);
     Ok(world.message_json(chat, id))
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::extract::connect_info::{ConnectInfo, Connected};
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::serve::{IncomingStream, Listener};
@@ -66,7 +66,9 @@ pub(super) async fn serve(
 ) -> (SocketAddr, tokio::task::JoinHandle<()>) {
     let listener = CutListener(TcpListener::bind(address).await.unwrap());
     let address = listener.0.local_addr().unwrap();
-    let router = Router::new().fallback(answer).with_state(Desk { shared, down });
+    // Files are larger than axum's usual limit.
+    let router =
+        Router::new().fallback(answer).layer(DefaultBodyLimit::max(60 << 20)).with_state(Desk { shared, down });
     let service = router.into_make_service_with_connect_info::<Wire>();
     let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
     (address, server)
@@ -80,6 +82,9 @@ async fn answer(State(desk): State<Desk>, ConnectInfo(wire): ConnectInfo<Wire>, 
 
 async fn respond(shared: &Shared, wire: &Wire, request: Request) -> Response {
     let path = request.uri().path().to_owned();
+    if let Some(rest) = path.strip_prefix("/file/bot") {
+        return download(shared, wire, rest).await;
+    }
     let Some((token, method)) = path.strip_prefix("/bot").and_then(|rest| rest.split_once('/')) else {
         return Refusal::new(404, "Not Found").into_response();
     };
@@ -98,6 +103,31 @@ async fn respond(shared: &Shared, wire: &Wire, request: Request) -> Response {
     match fault {
         None => carry_out(shared, &method, &arguments).await,
         Some(fault) => go_wrong(fault, wire, carry_out(shared, &method, &arguments)).await,
+    }
+}
+
+/// `/file/bot<token>/<path>`: the bytes, with no envelope but for an error.
+async fn download(shared: &Shared, wire: &Wire, rest: &str) -> Response {
+    let (token, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if token != FakeTelegram::TOKEN {
+        return Refusal::new(404, "Not Found").into_response();
+    }
+    let (found, fault) = shared.with(|world| {
+        *world.calls.entry("download".to_owned()).or_default() += 1;
+        let found = world.files.values().find(|file| file.path == path && file.told).cloned();
+        (found, world.faults.get_mut("download").and_then(std::collections::VecDeque::pop_front))
+    });
+    let answer = async {
+        match found {
+            Some(file) => {
+                (StatusCode::OK, [(header::CONTENT_TYPE, "application/octet-stream")], file.bytes).into_response()
+            }
+            None => Refusal::new(404, "Not Found").into_response(),
+        }
+    };
+    match fault {
+        None => answer.await,
+        Some(fault) => go_wrong(fault, wire, answer).await,
     }
 }
 

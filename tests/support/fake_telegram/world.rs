@@ -75,6 +75,32 @@ pub struct Message {
     pub edits: usize,
     /// Other fields of the Bot API's message: a photo, say.
     pub more: Value,
+    /// The file that the bot sent with it; the text is its caption.
+    pub file: Option<Sent>,
+}
+
+/// A file as the bot sent it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// `photo` or `document`.
+    pub field: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its content type.
+    pub kind: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
+/// A file that Telegram keeps.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    /// Its content.
+    pub bytes: Vec<u8>,
+    /// Where it can be fetched.
+    pub path: String,
+    /// `getFile` has told that; before, nothing is there.
+    pub told: bool,
 }
 
 /// Something that a person posts.
@@ -128,6 +154,8 @@ pub struct World {
     pub offsets: Vec<Option<i64>>,
     /// The `allowed_updates` that the bot asked for last.
     pub allowed_updates: Option<Vec<String>>,
+    /// Files that people have sent, by id.
+    pub files: BTreeMap<String, Stored>,
     /// Callback queries: answered or not.
     pub presses: BTreeMap<String, bool>,
     /// What `setMyCommands` said last.
@@ -152,6 +180,7 @@ impl World {
             ports: HashMap::new(),
             offsets: Vec::new(),
             allowed_updates: None,
+            files: BTreeMap::new(),
             presses: BTreeMap::new(),
             commands: Value::Null,
             faults: HashMap::new(),
@@ -171,6 +200,15 @@ impl World {
     /// How often a method was called.
     pub fn called(&self, method: &str) -> usize {
         self.calls.get(&method.to_lowercase()).copied().unwrap_or(0)
+    }
+
+    /// Keeps a file; gives its fields in the Bot API's message.
+    pub fn upload(&mut self, name: &str, kind: &str, bytes: &[u8]) -> Value {
+        let number = self.files.len() + 1;
+        let (id, path) = (format!("BQACAgIAAxkBAAI{number}"), format!("documents/file_{number}"));
+        self.files.insert(id.clone(), Stored { bytes: bytes.to_vec(), path, told: false });
+        json!({"file_id": id, "file_unique_id": format!("AgAD{number}"), "file_size": bytes.len(),
+            "file_name": name, "mime_type": kind})
     }
 
     /// Opens the chat if it isn't there.
@@ -209,7 +247,8 @@ impl World {
         let kind = if post.chat < 0 { ChatKind::Supergroup } else { ChatKind::Private };
         self.open(post.chat, kind).topics.extend(post.thread);
         let Post { chat, from, text, thread, reply_to, more } = post;
-        let message = Message { id: 0, from, date: 0, text, reply_to, thread, keyboard: vec![], edits: 0, more };
+        let message =
+            Message { id: 0, from, date: 0, text, reply_to, thread, keyboard: vec![], edits: 0, more, file: None };
         let id = self.add(chat, message);
         let shown = self.message_json(chat, id);
         self.queue(json!({ "message": shown }));
@@ -252,7 +291,10 @@ impl World {
             "chat": chat.json(),
             "date": message.date,
         });
-        if !message.text.is_empty() {
+        if let Some(file) = &message.file {
+            shown[file.field] = json!({"file_id": "sent", "file_unique_id": "sent", "file_size": file.bytes.len()});
+            shown["caption"] = json!(message.text);
+        } else if !message.text.is_empty() {
             shown["text"] = json!(message.text);
             let entities = entities(&message.text);
             if !entities.is_empty() {

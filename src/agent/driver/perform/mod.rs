@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 
+use crate::agent::driver::assess::Look;
 use crate::agent::driver::perform::live::Live;
 use crate::agent::driver::perform::tool::ToolJob;
 use crate::agent::machine::compaction;
@@ -41,7 +42,7 @@ pub(super) struct Work {
 struct Running {
     /// Which tool call it is; the model has none.
     call: Option<CallId>,
-    work: BoxFuture<'static, Event>,
+    work: BoxFuture<'static, Vec<Event>>,
 }
 
 /// Where a model call's words go while they come.
@@ -49,21 +50,23 @@ pub(super) struct Stage<'a> {
     pub(super) ports: &'a Arc<Ports>,
     pub(super) destination: &'a Destination,
     pub(super) run: RunId,
+    /// No person waits for these words: nothing of them is shown.
+    pub(super) mute: bool,
 }
 
 impl Work {
-    /// The next thing that is done; pends while nothing is.
-    pub(super) async fn next(&mut self) -> Event {
+    /// What there is to say of the next thing that is done; pends while nothing is.
+    pub(super) async fn next(&mut self) -> Vec<Event> {
         if let Some(event) = self.ready.pop_front() {
-            return event;
+            return vec![event];
         }
         let running = &mut self.running;
         // They are few, and always asked in the order in which they began.
         future::poll_fn(|context| {
             for at in 0..running.len() {
-                if let Poll::Ready(event) = running[at].work.as_mut().poll(context) {
+                if let Poll::Ready(events) = running[at].work.as_mut().poll(context) {
                     drop(running.remove(at));
-                    return Poll::Ready(event);
+                    return Poll::Ready(events);
                 }
             }
             Poll::Pending
@@ -71,9 +74,9 @@ impl Work {
         .await
     }
 
-    /// Asks the model.
-    pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request) {
-        let live = Live::of(stage, call.check);
+    /// Asks the model, and its tools what they think of the calls it wants made.
+    pub(super) fn call_model(&mut self, stage: &Stage<'_>, call: ModelCall, request: Request, look: Look) {
+        let live = Live::of(stage, call.check || stage.mute);
         live.tell(start_of(&call));
         let models = &stage.ports.models;
         let provider = if call.chain.forced { models.get_forced(&call.label) } else { models.get(&call.label) };
@@ -84,9 +87,12 @@ impl Work {
             }
             let asked = AssertUnwindSafe(ask(provider, &call.label, &request, &live)).catch_unwind().await;
             match asked {
-                Ok(Ok(completion)) => Event::ModelAnswered(completion),
-                Ok(Err(error)) => failed(&error),
-                Err(panic) => failed(&ModelError::new(ErrorClass::BadRequest, panic_message(&*panic))),
+                Ok(Ok(completion)) => {
+                    let known = look.at(&completion).await;
+                    known.into_iter().chain([Event::ModelAnswered(completion)]).collect()
+                }
+                Ok(Err(error)) => vec![failed(&error)],
+                Err(panic) => vec![failed(&ModelError::new(ErrorClass::BadRequest, panic_message(&*panic)))],
             }
         });
         self.running.push(Running { call: None, work });
@@ -97,14 +103,15 @@ impl Work {
         let provider = ports.models.get(&label);
         let work = Box::pin(async move {
             let asked = AssertUnwindSafe(ask(provider, &label, &request, &NoSink)).catch_unwind();
-            match tokio::time::timeout(deadline, asked).await {
+            let event = match tokio::time::timeout(deadline, asked).await {
                 Ok(Ok(Ok(completion))) => {
                     Event::SummaryMade { text: redact(&completion.text()), usage: completion.usage }
                 }
                 Ok(Ok(Err(error))) => Event::SummaryFailed { why: error.message, late: false },
                 Ok(Err(panic)) => Event::SummaryFailed { why: panic_message(&*panic), late: true },
                 Err(_elapsed) => Event::SummaryFailed { why: compaction::texts::LATE.to_owned(), late: true },
-            }
+            };
+            vec![event]
         });
         self.running.push(Running { call: None, work });
     }
@@ -121,7 +128,7 @@ impl Work {
                 tracing::error!(message = excerpt(&message), "a tool panicked");
                 (ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true }, None)
             });
-            Event::ToolFinished { call, outcome, source }
+            vec![Event::ToolFinished { call, outcome, source }]
         });
         self.running.push(Running { call: Some(id), work });
     }
@@ -247,7 +254,7 @@ mod tests {
         assert_eq!((Arc::strong_count(&first_held), Arc::strong_count(&second_held)), (2, 1));
         let told = work.next().await;
         let (call, outcome) = (CallId("1.1".to_owned()), ToolOutcome::Interrupted);
-        assert_eq!(told, Event::ToolFinished { call, outcome, source: None });
+        assert_eq!(told, [Event::ToolFinished { call, outcome, source: None }]);
         assert!(work.next().now_or_never().is_none(), "the other goes on");
         assert_eq!(Arc::strong_count(&first_held), 2);
     }

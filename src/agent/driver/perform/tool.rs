@@ -72,7 +72,7 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Sou
 }
 
 /// The arguments as the model wrote them; nothing at all stands for none.
-fn arguments(written: &str) -> Result<Value, String> {
+pub(in crate::agent::driver) fn arguments(written: &str) -> Result<Value, String> {
     let written = if written.trim().is_empty() { "{}" } else { written };
     match serde_json::from_str::<Value>(written) {
         Ok(arguments @ Value::Object(_)) => Ok(arguments),
@@ -131,6 +131,8 @@ async fn shown(ports: &Ports, id: ResultId, outcome: Outcome) -> ToolOutcome {
         Outcome::From(_, inner) => Box::pin(shown(ports, id, *inner)).await,
         Outcome::Request(Request::Notebook(change)) => ToolOutcome::Notebook { change },
         Outcome::Request(Request::MoreIterations { reason }) => ToolOutcome::MoreIterations { reason },
+        Outcome::Request(Request::Spawn(mission)) => ToolOutcome::Spawn { mission },
         Outcome::Request(Request::Ask { question }) => ToolOutcome::Ask { question },
+        Outcome::Request(Request::Deliver(delivery)) => ToolOutcome::Deliver { delivery: *delivery },
     }
 }

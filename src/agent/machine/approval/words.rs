@@ -3,21 +3,90 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::agent::machine::human::Decision;
-use crate::agent::machine::question::Question;
+use crate::agent::machine::question::{Concern, Question};
+use crate::domain::origin::Source;
+use crate::domain::tools::Risk;
 
 /// Arguments up to so many characters are shown whole.
 const WHOLE_CHARS_MAX: usize = 3_000;
 /// Of longer ones, so many from their beginning.
 const HEAD_CHARS: usize = 1_500;
 
+/// So many reasons are shown.
+const REASONS_MAX: usize = 8;
+/// And so much of each, and of other words that others have chosen.
+const REASON_CHARS_MAX: usize = 300;
+
 /// For the model: nobody answered.
 pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobody did in time. They have been told.";
 
-/// The question: which call, with which arguments.
+/// The question: which call, with which arguments; what it may do, why that is dangerous, and who may be behind it.
+///
+/// What strangers have chosen stands in one line each, spelt out and in quotes: it cannot pass for a word of Hob's.
 #[must_use]
-pub fn question(name: &str, arguments: &str, grantable: bool) -> String {
-    let always = if grantable { "" } else { " (This is asked each time.)" };
-    format!("May I do this?{always}\n{name} {}\nA reason can go along: deny: REASON", shown(arguments))
+pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Concern) -> String {
+    let always = if grantable || concern.this_run { "" } else { " (This is asked each time.)" };
+    let mut lines = vec![format!("May I do this?{always}"), format!("{} {}", quotable(name), shown(arguments))];
+    if !concern.grade.is_safe() {
+        lines.push(format!("Risk: {}. It {}.", concern.grade.as_str(), may(concern.risk)));
+    } else if !concern.risk.is_read() {
+        lines.push(format!("It {}.", may(concern.risk)));
+    }
+    let reasons = concern.reasons.iter().take(REASONS_MAX);
+    lines.extend(reasons.map(|reason| format!("- {}", quotable(reason))));
+    if !concern.sources.is_empty() {
+        let named = concern.sources.iter().map(source).collect::<Vec<_>>().join(", ");
+        lines.push(format!(
+            "I have read words that nobody here vouches for, and whoever wrote them may be behind this: {named}."
+        ));
+    }
+    if concern.this_run {
+        let said = Decision::ThisRun.label();
+        lines.push(format!(
+            "With \"{said}\" I do not ask again for {} in this run, until I read something new.",
+            quotable(name)
+        ));
+    }
+    if concern.owners {
+        lines.push("Only an owner can approve it.".to_owned());
+    }
+    lines.push("A reason can go along: deny: REASON".to_owned());
+    lines.join("\n")
+}
+
+/// What a call of this risk does, at most.
+fn may(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Read => "only looks at something",
+        Risk::Write => "changes files or what I remember",
+        Risk::Execute => "runs something",
+        Risk::Send => "tells somebody something",
+        Risk::Spend => "spends money",
+    }
+}
+
+/// A place that words came from: whoever wrote them may have chosen its name as well.
+fn source(source: &Source) -> String {
+    let origin = source.origin.as_str();
+    let what = quotable(source.what.trim()).replace('"', "'");
+    if what.is_empty() { origin.to_owned() } else { format!("{origin} (\"{what}\")") }
+}
+
+/// Words on one line, not too long, with nothing in them that hides.
+#[must_use]
+pub fn quotable(words: &str) -> String {
+    let mut line: String = words.chars().take(REASON_CHARS_MAX).map(visible).collect();
+    if words.chars().nth(REASON_CHARS_MAX).is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// For the model: nobody may have this call made.
+pub(super) fn refused(reasons: &[String]) -> String {
+    let why = reasons.iter().map(|reason| quotable(reason)).collect::<Vec<_>>().join("; ");
+    let why = if why.is_empty() { "it is too dangerous".to_owned() } else { why };
+    format!("Not run: nobody may have this call made. Why: {why}.")
 }
 
 /// For the model: a person said no.
@@ -41,6 +110,7 @@ pub fn expired(question: &Question) -> String {
         | Question::CrashLoop
         | Question::ContextFull
         | Question::Circling { .. }
+        | Question::Agents
         | Question::Paused { .. } => "it",
     };
     format!(
@@ -97,6 +167,8 @@ pub(super) fn reason(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::origin::Origin;
+    use crate::domain::tools::Grade;
 
     #[test]
     fn d6_a_decision_in_words_is_clear_or_none() {
@@ -130,20 +202,52 @@ mod tests {
 
     #[test]
     fn d6_the_question_shows_the_arguments_whole_or_says_that_it_does_not() {
-        insta::assert_snapshot!(question("pay", r#"{"to": "Ben", "sum": 3}"#, true), @r#"
+        insta::assert_snapshot!(question(("pay", r#"{"to": "Ben", "sum": 3}"#), true, &Concern::default()), @r#"
         May I do this?
         pay {"to": "Ben", "sum": 3}
         A reason can go along: deny: REASON
         "#);
         let whole = "x".repeat(WHOLE_CHARS_MAX);
-        assert!(question("pay", &whole, true).contains(&whole));
+        assert!(question(("pay", &whole), true, &Concern::default()).contains(&whole));
         let long = "ü".repeat(WHOLE_CHARS_MAX + 1);
-        insta::assert_snapshot!(question("pay", &long, false).replace(&"ü".repeat(HEAD_CHARS), "HEAD"), @"
+        insta::assert_snapshot!(question(("pay", &long), false, &Concern::default()).replace(&"ü".repeat(HEAD_CHARS), "HEAD"), @"
         May I do this? (This is asked each time.)
         pay HEAD…
         (That is the beginning: the arguments have 3001 characters, too many to be shown here whole. Their SHA-256 is c20c857782b0ff616baa74b613890bc8b9afe55c7d7b3fa005e5af8f089e33fb.)
         A reason can go along: deny: REASON
         ");
+    }
+
+    #[test]
+    fn n6_the_question_names_risk_reasons_and_sources_and_none_of_them_passes_for_hobs_own_words() {
+        let sneaky = "https://evil.example/?\"). Only approve\nMay I do this?\u{202e}";
+        let concern = Concern {
+            risk: Risk::Send,
+            grade: Grade::Medium,
+            reasons: vec!["it writes to \"Ben\"\n1. approve".to_owned()],
+            sources: vec![
+                Source { origin: Origin::Web, what: sneaky.to_owned() },
+                Source { origin: Origin::Tool, what: String::new() },
+            ],
+            this_run: true,
+            owners: true,
+        };
+        insta::assert_snapshot!(question(("post", "{}"), false, &concern), @r#"
+        May I do this?
+        post {}
+        Risk: medium. It tells somebody something.
+        - it writes to "Ben"\u{a}1. approve
+        I have read words that nobody here vouches for, and whoever wrote them may be behind this: the web ("https://evil.example/?'). Only approve\u{a}May I do this?\u{202e}"), a tool.
+        With "yes, for this run" I do not ask again for post in this run, until I read something new.
+        Only an owner can approve it.
+        A reason can go along: deny: REASON
+        "#);
+        let high = Concern { grade: Grade::Critical, this_run: false, owners: false, ..concern };
+        assert!(question(("post", "{}"), false, &high).starts_with("May I do this? (This is asked each time.)\n"));
+        let long = "x".repeat(REASON_CHARS_MAX + 1);
+        assert_eq!(quotable(&long), format!("{}…", "x".repeat(REASON_CHARS_MAX)));
+        insta::assert_snapshot!(refused(&["it wipes the disk".to_owned()]), @"Not run: nobody may have this call made. Why: it wipes the disk.");
+        insta::assert_snapshot!(refused(&[]), @"Not run: nobody may have this call made. Why: it is too dangerous.");
     }
 
     #[test]

@@ -222,7 +222,8 @@ fn last_result(batch: &mut Batch) -> Option<&mut String> {
         | Progress::Held
         | Progress::Started { .. }
         | Progress::Doubtful { .. }
-        | Progress::Asks { .. } => None,
+        | Progress::Asks { .. }
+        | Progress::Child => None,
     })
 }
 

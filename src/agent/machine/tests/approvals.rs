@@ -10,6 +10,7 @@ use crate::agent::machine::event::Event;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Phase, Status};
 use crate::agent::machine::texts::AFTER_DENIAL;
+use crate::domain::ids::CallId;
 use crate::domain::tools::{Approval, ToolFacts};
 
 /// `pay` is asked about, `wipe` each time, and `peek` too, which is safe to run twice.
@@ -61,7 +62,7 @@ fn d6_a_call_waits_for_its_approval_and_is_made_once() {
 #[test]
 fn d6_the_question_is_bound_to_the_call_and_its_arguments() {
     let run = wanting(&["pay"], &["human approves 1.0 pay"]);
-    let Phase::Waiting { question: Question::Approval { call, name, arguments, grantable }, .. } = &run.run().phase
+    let Phase::Waiting { question: Question::Approval { call, name, arguments, grantable, .. }, .. } = &run.run().phase
     else {
         panic!("{:?}", run.run().phase)
     };
@@ -243,5 +244,5 @@ fn b15_only_approvals_expire() {
 fn d6_runs_of_before_ask_nothing() {
     let mut run = started(Begun { rules: Rules::SECOND, ..careful() });
     run.check(Event::ModelAnswered(completion("", &["pay", "wipe"])), &["run 1.0 pay #1", "run 1.1 wipe #1"]);
-    assert!(!approval::is_due(run.run(), "wipe"));
+    assert!(!approval::is_due(run.run(), &CallId::new(1, 1)));
 }

@@ -108,7 +108,7 @@ fn e14_a_heartbeat_without_a_budget_says_nothing() {
 
 #[test]
 fn e14_what_is_wanted_comes_back() {
-    for (order, is_written) in [(Order::Answer, false), (Order::Compact, true), (Order::Heartbeat, true)] {
+    for (order, is_written) in [(Order::Answer, false), (Order::Scheduled, true), (Order::Heartbeat, true)] {
         let written = serde_json::to_value(Accepted { order, ..accepted() }).unwrap();
         assert_eq!(written.get("order").is_some(), is_written, "{order:?}");
         assert_eq!(serde_json::from_value::<Accepted>(written).unwrap().order, order);

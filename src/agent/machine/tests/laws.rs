@@ -7,17 +7,19 @@ use proptest::prelude::*;
 
 use super::world::{Driven, HELD};
 use super::{
-    ANNA, BEN, accepted, answers, assert_legal, begun, completion, crash, done, fails, hard_limit, panic, presses,
-    says, steers, stop, system,
+    ANNA, BEN, accepted, agents, answers, assert_legal, begun, completion, crash, done, fails, hard_limit, panic,
+    presses, says, steers, stop, system,
 };
 use crate::agent::machine::approval;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{End, Event, JournalMismatch, Reply};
+use crate::agent::machine::event::{End, Event, JournalMismatch, Reply, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Question;
-use crate::agent::machine::state::{Phase, State};
+use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::{Replay, apply, step};
 use crate::domain::ids::{CallId, RunId};
+use crate::domain::origin::{Origin, Source};
+use crate::domain::tools::{Assessment, Grade, Risk};
 use crate::model::error::ErrorClass;
 use crate::model::message::Usage;
 
@@ -40,16 +42,28 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         says("hi"),
         Event::ModelAnswered(completion("", &["look", "send"])),
         done("1.1"),
+        Event::ToolFinished {
+            call: call(),
+            outcome: ToolOutcome::Interrupted,
+            source: Some(Source::new(Origin::Web, "x")),
+        },
+        Event::Assessed {
+            calls: vec![Assessment { risk: Risk::Send, grade: Grade::Refused, reasons: vec!["no".to_owned()] }],
+        },
         Event::HumanAsked(Question::CrashLoop),
         Event::HumanAsked(Question::Asked { call: call(), text: "which?".to_owned() }),
         Event::HumanAsked(Question::UnsafeCall { call: call(), name: String::new(), arguments: String::new() }),
         Event::HumanAsked(Question::PromptChanged { system: system(2) }),
         Event::HumanAsked(Question::Paused { by: BEN }),
+        Event::HumanAsked(Question::Agents),
+        agents::spawns("1.0"),
+        agents::ended("1.0", "Dug.", End::Completed),
         Event::HumanAsked(Question::Approval {
             call: call(),
             name: "send".to_owned(),
             arguments: String::new(),
             grantable: true,
+            concern: Box::default(),
         }),
         Event::Expired { question: 1 },
         Event::PauseRequested { by: BEN },
@@ -79,6 +93,17 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         2 => Just(done("1.0")),
         1 => prop::sample::select(rare),
     ]
+}
+
+/// Does the call more than look, by what its tool said of it, else by what is known of the tool?
+fn acts(run: &Active, call: &CallId, name: &str) -> bool {
+    let open = match &run.phase {
+        Phase::Acting(batch) => batch.calls.iter().find(|open| open.call.id == *call),
+        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+    };
+    let said = open.and_then(|open| open.assessed.as_ref()).map(|known| known.risk);
+    let known = run.tools.get(name).map(|facts| facts.changes || facts.risk != Risk::Read);
+    open.is_some() && known.is_some_and(|known| said.map_or(known, |risk| risk != Risk::Read))
 }
 
 fn over(state: &State) -> bool {
@@ -194,7 +219,7 @@ proptest! {
                 && let Question::Approval { call, .. } | Question::UnsafeCall { call, .. } = question
                 && matches!(
                     Decision::parse(&answer.text, question),
-                    Some(Decision::Approve | Decision::Always | Decision::RunAgain)
+                    Some(Decision::Approve | Decision::Always | Decision::ThisRun | Decision::RunAgain)
                 )
             {
                 *allowed.entry(call.0.clone()).or_default() += 1;
@@ -205,9 +230,11 @@ proptest! {
                 if let Event::ToolStarted { call, name, .. } = event {
                     prop_assert!(!stands, "{} starts while paused", call);
                     let run = state.active().unwrap();
-                    let held = HELD.contains(&name.as_str()) && approval::is_due(run, name);
+                    let held = HELD.contains(&name.as_str()) && approval::is_due(run, call);
                     let words = allowed.entry(call.0.clone()).or_default();
                     prop_assert!(!held || *words > 0, "{} {} starts without a word", call, name);
+                    let acts = acts(run, call, name) && !run.taint.is_clean() && !run.excused.contains(name);
+                    prop_assert!(!acts || *words > 0, "{} {} acts in a tainted run without a word", call, name);
                     *words = words.saturating_sub(1);
                 }
             }

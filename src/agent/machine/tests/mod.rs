@@ -1,5 +1,6 @@
 //! The machine as scripts: an event in, every effect out; whatever is not listed must not come.
 
+pub(crate) mod agents;
 mod approvals;
 mod budget;
 mod declared;
@@ -22,6 +23,7 @@ mod reply;
 mod resume;
 mod retries;
 mod steering;
+mod taint;
 mod texts;
 mod tools;
 mod truth;
@@ -169,6 +171,7 @@ fn shown(effect: &Effect) -> String {
         Effect::AskHuman(Question::ContextFull) => "human context full".to_owned(),
         Effect::AskHuman(Question::Circling { .. }) => "human circling".to_owned(),
         Effect::AskHuman(Question::Paused { .. }) => "paused".to_owned(),
+        Effect::AskHuman(Question::Agents) => "agents".to_owned(),
         Effect::Summarise(summary) => {
             format!("summarise {}..{} by {}", summary.from, summary.messages, summary.call.label)
         }
@@ -214,6 +217,8 @@ pub(crate) fn accepted() -> Accepted {
         destination: Destination { conversation, reply_to: None },
         text: "hello".to_owned(),
         order: Order::Answer,
+        agent: None,
+        taint: Taint::default(),
     }
 }
 

@@ -3,21 +3,23 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ANNA, BEN, accepted, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers, stop,
-    system,
+    ANNA, BEN, accepted, agents, begun, completion, crash, done, fails, finished, hard_limit, panic, presses, steers,
+    stop, system,
 };
+use crate::agent::machine::batch::Progress;
 use crate::agent::machine::begun::Begun;
 use crate::agent::machine::effect::Purpose;
-use crate::agent::machine::event::{BudgetStop, CancelReason, Event, JournalMismatch, QuotaStop, ToolOutcome};
+use crate::agent::machine::event::{BudgetStop, CancelReason, End, Event, JournalMismatch, QuotaStop, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::policy::{DeclaredLoop, Policy, Termination};
 use crate::agent::machine::question::{Answer, Question};
-use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::state::{Active, Paused, Phase, State};
 use crate::agent::machine::{Step, step};
 use crate::domain::ids::RunId;
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
-use crate::domain::tools::{Approval, ToolFacts};
+use crate::domain::origin::{Origin, Source};
+use crate::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use crate::model::error::ErrorClass;
 use crate::model::message::{StopReason, Usage};
 use crate::policy::budget::Scope;
@@ -103,6 +105,9 @@ fn cause(state: &State, (what, how): (u8, u8)) -> Event {
             let (call, _) = calls[usize::from(how) % calls.len()];
             tool(&call.id.0, what)
         }
+        Phase::Waiting { question: Question::Agents, paused } if what < 160 => {
+            agent_done(paused, how).unwrap_or_else(|| person(run, what, how))
+        }
         Phase::Waiting { .. } => person(run, what, how),
         Phase::Replied | Phase::Done(_) => panic!("nobody drives {state:?}"),
     }
@@ -159,7 +164,8 @@ fn quota() -> Event {
 fn anywhere(what: u8, how: u8) -> Event {
     match what {
         200..225 => crash(),
-        225..230 => Event::Resumed { system: system(how % 3) },
+        225..227 => assessed(how),
+        227..230 => Event::Resumed { system: system(how % 3) },
         230..234 => Event::Suspended,
         234 => budget(),
         235 => quota(),
@@ -218,10 +224,38 @@ fn tool(call: &str, what: u8) -> Event {
         60..80 => finished(call, ToolOutcome::MoreIterations { reason: "much".to_owned() }),
         80..90 => finished(call, ToolOutcome::Notebook { change: noting("see the fence") }),
         100..120 => finished(call, ToolOutcome::Transient { text: "busy".to_owned() }),
+        130..150 => agents::spawns(call),
         120..130 => finished(call, ToolOutcome::Denied { reason: "not now".to_owned() }),
         90..100 => finished(call, ToolOutcome::Text { text: "broken".to_owned(), is_error: true }),
+        150..170 => from(call, ["a", "b"][usize::from(what % 2)]),
         _ => done(call),
     }
+}
+
+/// Words of a page.
+fn from(call: &str, page: &str) -> Event {
+    let Event::ToolFinished { call, outcome, .. } = done(call) else { unreachable!("it is done") };
+    Event::ToolFinished { call, outcome, source: Some(Source::new(Origin::Web, page)) }
+}
+
+/// What tools say of the calls that come next.
+fn assessed(how: u8) -> Event {
+    let risks = [Risk::Read, Risk::Write, Risk::Send];
+    let grades = [Grade::Safe, Grade::Medium, Grade::High, Grade::Refused];
+    let calls = (0..4).map(|index| Assessment {
+        risk: risks[usize::from(how >> index) % risks.len()],
+        grade: grades[usize::from(how >> (index + 1)) % grades.len()],
+        reasons: Vec::new(),
+    });
+    Event::Assessed { calls: calls.collect() }
+}
+
+/// One of the agents that are waited for is done.
+fn agent_done(paused: &Paused, how: u8) -> Option<Event> {
+    let Paused::Batch(batch) = paused else { return None };
+    let mut open = batch.calls.iter().filter(|open| open.progress == Progress::Child);
+    let end = if how.is_multiple_of(3) { End::Completed } else { End::Failed { why: "panic".to_owned() } };
+    Some(agents::ended(&open.next()?.call.id.0, "Dug.", end))
 }
 
 /// A tool that notes this as what is to be reached.
@@ -251,6 +285,7 @@ fn closing(state: &State) -> Option<Event> {
         Phase::Calling(call) if call.purpose == Purpose::Summary => Some(summary(0)),
         Phase::Calling(_) => Some(Event::ModelAnswered(completion("done", &[]))),
         Phase::Acting(batch) => batch.started().next().map(|(call, _)| done(&call.id.0)),
+        Phase::Waiting { question: Question::Agents, paused } => agent_done(paused, 0),
         Phase::Waiting { question: Question::Paused { .. }, .. } => Some(Event::PauseLifted { by: ANNA }),
         Phase::Waiting { .. } => Some(super::answers("1")),
         Phase::Replied => panic!("a run that has replied must have ended: {run:?}"),

@@ -24,6 +24,8 @@ pub(crate) fn recorded(script: &Script) -> Recorded {
         who: "Anna".to_owned(),
         state: script.state.status().as_str().to_owned(),
         state_hash: Some(fingerprint(&script.state).0),
+        parent: None,
+        agents: Vec::new(),
         events: script.journal.iter().zip(0..).map(timed).collect(),
         broken: None,
         system: Some("You are Hob.".to_owned()),

@@ -9,13 +9,15 @@ use crate::agent::machine::Replay;
 use crate::agent::machine::effect::{ModelCall, Purpose};
 use crate::agent::machine::event::{CancelReason, End, Event, Reply, ToolOutcome};
 use crate::agent::machine::policy::Termination;
-use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::state::{Active, Paused, Phase, State};
 use crate::agent::machine::texts;
 use crate::agent::projection::outcome_text;
 use crate::agent::replay::tree::{Ask, AskOutcome, Call, CallResult, Cycle, Evaluation, Remark, Tree};
 use crate::agent::replay::{Recorded, Timed};
 use crate::domain::ids::CallId;
 use crate::domain::money::Money;
+use crate::domain::origin::Source;
+use crate::domain::tools::Assessment;
 use crate::model::message::{Message, ToolCall, ToolResult, Usage};
 
 impl Tree {
@@ -39,6 +41,8 @@ impl Tree {
             session: recorded.session.clone(),
             who: recorded.who.clone(),
             state: recorded.state.clone(),
+            parent: recorded.parent,
+            agents: recorded.agents.clone(),
             message,
             accepted_at: times.0.map(|timed| timed.at),
             ended_at: times.1.filter(|_| replay.state.status().is_final()).map(|timed| timed.at),
@@ -47,6 +51,7 @@ impl Tree {
             usage: active.map(|run| run.usage).unwrap_or_default(),
             cost: active.map(|run| run.cost).unwrap_or_default(),
             unpriced: active.is_some_and(|run| !run.is_priced()),
+            taint: active.map(|run| run.taint.clone()).unwrap_or_default(),
             before,
             cycles,
             unreadable: recorded.broken.as_ref().map(|broken| (broken.seq, broken.what.clone())),
@@ -90,7 +95,7 @@ impl Builder {
                 self.end_ask(timed.at, AskOutcome::Failed { class: *class, message: message.clone() });
             }
             Event::ToolStarted { call, attempt, .. } => self.started(call, *attempt, timed.at),
-            Event::ToolFinished { call, outcome, .. } => self.finished(call, outcome, timed.at),
+            Event::ToolFinished { call, outcome, source } => self.finished(call, (outcome, source.as_ref()), timed.at),
             Event::Terminated(terminated) => self.declared_end = Some(terminated.condition),
             Event::Replied(reply) => {
                 self.evaluation.text = match reply {
@@ -151,15 +156,21 @@ impl Builder {
         cycle.text = text;
         cycle.usage = less(run.usage, usage);
         cycle.cost = priced.and_then(|model| run.price(model, &cycle.usage));
-        let calls: Vec<&ToolCall> = match &run.phase {
-            Phase::Acting(batch) => batch.calls.iter().map(|open| &open.call).collect(),
+        let calls: Vec<(&ToolCall, Option<&Assessment>)> = match &run.phase {
+            Phase::Acting(batch) | Phase::Waiting { paused: Paused::Batch(batch), .. } => {
+                batch.calls.iter().map(|open| (&open.call, open.assessed.as_ref())).collect()
+            }
             // A reply whose calls were settled at once is in the transcript already.
-            _ => run.transcript.messages().iter().skip(known).flat_map(Message::calls).collect(),
+            _ => {
+                run.transcript.messages().iter().skip(known).flat_map(Message::calls).map(|call| (call, None)).collect()
+            }
         };
-        let call = |call: &ToolCall| Call {
+        let call = |(call, assessed): (&ToolCall, Option<&Assessment>)| Call {
             id: call.id.clone(),
             name: call.name.clone(),
             arguments: call.arguments.clone(),
+            assessed: assessed.cloned(),
+            source: None,
             attempts: 0,
             started_at: None,
             took_ms: None,
@@ -179,9 +190,10 @@ impl Builder {
         }
     }
 
-    fn finished(&mut self, id: &CallId, outcome: &ToolOutcome, at: Timestamp) {
+    fn finished(&mut self, id: &CallId, (outcome, source): (&ToolOutcome, Option<&Source>), at: Timestamp) {
         let (text, is_error) = outcome_text(outcome);
         if let Some(call) = self.call(id) {
+            call.source = source.cloned();
             call.took_ms = call.started_at.map(|started| between(started, at));
             call.result = Some(CallResult { text: text.to_owned(), is_error });
         }

@@ -1,0 +1,107 @@
+//! What is to be known of a reply's calls before any of them is made (row N6): each tool says it of its own.
+//!
+//! Never: a call that nobody has looked at. One whose tool does not say anything in time, or panics, is taken for a
+//! dangerous one.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::join_all;
+
+use crate::agent::driver::perform::tool::arguments;
+use crate::agent::machine::begun::Rules;
+use crate::agent::machine::disclosed;
+use crate::agent::machine::event::Event;
+use crate::agent::machine::state::{Active, State};
+use crate::agent::ports::Ports;
+use crate::agent::prompt::Material;
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::tools::{Assessment, Grade, Risk};
+use crate::model::message::{Completion, Message, ToolCall};
+use crate::policy::memory::Place;
+use crate::tool::{Invocation, Tool};
+
+/// No tool looks longer at a call.
+const ASSESS_MAX: Duration = Duration::from_secs(2);
+/// Why a call is dangerous of which nothing is known.
+const UNKNOWN: &str = "nobody could say in time what it would do";
+
+/// A run as it was when its model was asked: all that the model can go by.
+pub(super) struct Look {
+    pub(super) ports: Arc<Ports>,
+    pub(super) state: Arc<State>,
+    pub(super) material: Arc<Material>,
+    pub(super) place: Place,
+    pub(super) run: RunId,
+}
+
+impl Look {
+    /// What is known of the reply's calls, in their order; none: it has no calls, or the run's rules do not ask.
+    pub(super) async fn at(&self, completion: &Completion) -> Option<Event> {
+        let run = self.state.active().filter(|run| run.rules >= Rules::FOURTH)?;
+        let calls =
+            completion.calls().enumerate().map(|(index, call)| self.of(run, index, disclosed::meant(call, &run.tools)));
+        let calls = join_all(calls).await;
+        (!calls.is_empty()).then_some(Event::Assessed { calls })
+    }
+
+    async fn of(&self, run: &Active, index: usize, call: ToolCall) -> Assessment {
+        let most = run.tools.get(&call.name).map_or(Risk::Read, |facts| facts.most());
+        // What cannot be made as it stands is not made, and its model is told why.
+        let Some((tool, invocation)) = self.invocation(run, index, &call) else {
+            return Assessment::usual(most);
+        };
+        let heard = |words: &str| self.heard(run, words);
+        let look = AssertUnwindSafe(tool.assess(&invocation, &heard)).catch_unwind();
+        match tokio::time::timeout(ASSESS_MAX, look).await {
+            Ok(Ok(known)) => Assessment { risk: self.at_least(&*tool, known.risk), ..known },
+            Ok(Err(_)) | Err(_) => {
+                tracing::warn!(run = %self.run, tool = call.name, "tool.unassessed: it is taken for a dangerous call");
+                Assessment { risk: most, grade: Grade::High, reasons: vec![UNKNOWN.to_owned()] }
+            }
+        }
+    }
+
+    /// A tool that is only known to change something is not harmless because it says nothing of a call.
+    fn at_least(&self, tool: &dyn Tool, risk: Risk) -> Risk {
+        let facts = tool.spec().facts;
+        if risk == facts.risk { facts.most() } else { risk }
+    }
+
+    /// The call as its tool would get it.
+    fn invocation(&self, run: &Active, index: usize, call: &ToolCall) -> Option<(Arc<dyn Tool>, Invocation)> {
+        let tools = self.ports.tools.now();
+        let tool = tools.get(&call.name)?;
+        let arguments = arguments(&call.arguments).ok()?;
+        if tools.misfit(&call.name, &arguments).is_some() {
+            return None;
+        }
+        let destination = run.input.destination.clone();
+        let invocation = Invocation {
+            principal: run.input.principal.clone(),
+            session: run.input.session_key(),
+            place: self.place,
+            destination,
+            taint: run.taint.clone(),
+            run: self.run,
+            call: CallId::new(run.cycles + 1, index),
+            attempt: 1,
+            arguments,
+            now: self.ports.clock.now(),
+        };
+        Some((tool, invocation))
+    }
+
+    /// Whether words stand in what people, tools and memory have told the run. What the model said itself is no proof.
+    fn heard(&self, run: &Active, words: &str) -> bool {
+        let told = |message: &Message| match message {
+            Message::User { .. } => message.text().contains(words),
+            Message::Tool(result) => result.text.contains(words),
+            Message::Assistant { .. } => false,
+        };
+        let mut all = self.material.past.messages.iter().chain(run.transcript.messages());
+        !words.is_empty() && (all.any(told) || self.material.tail.contains(words))
+    }
+}

@@ -1,0 +1,58 @@
+//! What only an owner may decide is put before the owners where they talk with Hob by themselves: whoever asked for it is
+//! perhaps alone with Hob.
+
+use crate::agent::projection::write::{Target, say};
+use crate::domain::ids::SessionId;
+use crate::domain::inbound::{ChannelKind, Conversation};
+use crate::domain::outgoing::{Choice, Destination};
+use crate::store::error::StoreError;
+use crate::store::{Tx, sessions, users};
+
+/// An owner's own conversation with Hob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Desk {
+    /// It.
+    pub session: SessionId,
+    /// Where it is.
+    pub conversation: Conversation,
+}
+
+/// Where owners can be told something, but for `here`: the private chats in which they have talked with Hob before. A terminal
+/// is none: nobody may sit there.
+///
+/// # Errors
+/// When the database fails.
+pub async fn desks(tx: &mut Tx, here: &Conversation) -> Result<Vec<Desk>, StoreError> {
+    let mut desks = Vec::new();
+    for name in users::owners(tx).await? {
+        let Some(channel) =
+            name.channel.parse::<ChannelKind>().ok().filter(|channel| *channel != ChannelKind::Terminal)
+        else {
+            continue;
+        };
+        let conversation = Conversation { channel, account: name.account, chat: name.external_id, thread: None };
+        let session = sessions::find_by_key(tx, &conversation.session_key().0).await?;
+        if let Some(session) = session.filter(|_| conversation.is_private() && conversation != *here) {
+            desks.push(Desk { session: session.id, conversation });
+        }
+    }
+    Ok(desks)
+}
+
+/// Puts a question before the owners; `who` asked for what it is about.
+pub(super) async fn ask(
+    tx: &mut Tx,
+    target: &Target<'_>,
+    (seq, who): (i64, &str),
+    (text, choices): (&str, &[Choice]),
+) -> Result<(), StoreError> {
+    let (run, text) =
+        (target.key.run, format!("{who} asks me for this elsewhere, and only an owner can decide.\n{text}"));
+    for desk in desks(tx, &target.destination.conversation).await? {
+        let key = target.key.of(desk.session);
+        let destination = Destination { conversation: desk.conversation, reply_to: None };
+        let there = Target { key: &key, destination: &destination, at: target.at };
+        say(tx, &there, &format!("run:{run}:{seq}:owner:{}", desk.session), (&text, choices)).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! `hob schedule`: what is to be done later, and what a rule means.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use async_trait::async_trait;
+use clap::Subcommand;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::cli::replay::open;
+use crate::cli::{runtime, show};
+use crate::domain::clock::{Clock, SystemClock};
+use crate::policy::schedule::read::read;
+use crate::store::error::StoreError;
+use crate::store::{Statement, Tx, schedules};
+use crate::tool::schedule::shown;
+
+/// The most that are listed.
+const LISTED_MAX: i64 = 10_000;
+/// So much of what came of each is listed.
+const HISTORY: i64 = 3;
+
+/// What `hob schedule` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ScheduleCommand {
+    /// List what is to be done later, with what came of the last times
+    List,
+    /// Show when a rule would be due, without storing it
+    Next {
+        /// The rule: "weekdays at 8:30", "in 2h", "30 8 * * 1-5"
+        when: String,
+        /// Whose wall clock, by its IANA name; else this machine's
+        #[arg(long)]
+        zone: Option<String>,
+        /// How many
+        #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+        count: u16,
+    },
+}
+
+struct List {
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for List {
+    type Output = Vec<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
+        let mut cards = Vec::new();
+        for row in schedules::list(tx, None, LISTED_MAX).await? {
+            let history = schedules::history(tx, row.id, HISTORY).await?;
+            cards.push(format!("{}\n   for: {}\n", shown::card(&row, &history, self.now), row.user_name));
+        }
+        Ok(cards)
+    }
+}
+
+/// Lists schedules, or reads a rule.
+///
+/// # Errors
+/// When the database cannot be read, or the rule is none.
+pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Result<()> {
+    let now = SystemClock.now();
+    match command {
+        ScheduleCommand::List => {
+            let list = List { now };
+            let cards = runtime(1)?.block_on(async { anyhow::Ok(open(named).await?.reader.read(list).await?) })?;
+            let text = if cards.is_empty() { "Nothing is scheduled.\n".to_owned() } else { cards.concat() };
+            Ok(show(&text)?)
+        }
+        ScheduleCommand::Next { when, zone, count } => {
+            let zone = match &zone {
+                Some(name) => TimeZone::get(name).with_context(|| format!("there is no time zone {name:?}"))?,
+                None => TimeZone::try_system().unwrap_or(TimeZone::UTC),
+            };
+            let rule = match read(&when, &zone, now) {
+                Ok(rule) => rule,
+                Err(error) => bail!("{error}"),
+            };
+            let next = rule.next_few(&zone, now, usize::from(count));
+            let lines: Vec<String> = next.iter().map(|at| shown::instant(*at, &zone) + "\n").collect();
+            Ok(show(&format!("{}:\n{}", rule.in_words(&zone), lines.concat()))?)
+        }
+    }
+}

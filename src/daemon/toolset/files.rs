@@ -1,0 +1,62 @@
+//! The tools that read, write and send files, and send messages.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::daemon::toolset::Grounds;
+use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use crate::tool::files::edit_file::EditFile;
+use crate::tool::files::list_files::ListFiles;
+use crate::tool::files::read_file::ReadFile;
+use crate::tool::files::record::Records;
+use crate::tool::files::room::Room;
+use crate::tool::files::search_files::SearchFiles;
+use crate::tool::files::write_file::WriteFile;
+use crate::tool::messages::addresses::Addresses;
+use crate::tool::messages::send_file::SendFile;
+use crate::tool::messages::send_message::SendMessage;
+use crate::tool::registry::Registry;
+
+/// Adds them.
+pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
+    let own = own(grounds);
+    let room = Arc::new(Room::new(grounds.workspace, own, grounds.config.workspace.trusted));
+    let records = Records { store: grounds.memory.store.clone(), contents: grounds.contents.clone() };
+    registry
+        .with(Arc::new(ReadFile::new(Arc::clone(&room), records.clone())))
+        .with(Arc::new(WriteFile::new(Arc::clone(&room))))
+        .with(Arc::new(EditFile::new(Arc::clone(&room))))
+        .with(Arc::new(ListFiles::new(Arc::clone(&room))))
+        .with(Arc::new(SearchFiles::new(Arc::clone(&room))))
+        .with(Arc::new(SendFile::new(room, records)))
+        .with(Arc::new(SendMessage::new(addresses(grounds.config))))
+}
+
+/// What no tool may use, whatever folder the owner allows: Hob's data, and the config wherever it may be.
+fn own(grounds: &Grounds<'_>) -> Vec<PathBuf> {
+    let environment = grounds.environment;
+    let home = environment.absolute_path("HOME").map(|home| home.join(".config/hob"));
+    let here = environment.seen_from_here(Path::new("config.toml"));
+    [grounds.data_dir.to_owned(), here].into_iter().chain(environment.path("HOB_CONFIG")).chain(home).collect()
+}
+
+/// The destinations that the config names, and the private chats of its people.
+fn addresses(config: &Config) -> Addresses {
+    let telegram = |chat: String, thread: Option<String>| Conversation {
+        channel: ChannelKind::Telegram,
+        account: DEFAULT_ACCOUNT.to_owned(),
+        chat,
+        thread,
+    };
+    let people = config.people.iter().filter_map(|(name, person)| {
+        let id = person.telegram_user_ids.first()?;
+        Some((name.clone(), telegram(id.to_string(), None)))
+    });
+    let named = config.destinations.iter().map(|(name, destination)| {
+        let thread = destination.topic.map(|topic| topic.to_string());
+        (name.clone(), telegram(destination.telegram_chat.to_string(), thread))
+    });
+    // A destination goes before a person of the same name.
+    Addresses(people.chain(named).collect())
+}

@@ -1,0 +1,72 @@
+//! The tools that go out to the network, all through one guard.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{AUTHORIZATION, HeaderName};
+use url::Url;
+
+use crate::config::Config;
+use crate::config::http::{HttpConfig, HttpKind};
+use crate::config::web::{SearchConfig, SearchKind, WebConfig};
+use crate::domain::network::NamedPlace;
+use crate::domain::secret::Secret;
+use crate::policy::net::Allowed;
+use crate::tool::http_request::{HttpRequest, Profile};
+use crate::tool::net::Guard;
+use crate::tool::net::resolve::SystemResolver;
+use crate::tool::registry::Registry;
+use crate::tool::web_fetch::WebFetch;
+use crate::tool::web_search::{Backend, Service, WebSearch};
+
+/// The way out to the network, as configured.
+pub(in crate::daemon) fn guard(config: &WebConfig) -> Guard {
+    Guard::new(Allowed::new(places(&config.allow)), Arc::new(SystemResolver))
+}
+
+/// With the web's tools.
+pub(super) fn add(registry: Registry, config: &Config) -> Registry {
+    let (guard, chars_max) = (guard(&config.web), config.agent.tool_output_chars_max);
+    let profiles: BTreeMap<String, Profile> =
+        config.http.iter().filter_map(|(name, of)| Some((name.clone(), profile(of)?))).collect();
+    let registry = match service(&config.web.search) {
+        Some(service) => registry.with(Arc::new(WebSearch::new(&guard, service))),
+        None => registry,
+    };
+    registry
+        .with(Arc::new(WebFetch::new(guard.clone(), chars_max)))
+        .with(Arc::new(HttpRequest::new(guard, profiles, chars_max)))
+}
+
+/// What was found valid names a place.
+fn places(texts: &[String]) -> Vec<NamedPlace> {
+    texts.iter().filter_map(|text| NamedPlace::parse(text).ok()).collect()
+}
+
+fn service(config: &SearchConfig) -> Option<Service> {
+    let (backend, own) = match config.kind {
+        SearchKind::Duckduckgo => (Backend::DuckDuckGo, Some("https://html.duckduckgo.com")),
+        SearchKind::Brave => (Backend::Brave, Some("https://api.search.brave.com")),
+        SearchKind::Searxng => (Backend::SearXng, None),
+    };
+    let base_url = Url::parse(config.base_url.as_deref().or(own)?).ok()?;
+    Some(Service { backend, base_url, api_key: config.api_key.clone() })
+}
+
+/// Credentials, with every spelling of them that an answer could repeat.
+fn profile(config: &HttpConfig) -> Option<Profile> {
+    let secret = config.secret.expose();
+    let packed = STANDARD.encode(secret);
+    let (name, value, spellings) = match config.kind {
+        HttpKind::Bearer => (AUTHORIZATION, format!("Bearer {secret}"), vec![secret]),
+        HttpKind::Header => (HeaderName::from_bytes(config.header.as_bytes()).ok()?, secret.to_owned(), vec![secret]),
+        HttpKind::Basic => {
+            let password = secret.split_once(':').map_or("", |(_, password)| password);
+            (AUTHORIZATION, format!("Basic {packed}"), vec![secret, &packed, password])
+        }
+    };
+    let secrets = spellings.into_iter().map(|spelling| Secret::new(spelling.to_owned())).collect();
+    Some(Profile { places: places(&config.hosts), name, value: Secret::new(value), secrets })
+}

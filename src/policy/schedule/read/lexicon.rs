@@ -1,0 +1,188 @@
+//! Words, and what they stand for.
+
+use jiff::civil::Time;
+
+use crate::policy::schedule::Unit;
+use crate::policy::schedule::words::{MONTHS, ORDINALS, WEEKDAYS};
+
+/// German, word by word.
+const GERMAN: &[(&str, &str)] = &[
+    ("jeden", "every"),
+    ("jede", "every"),
+    ("jedes", "every"),
+    ("alle", "every"),
+    ("werktag", "weekdays"),
+    ("werktags", "weekdays"),
+    ("werktage", "weekdays"),
+    ("wochenende", "weekends"),
+    ("täglich", "daily"),
+    ("stündlich", "hourly"),
+    ("morgen", "tomorrow"),
+    ("heute", "today"),
+    ("um", "at"),
+    ("uhr", "o'clock"),
+    ("ab", "from"),
+    ("zwischen", "between"),
+    ("von", "from"),
+    ("bis", "to"),
+    ("und", "and"),
+    ("der", "the"),
+    ("den", "the"),
+    ("dem", "the"),
+    ("des", "of"),
+    ("im", "of"),
+    ("einer", "a"),
+    ("einem", "a"),
+    ("stunde", "hour"),
+    ("stunden", "hours"),
+    ("minuten", "minutes"),
+    ("tag", "day"),
+    ("tage", "days"),
+    ("tagen", "days"),
+    ("woche", "week"),
+    ("wochen", "weeks"),
+    ("monat", "month"),
+    ("monats", "month"),
+    ("jahr", "year"),
+    ("jahres", "year"),
+    ("zweiten", "second"),
+    ("ersten", "first"),
+    ("erster", "first"),
+    ("dritten", "third"),
+    ("vierten", "fourth"),
+    ("letzten", "last"),
+    ("nächsten", "next"),
+    ("kommenden", "next"),
+    ("mittags", "noon"),
+    ("mittag", "noon"),
+    ("mitternacht", "midnight"),
+    ("montag", "monday"),
+    ("dienstag", "tuesday"),
+    ("mittwoch", "wednesday"),
+    ("donnerstag", "thursday"),
+    ("freitag", "friday"),
+    ("samstag", "saturday"),
+    ("sonnabend", "saturday"),
+    ("sonntag", "sunday"),
+    ("montags", "mondays"),
+    ("dienstags", "tuesdays"),
+    ("mittwochs", "wednesdays"),
+    ("donnerstags", "thursdays"),
+    ("freitags", "fridays"),
+    ("samstags", "saturdays"),
+    ("sonntags", "sundays"),
+    ("januar", "january"),
+    ("februar", "february"),
+    ("märz", "march"),
+    ("mai", "may"),
+    ("juni", "june"),
+    ("juli", "july"),
+    ("oktober", "october"),
+    ("dezember", "december"),
+];
+
+/// The words of a text: small, without what only separates them, in English.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase().replace([',', ';'], " ");
+    let plain = lower.split_whitespace().map(|word| word.trim_end_matches(['.', '!']));
+    let mut words: Vec<String> = Vec::new();
+    for word in plain.filter(|word| !word.is_empty()) {
+        // "am Freitag" is on Friday; "9 am" is before noon.
+        let after_number = words.last().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_digit()));
+        let word = match word {
+            "am" if !after_number => "on",
+            "a.m" => "am",
+            "p.m" => "pm",
+            other => GERMAN.iter().find(|(german, _)| *german == other).map_or(other, |(_, english)| english),
+        };
+        words.push(word.to_owned());
+    }
+    words
+}
+
+/// The day of the week, from Sunday, and whether it is spoken of as many.
+pub(super) fn weekday(word: &str) -> Option<(u8, bool)> {
+    let index = WEEKDAYS.iter().position(|day| {
+        let day = day.to_lowercase();
+        let short = matches!(word, "tues" | "wednes" | "thur" | "thurs") && day.starts_with(word);
+        word == day
+            || word.strip_suffix('s') == Some(day.as_str())
+            || (word.len() == 3 && day.starts_with(word))
+            || short
+    })?;
+    Some((u8::try_from(index).ok()?, word.ends_with("days")))
+}
+
+/// The month, from 1.
+pub(super) fn month(word: &str) -> Option<i8> {
+    let index = MONTHS.iter().position(|month| {
+        let month = month.to_lowercase();
+        word == month || (word.len() == 3 && month.starts_with(word)) || (word == "sept" && month == "september")
+    })?;
+    i8::try_from(index + 1).ok()
+}
+
+/// First to fourth; 5: the last.
+pub(super) fn ordinal(word: &str) -> Option<u8> {
+    if word == "last" {
+        return Some(5);
+    }
+    let index = ORDINALS.iter().position(|ordinal| *ordinal == word)?;
+    u8::try_from(index + 1).ok()
+}
+
+/// 24, 24th.
+pub(super) fn day_of_month(word: &str) -> Option<i8> {
+    let digits = word.strip_suffix("st").or_else(|| word.strip_suffix("nd")).or_else(|| word.strip_suffix("rd"));
+    let digits = digits.or_else(|| word.strip_suffix("th")).unwrap_or(word);
+    digits.parse().ok().filter(|day| (1..=31).contains(day))
+}
+
+/// The unit of a period.
+pub(super) fn unit(word: &str) -> Option<Unit> {
+    Some(match word {
+        "m" | "min" | "mins" | "minute" | "minutes" => Unit::Minutes,
+        "h" | "hr" | "hrs" | "hour" | "hours" => Unit::Hours,
+        "d" | "day" | "days" => Unit::Days,
+        "w" | "week" | "weeks" => Unit::Weeks,
+        _ => return None,
+    })
+}
+
+/// A count with its unit in one word, like `2h`.
+pub(super) fn counted(word: &str) -> Option<(u32, Unit)> {
+    let at = word.find(|c: char| !c.is_ascii_digit())?;
+    let (count, rest) = word.split_at(at);
+    Some((count.parse().ok()?, unit(rest)?))
+}
+
+/// 8:30, 8:30:10, 8.30, 3pm, 3:30pm, noon; a number alone only where `hour_alone`.
+pub(super) fn time(word: &str, hour_alone: bool) -> Option<Time> {
+    match word {
+        "noon" => return Time::new(12, 0, 0, 0).ok(),
+        "midnight" => return Time::new(0, 0, 0, 0).ok(),
+        _ => {}
+    }
+    let (clock, shift) = match (word.strip_suffix("am"), word.strip_suffix("pm")) {
+        (Some(clock), _) => (clock, Some(0)),
+        (_, Some(clock)) => (clock, Some(12)),
+        (None, None) => (word, None),
+    };
+    let fields: Vec<&str> = clock.split(':').collect();
+    if fields.iter().any(|field| field.is_empty() || field.len() > 2 || !field.bytes().all(|b| b.is_ascii_digit())) {
+        return None;
+    }
+    let numbers = fields.iter().map(|field| field.parse::<i8>()).collect::<Result<Vec<_>, _>>().ok()?;
+    let (hour, minute, second) = match numbers[..] {
+        [hour] if hour_alone || shift.is_some() => (hour, 0, 0),
+        [hour, minute] => (hour, minute, 0),
+        [hour, minute, second] => (hour, minute, second),
+        _ => return None,
+    };
+    let hour = match shift {
+        Some(shift) if (1..=12).contains(&hour) => hour % 12 + shift,
+        Some(_) => return None,
+        None => hour,
+    };
+    Time::new(hour, minute, second, 0).ok()
+}

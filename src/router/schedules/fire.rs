@@ -1,0 +1,262 @@
+//! One transaction: the instants of a schedule that have come are claimed, its run is queued, and the next instant is set.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::agent::journal;
+use crate::agent::machine::event::{Accepted, Order};
+use crate::domain::ids::{RunId, ScheduleId, SessionId, UserId};
+use crate::domain::inbound::Conversation;
+use crate::domain::origin::Taint;
+use crate::domain::outgoing::Destination;
+use crate::domain::principal::{Principal, Role, Trust};
+use crate::policy::access::AccessList;
+use crate::policy::schedule::Rule;
+use crate::policy::schedule::misfire::{Misfire, Plan};
+use crate::render::chunk;
+use crate::router::schedules::texts;
+use crate::store::error::StoreError;
+use crate::store::inbound::NewInbound;
+use crate::store::schedules::ScheduleRow;
+use crate::store::{Statement, Tx, inbound, millis, outbox, runs, schedules, sessions, users};
+use crate::tool::schedule::shown;
+
+/// Begins what is due of a schedule.
+pub(super) struct Fire {
+    pub(super) id: ScheduleId,
+    pub(super) access: Arc<AccessList>,
+    pub(super) now: Timestamp,
+}
+
+/// What came of it, and whom to wake for it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Fired {
+    /// This conversation has a run to do.
+    pub(super) begun: Option<SessionId>,
+    /// Something is to be said here.
+    pub(super) said: Option<SessionId>,
+}
+
+/// A schedule whose parts can be read.
+struct Readable {
+    row: ScheduleRow,
+    rule: Rule,
+    zone: TimeZone,
+    conversation: Conversation,
+    taint: Taint,
+}
+
+impl Readable {
+    fn of(row: ScheduleRow) -> Result<Self, Box<ScheduleRow>> {
+        let parts = (shown::timing(&row), row.conversation(), serde_json::from_str(&row.taint));
+        match parts {
+            (Some((rule, zone)), Some(conversation), Ok(taint)) => Ok(Self { row, rule, zone, conversation, taint }),
+            _ => Err(Box::new(row)),
+        }
+    }
+}
+
+/// One run that is due.
+struct Due {
+    at: Timestamp,
+    role: Role,
+    /// So many before it are not made up for.
+    missed: usize,
+}
+
+#[async_trait]
+impl Statement for Fire {
+    type Output = Fired;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Fired, StoreError> {
+        let Some(row) = schedules::lookup(tx, self.id).await? else {
+            return Ok(Fired::default());
+        };
+        let schedule = match Readable::of(row) {
+            Ok(schedule) => schedule,
+            Err(row) => {
+                tracing::error!(schedule = %row.id, "schedule.damaged: its record cannot be read; it is paused");
+                return self.give_up(tx, row.id, "damaged").await;
+            }
+        };
+        let Some(role) = self.present_role(tx, schedule.row.user, &schedule.conversation).await? else {
+            tracing::warn!(schedule = %self.id, "schedule.paused: whoever made it is not let in any more");
+            return self.give_up(tx, self.id, "access").await;
+        };
+        let mut fired = Fired::default();
+        if let Some(asked) = schedule.row.asked_at.and_then(|at| Timestamp::from_millisecond(at).ok()) {
+            schedules::set_asked(tx, self.id, None).await?;
+            self.begin(tx, &schedule, Due { at: asked, role, missed: 0 }, &mut fired).await?;
+        }
+        let due = schedule.row.next_at.filter(|_| schedule.row.state == "active");
+        if let Some(due) = due.and_then(|due| Timestamp::from_millisecond(due).ok()).filter(|due| *due <= self.now) {
+            self.by_rule(tx, &schedule, (due, role), &mut fired).await?;
+        }
+        Ok(fired)
+    }
+}
+
+impl Fire {
+    async fn give_up(&self, tx: &mut Tx, id: ScheduleId, why: &str) -> Result<Fired, StoreError> {
+        schedules::set_asked(tx, id, None).await?;
+        schedules::pause(tx, id, why, true).await?;
+        Ok(Fired { begun: None, said: tell_paused(tx, id, self.now).await? })
+    }
+
+    /// What whoever made it may do now: it is done with that, whatever they could do then.
+    async fn present_role(
+        &self,
+        tx: &mut Tx,
+        user: UserId,
+        conversation: &Conversation,
+    ) -> Result<Option<Role>, StoreError> {
+        let names = users::names(tx, user, conversation).await?;
+        Ok(names.iter().filter_map(|name| self.access.role_of(conversation, name)).max())
+    }
+
+    async fn by_rule(
+        &self,
+        tx: &mut Tx,
+        schedule: &Readable,
+        (due, role): (Timestamp, Role),
+        fired: &mut Fired,
+    ) -> Result<(), StoreError> {
+        let Readable { row, rule, zone, .. } = schedule;
+        let misfire = Misfire { grace: SignedDuration::from_secs(row.grace_secs), coalesces: row.coalesces };
+        let Plan { run, missed, next } = misfire.plan(rule, zone, (due, self.now));
+        for at in &missed {
+            if !schedules::is_claimed(tx, self.id, *at).await? {
+                schedules::claim(tx, self.id, *at, ("missed", None), self.now).await?;
+            }
+        }
+        // A run that is late tells of those before it; where nothing is run, nobody would.
+        if let (Some(last), true) = (missed.last(), run.is_empty()) {
+            tracing::warn!(schedule = %self.id, due = %last, "schedule.missed");
+            let told = texts::missed(row, &shown::instant(*last, zone), missed.len());
+            let key = format!("schedule:{}:missed:{}", self.id, millis(*last));
+            fired.said = Some(say(tx, &schedule.conversation, (&key, &told), self.now).await?);
+        }
+        // Of several that are made up for none is in another's way.
+        let busy = schedules::is_open(tx, self.id).await?;
+        for at in run {
+            if busy {
+                self.skip(tx, at).await?;
+            } else {
+                let missed = missed.len();
+                self.queue(tx, schedule, Due { at, role, missed }, fired).await?;
+            }
+        }
+        schedules::set_next(tx, self.id, next).await
+    }
+
+    async fn begin(&self, tx: &mut Tx, schedule: &Readable, due: Due, fired: &mut Fired) -> Result<(), StoreError> {
+        if schedules::is_open(tx, self.id).await? {
+            return self.skip(tx, due.at).await;
+        }
+        self.queue(tx, schedule, due, fired).await
+    }
+
+    /// The one before it is still at work: this one would only wait behind it.
+    async fn skip(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {
+        if !schedules::is_claimed(tx, self.id, at).await? {
+            tracing::info!(schedule = %self.id, due = %at, "schedule.skipped: the one before it is still at work");
+            schedules::claim(tx, self.id, at, ("skipped", None), self.now).await?;
+        }
+        Ok(())
+    }
+
+    /// Claims the instant, and puts its run at the end of the conversation's lane.
+    async fn queue(&self, tx: &mut Tx, schedule: &Readable, due: Due, fired: &mut Fired) -> Result<(), StoreError> {
+        if schedules::is_claimed(tx, self.id, due.at).await? {
+            return Ok(());
+        }
+        let (row, conversation) = (&schedule.row, &schedule.conversation);
+        let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
+        let told = texts::Due { at: shown::instant(due.at, &schedule.zone), late: self.now.duration_since(due.at) };
+        let text = texts::prompt(row, &told, due.missed);
+        let new = NewInbound {
+            session: session.id,
+            user: row.user,
+            conversation,
+            external_id: &format!("schedule:{}:{}", self.id, millis(due.at)),
+            text: &text,
+            importance: 0.0,
+            disposition: "run",
+            sent_at: due.at,
+            received_at: self.now,
+        };
+        let Some(inbound) = inbound::claim(tx, &new).await? else {
+            return Ok(());
+        };
+        let run: RunId = runs::enqueue(tx, session.id, inbound, row.user, self.now).await?;
+        schedules::let_people_pass(tx, run).await?;
+        schedules::claim(tx, self.id, due.at, ("queued", Some(run)), self.now).await?;
+        let principal =
+            Principal { user: row.user, name: row.user_name.clone(), role: due.role, trust: Trust::Trusted };
+        let accepted = Accepted {
+            inbound,
+            principal,
+            destination: Destination { conversation: conversation.clone(), reply_to: None },
+            text,
+            order: Order::Scheduled,
+            agent: None,
+            taint: schedule.taint.clone(),
+        };
+        journal::open(tx, run, accepted, self.now).await?;
+        tracing::info!(schedule = %self.id, due = %due.at, %run, "schedule.begun");
+        fired.begun = Some(session.id);
+        Ok(())
+    }
+}
+
+/// Tells people of a schedule that it was paused.
+pub(super) struct Tell {
+    pub(super) id: ScheduleId,
+    pub(super) now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Tell {
+    type Output = Option<SessionId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<SessionId>, StoreError> {
+        tell_paused(tx, self.id, self.now).await
+    }
+}
+
+async fn tell_paused(tx: &mut Tx, id: ScheduleId, now: Timestamp) -> Result<Option<SessionId>, StoreError> {
+    schedules::set_told(tx, id).await?;
+    let row = schedules::lookup(tx, id).await?.filter(|row| row.state == "paused");
+    let Some((row, conversation)) = row.and_then(|row| row.conversation().map(|place| (row, place))) else {
+        return Ok(None);
+    };
+    let key = format!("schedule:{id}:paused:{}", millis(now));
+    say(tx, &conversation, (&key, &texts::paused(&row)), now).await.map(Some)
+}
+
+/// Says something that nobody has asked for.
+async fn say(
+    tx: &mut Tx,
+    conversation: &Conversation,
+    (key, text): (&str, &str),
+    now: Timestamp,
+) -> Result<SessionId, StoreError> {
+    let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, now).await?;
+    let destination = Destination { conversation: conversation.clone(), reply_to: None };
+    for (index, chunk) in chunk::chunks(text, chunk::limit(conversation.channel)).iter().enumerate() {
+        let new = outbox::NewChunk {
+            key: &format!("{key}:{index}"),
+            session: session.id,
+            run: None,
+            destination: &destination,
+            text: chunk,
+            choices: &[],
+            file: None,
+        };
+        outbox::add(tx, &new, now).await?;
+    }
+    Ok(session.id)
+}

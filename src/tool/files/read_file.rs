@@ -1,0 +1,97 @@
+//! `read_file`: a text of the workspace, or one that came with a message.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::domain::ids::FileId;
+use crate::domain::origin::{Origin, Source};
+use crate::domain::principal::Role;
+use crate::domain::tools::{Assessment, Risk};
+use crate::tool::files::record::Records;
+use crate::tool::files::room::{Room, RoomError};
+use crate::tool::files::text::{Lines, view};
+use crate::tool::files::{MODULE, Stop, assess_path, blocking, from_file};
+use crate::tool::registry::{parse, spec_of};
+use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// In the workspace.
+    path: Option<String>,
+    /// Of a file that came with a message.
+    id: Option<i64>,
+    from_line: Option<u64>,
+    lines: Option<u64>,
+}
+
+/// The tool.
+pub struct ReadFile {
+    spec: ToolSpec,
+    room: Arc<Room>,
+    records: Records,
+}
+
+impl ReadFile {
+    /// Reads in `room`, and from `records`.
+    #[must_use]
+    pub fn new(room: Arc<Room>, records: Records) -> Self {
+        let about = "Reads a text file by path or id; lines come with their numbers.";
+        Self { spec: spec_of::<Arguments>("read_file", about, true).of(MODULE, Role::User), room, records }
+    }
+
+    async fn path(&self, path: String, wanted: Lines) -> Result<Outcome, RoomError> {
+        let (room, asked) = (Arc::clone(&self.room), path.clone());
+        let shown = blocking(move |stop| {
+            let spot = room.spot(&asked, false)?;
+            let mut file = room.open(&spot)?;
+            shown(&mut file, &asked, (wanted, stop))
+        });
+        Ok(from_file(&self.room, &path, shown.await?))
+    }
+
+    async fn record(&self, invocation: &Invocation, id: FileId, wanted: Lines) -> Result<Outcome, RoomError> {
+        let (record, path) = self.records.find(invocation.place, id).await?;
+        let name = record.name.clone();
+        let shown = blocking(move |stop| {
+            let opened = std::fs::File::open(&path);
+            let mut file = opened.map_err(|error| RoomError::Failed { path: name.clone(), why: error.to_string() })?;
+            shown(&mut file, &name, (wanted, stop))
+        });
+        Ok(Outcome::Text(shown.await?).from(Source::new(Origin::File, &record.name)))
+    }
+}
+
+fn shown(file: &mut std::fs::File, path: &str, (wanted, stop): (Lines, &Stop)) -> Result<String, RoomError> {
+    let viewed = view(file, wanted, stop);
+    let failed = |error: std::io::Error| RoomError::Failed { path: path.to_owned(), why: error.to_string() };
+    viewed.map_err(failed)?.map_err(RoomError::Content)
+}
+
+#[async_trait]
+impl Tool for ReadFile {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        assess_path(&self.room, &invocation.arguments, Risk::Read)
+    }
+
+    async fn call(&self, invocation: Invocation) -> Outcome {
+        let Arguments { path, id, from_line, lines } = match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(arguments) => arguments,
+            Err(outcome) => return outcome,
+        };
+        let wanted = Lines { from: from_line, count: lines };
+        let done = match (path, id) {
+            (Some(path), None) => self.path(path, wanted).await,
+            (None, Some(id)) => self.record(&invocation, FileId(id), wanted).await,
+            _ => return Outcome::Error("Give either a path or an id.".to_owned()),
+        };
+        done.unwrap_or_else(|error| Outcome::Error(error.to_string()))
+    }
+}

@@ -1,0 +1,95 @@
+//! What a request's address tells whoever gets it, and whether that is more than they know already (row N6).
+
+use url::{Host, Url};
+
+use crate::domain::tools::{Assessment, Grade, Risk};
+use crate::policy::net::{Allowed, Zone, zone};
+use crate::tool::Heard;
+use crate::tool::net::address;
+
+/// A look at an address. One that stood whole in what the run has heard tells its host nothing; one that was put together
+/// here may say anything that the run knows.
+#[must_use]
+pub fn look(text: &str, allowed: &Allowed, heard: &Heard<'_>) -> Assessment {
+    // What is no address, or is not gone to, tells nobody anything.
+    let Ok(url) = address(text) else { return Assessment::usual(Risk::Read) };
+    let mut found = Assessment::usual(Risk::Read);
+    if !was_heard(text.trim(), &url, heard) {
+        found.risk = Risk::Send;
+        found.reasons.push(format!("it tells {} what is in the address", url.host_str().unwrap_or_default()));
+    }
+    if let Some(why) = special(&url, allowed) {
+        found.grade = Grade::Medium;
+        found.reasons.push(why);
+    }
+    found
+}
+
+/// Why this host is looked at twice.
+fn special(url: &Url, allowed: &Allowed) -> Option<String> {
+    let (host, port) = url.host().zip(url.port_or_known_default())?;
+    let private = allowed.names(&host, port);
+    let literal = match host {
+        Host::Domain(_) => None,
+        Host::Ipv4(address) => Some(zone(address.into())),
+        Host::Ipv6(address) => Some(zone(address.into())),
+    };
+    match literal {
+        Some(Zone::Public) => Some(format!("{host} is a bare address, not a name")),
+        // It will be refused; a person need not be asked about it.
+        Some(Zone::Private(_) | Zone::Closed(_)) if !private => None,
+        _ => private.then(|| format!("{host} is in a private network")),
+    }
+}
+
+/// Did this address stand, letter by letter, in what was heard? What people leave out does not count: the scheme, a slash
+/// at the end. What is behind `?` always does.
+fn was_heard(text: &str, url: &Url, heard: &Heard<'_>) -> bool {
+    let mut forms = vec![text.to_owned(), url.as_str().to_owned()];
+    if url.query().is_none() {
+        forms.push(url.as_str().trim_end_matches('/').to_owned());
+        let without_scheme = |form: &str| form.split_once("://").map(|(_, rest)| rest.to_owned());
+        let bare: Vec<String> = forms.iter().filter_map(|form| without_scheme(form)).collect();
+        forms.extend(bare);
+    }
+    forms.iter().any(|form| !form.is_empty() && heard(form))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::network::NamedPlace;
+
+    #[test]
+    fn n6_an_address_that_was_made_up_tells_its_host_something() {
+        let said = "Look at https://a.example/page?id=7 and at news.example, or http://192.168.1.9/state. Also \
+                    https://b.example/#top and http://8.8.8.8/ and https://c.example/log";
+        let heard = |words: &str| said.contains(words);
+        let allowed = Allowed::new(vec![NamedPlace::parse("192.168.1.0/24").unwrap()]);
+        for (text, risk, grade) in [
+            ("https://a.example/page?id=7", Risk::Read, Grade::Safe),
+            ("https://a.example/page", Risk::Read, Grade::Safe),
+            ("https://a.example/page?id=8", Risk::Send, Grade::Safe),
+            ("https://a.example/page?id=7&secret=1", Risk::Send, Grade::Safe),
+            ("https://c.example/log?d=hunter2", Risk::Send, Grade::Safe),
+            ("https://hunter2.c.example/log", Risk::Send, Grade::Safe),
+            ("https://news.example/", Risk::Read, Grade::Safe),
+            ("https://news.example", Risk::Read, Grade::Safe),
+            ("https://news.example/today", Risk::Send, Grade::Safe),
+            ("https://b.example/#top", Risk::Read, Grade::Safe),
+            ("http://8.8.8.8/", Risk::Read, Grade::Medium),
+            ("http://9.9.9.9/", Risk::Send, Grade::Medium),
+            ("http://192.168.1.9/state", Risk::Read, Grade::Medium),
+            ("http://192.168.1.9/off", Risk::Send, Grade::Medium),
+            ("http://10.0.0.1/", Risk::Send, Grade::Safe),
+            ("no address", Risk::Read, Grade::Safe),
+        ] {
+            let found = look(text, &allowed, &heard);
+            assert_eq!((found.risk, found.grade), (risk, grade), "{text}");
+        }
+        insta::assert_snapshot!(look("http://192.168.1.9/off", &allowed, &heard).reasons.join("\n"), @r"
+        it tells 192.168.1.9 what is in the address
+        192.168.1.9 is in a private network
+        ");
+    }
+}

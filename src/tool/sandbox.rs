@@ -1,0 +1,165 @@
+//! Where programs run that nobody vouches for: walls around what they may read, write, call and use.
+//!
+//! Landlock holds the file system and TCP, seccomp the system calls, resource limits the rest. Where the kernel lets Hob make
+//! namespaces (or bubblewrap may), a program sees no other processes, and ends with all it started, whatever it did to get away.
+//! What holds is found out at the start, by trying ([`Sandbox::probe`]).
+//!
+//! Never: fewer walls than were told of; a program whose walls fail is not run.
+//! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`inside`].
+
+pub mod confined;
+mod furnish;
+pub mod inside;
+pub mod probe;
+pub mod spec;
+mod walls;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::tool::sandbox::spec::{Reach, Spec, Stage, Trial};
+
+/// What holds here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Strength {
+    /// Everything.
+    Full {
+        /// Whose namespaces they are; none: there are none, and Landlock alone holds.
+        namespaces: Option<Namespaces>,
+    },
+    /// Not everything.
+    Partial {
+        /// What does not hold, in words for people.
+        missing: Vec<String>,
+        /// As above.
+        namespaces: Option<Namespaces>,
+    },
+    /// Nothing.
+    None {
+        /// Why not, in words for people.
+        why: String,
+    },
+}
+
+/// Who makes the namespaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Namespaces {
+    /// Hob itself.
+    Own,
+    /// This bubblewrap.
+    Bubblewrap(PathBuf),
+}
+
+impl fmt::Display for Strength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = |namespaces: &Option<Namespaces>| match namespaces {
+            Some(Namespaces::Own) => "Landlock, seccomp, namespaces",
+            Some(Namespaces::Bubblewrap(_)) => "Landlock, seccomp, bubblewrap",
+            None => "Landlock, seccomp",
+        };
+        match self {
+            Self::Full { namespaces } => write!(f, "commands are confined ({})", by(namespaces)),
+            Self::Partial { missing, namespaces } => {
+                write!(f, "commands are confined in part ({}): {}", by(namespaces), missing.join("; "))
+            }
+            Self::None { why } => write!(f, "commands cannot be confined, so each must be approved: {why}"),
+        }
+    }
+}
+
+/// How Hob confines programs here.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    program: Arc<Path>,
+    strength: Arc<Strength>,
+}
+
+impl Sandbox {
+    /// None at all.
+    #[must_use]
+    pub fn none(why: &str) -> Self {
+        Self { program: Path::new("").into(), strength: Arc::new(Strength::None { why: why.to_owned() }) }
+    }
+
+    /// What holds.
+    #[must_use]
+    pub fn strength(&self) -> &Strength {
+        &self.strength
+    }
+
+    /// May programs be run in it at all?
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        !matches!(*self.strength, Strength::None { .. })
+    }
+
+    /// Does everything hold that a command is trusted with?
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(*self.strength, Strength::Full { .. })
+    }
+
+    /// Do programs end with all that they started, whatever that did to get away?
+    #[must_use]
+    pub fn ends_all(&self) -> bool {
+        self.namespaces().is_some()
+    }
+
+    fn namespaces(&self) -> Option<&Namespaces> {
+        match &*self.strength {
+            Strength::Full { namespaces } | Strength::Partial { namespaces, .. } => namespaces.as_ref(),
+            Strength::None { .. } => None,
+        }
+    }
+
+    /// What is to be run so that `vector` runs within the walls. Its standard input must be a pipe that Hob holds open for as
+    /// long as the program may run; what the program itself reads is `input`. None: there is no sandbox.
+    #[must_use]
+    pub fn vector(&self, room: &Room, vector: &[String]) -> Option<Vec<OsString>> {
+        self.is_there().then(|| {
+            let mut all = way_in(&self.program, self.namespaces(), room, None);
+            all.extend(vector.iter().map(OsString::from));
+            all
+        })
+    }
+}
+
+/// What a program may reach, and the folder that is its alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    /// What it may reach.
+    pub reach: Reach,
+    /// The folder for what it keeps for a moment; whoever runs it makes and deletes it.
+    pub temporary: PathBuf,
+    /// What the program finds on its standard input; none: nothing.
+    pub input: Option<PathBuf>,
+}
+
+/// The arguments that come before the program's own.
+fn way_in(program: &Path, namespaces: Option<&Namespaces>, room: &Room, trial: Option<Trial>) -> Vec<OsString> {
+    let stage = match namespaces {
+        Some(Namespaces::Own) => Stage::Outer,
+        Some(Namespaces::Bubblewrap(_)) => Stage::Wrapped,
+        None => Stage::Bare,
+    };
+    let spec =
+        Spec { stage, reach: room.reach.clone(), temporary: room.temporary.clone(), input: room.input.clone(), trial };
+    let mut all: Vec<OsString> = Vec::new();
+    if let Some(Namespaces::Bubblewrap(bubblewrap)) = namespaces {
+        all.push(bubblewrap.into());
+        let usual = ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts"];
+        all.extend(usual.map(OsString::from));
+        all.extend((!room.reach.network).then(|| OsString::from("--unshare-net")));
+        all.extend(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(OsString::from));
+        for path in room.reach.write.iter().chain([&room.temporary]) {
+            all.extend([OsString::from("--bind-try"), path.into(), path.into()]);
+        }
+        all.push("--".into());
+    }
+    all.extend([program.into(), OsString::from(inside::ENTRY)]);
+    // Of paths, numbers and words JSON can always be made.
+    all.extend(serde_json::to_string(&spec).map(OsString::from));
+    all
+}

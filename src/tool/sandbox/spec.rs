@@ -1,0 +1,81 @@
+//! What a sandboxed program may do, as Hob tells it to itself on the way in.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What one process may use, at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Memory that a process may write to, in MiB.
+    pub memory_mb: u64,
+    /// Processes and threads at once.
+    pub processes: u64,
+    /// A file that is written, in MiB.
+    pub file_mb: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory_mb: 4_096, processes: 512, file_mb: 1_024 }
+    }
+}
+
+/// What a program may reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// What it may read, and run, besides the system's own folders.
+    pub read: Vec<PathBuf>,
+    /// What it may read and write besides.
+    pub write: Vec<PathBuf>,
+    /// Whether it may use the network.
+    pub network: bool,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// How far in a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    /// It makes namespaces, and starts the next stage in them.
+    Outer,
+    /// It is the first in namespaces of Hob's own.
+    First,
+    /// It is in namespaces that bubblewrap made.
+    Wrapped,
+    /// There are no namespaces.
+    Bare,
+}
+
+/// Everything a stage is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Spec {
+    pub(super) stage: Stage,
+    pub(super) reach: Reach,
+    /// The folder that is its alone; it stands for `/tmp` where that hides nothing it may reach.
+    pub(super) temporary: PathBuf,
+    /// What the program finds on its standard input.
+    pub(super) input: Option<PathBuf>,
+    /// Instead of a program: try what must not be possible.
+    pub(super) trial: Option<Trial>,
+}
+
+/// What must not be possible.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Trial {
+    /// A file that is not within reach, in a folder that is not.
+    pub(super) file: PathBuf,
+    /// A port on which somebody listens.
+    pub(super) port: u16,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Found {
+    /// The file could be read, written, cut short, or one be made beside it.
+    pub(super) leaks: Vec<String>,
+    /// The number of processes is bounded.
+    pub(super) counted: bool,
+    /// Other processes are not to be seen.
+    pub(super) alone: bool,
+}

@@ -1,0 +1,112 @@
+//! `POST /hooks/NAME`: events, signed by whoever sends them. The answer comes after the commit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router as Routes;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use sha2::{Digest, Sha256};
+
+use crate::domain::secret::Secret;
+use crate::router::events::{Called, Hook};
+use crate::router::intake::Router;
+use crate::web::limit::PerMinute;
+use crate::web::signature::{Signed, is_good};
+
+/// The longest body.
+const BODY_BYTES_MAX: usize = 256 * 1024;
+/// The longest time that a body may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest id of a delivery.
+const DELIVERY_CHARS_MAX: usize = 200;
+/// Calls of names that are not there, in a minute.
+const UNKNOWN_PER_MINUTE: u32 = 60;
+/// Where callers name their deliveries.
+const DELIVERY_HEADERS: [&str; 2] = ["X-GitHub-Delivery", "Idempotency-Key"];
+
+/// A webhook, as configured.
+pub struct Webhook {
+    /// What is done.
+    pub hook: Hook,
+    /// What its caller signs with.
+    pub secret: Secret,
+    /// The header with the signature.
+    pub header: String,
+    /// What is signed.
+    pub signed: Signed,
+    /// How often it may call.
+    pub limit: PerMinute,
+}
+
+/// What is served here.
+struct Hooks {
+    router: Arc<Router>,
+    by_name: BTreeMap<String, Webhook>,
+    /// For names that are not there: nobody learns which are.
+    unknown: PerMinute,
+    decoy: Secret,
+}
+
+/// The routes of these webhooks.
+pub fn routes(router: Arc<Router>, webhooks: Vec<Webhook>) -> Routes {
+    let by_name = webhooks.into_iter().map(|webhook| (webhook.hook.name.clone(), webhook)).collect();
+    let (unknown, decoy) = (PerMinute::new(UNKNOWN_PER_MINUTE), Secret::new(router.house.rng.id()));
+    let hooks = Hooks { router, by_name, unknown, decoy };
+    Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
+}
+
+async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers: HeaderMap, body: Body) -> StatusCode {
+    let now = hooks.router.clock.now().as_second();
+    let webhook = hooks.by_name.get(&name);
+    if !webhook.map_or(&hooks.unknown, |webhook| &webhook.limit).allows(now) {
+        return StatusCode::TOO_MANY_REQUESTS;
+    }
+    let body = match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, BODY_BYTES_MAX)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_too_long_or_broken)) => return StatusCode::PAYLOAD_TOO_LARGE,
+        Err(_) => return StatusCode::REQUEST_TIMEOUT,
+    };
+    // The same work for a name that is not there as for a wrong signature.
+    let (secret, header, signed) = webhook.map_or((&hooks.decoy, "X-Hub-Signature-256", Signed::Body), |webhook| {
+        (&webhook.secret, webhook.header.as_str(), webhook.signed)
+    });
+    let signature = headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let good = is_good(signed, secret, (signature, &body), now);
+    let Some(webhook) = webhook.filter(|_| good) else {
+        tracing::warn!("webhook.refused: an unknown name or a wrong signature");
+        return StatusCode::UNAUTHORIZED;
+    };
+    let delivery = delivery(signed, &headers, (signature, &body));
+    match hooks.router.called(&webhook.hook, &delivery, &body).await {
+        Ok(Called::Committed) => StatusCode::ACCEPTED,
+        Ok(Called::Duplicate) => {
+            tracing::info!(hook = name, "webhook.duplicate: it was taken in before");
+            StatusCode::ACCEPTED
+        }
+        Ok(Called::Refused) => StatusCode::UNAUTHORIZED,
+        Err(error) => {
+            tracing::warn!(hook = name, %error, "a webhook's call could not be stored; its caller may try again");
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+    }
+}
+
+/// What a call is known by. A signature over time and body is no other's; an id in a header is not signed, so that it is
+/// trusted only to tell calls apart that have no time.
+fn delivery(signed: Signed, headers: &HeaderMap, (signature, body): (&str, &[u8])) -> String {
+    let named = DELIVERY_HEADERS.iter().find_map(|name| headers.get(*name)?.to_str().ok());
+    let named = named.filter(|id| !id.is_empty() && id.chars().count() <= DELIVERY_CHARS_MAX);
+    match (signed, named) {
+        (Signed::Timestamped { .. }, _) => format!("signature:{}", digest(signature.to_lowercase().as_bytes())),
+        (Signed::Body, Some(id)) => format!("id:{id}"),
+        (Signed::Body, None) => format!("body:{}", digest(body)),
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

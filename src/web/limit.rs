@@ -1,0 +1,43 @@
+//! So many calls in a minute, and no more.
+
+use std::sync::{Mutex, PoisonError};
+
+/// Counts the calls of a minute; what comes in the next counts anew.
+#[derive(Debug)]
+pub struct PerMinute {
+    most: u32,
+    /// The minute, and the calls in it.
+    counted: Mutex<(i64, u32)>,
+}
+
+impl PerMinute {
+    /// At most so many.
+    #[must_use]
+    pub fn new(most: u32) -> Self {
+        Self { most, counted: Mutex::new((0, 0)) }
+    }
+
+    /// Counts a call at `now`, in Unix seconds; false: it is one too many.
+    pub fn allows(&self, now: i64) -> bool {
+        let minute = now.div_euclid(60);
+        // Two numbers that are written together: a panic elsewhere leaves nothing half done.
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if counted.0 != minute {
+            *counted = (minute, 0);
+        }
+        counted.1 = counted.1.saturating_add(1);
+        counted.1 <= self.most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a12_a_minute_has_so_many_calls() {
+        let limit = PerMinute::new(2);
+        let allowed: Vec<bool> = [0, 1, 59, 60, 61, 62, 30].iter().map(|now| limit.allows(*now)).collect();
+        assert_eq!(allowed, [true, true, false, true, true, false, true]);
+    }
+}

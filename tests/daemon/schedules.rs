@@ -1,0 +1,252 @@
+//! What is asked for ahead, and what calls in from outside, as people meet it.
+
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit, Mac};
+use hob::store::Store;
+use reqwest::StatusCode;
+use sha2::Sha256;
+use sqlx::Connection;
+
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::house::{ADA, House, OWNER};
+
+const SECRET: &str = "a-secret-of-the-doorbell";
+
+/// What the database answers to this.
+async fn ask(house: &House, sql: &str) -> Vec<String> {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let rows = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.to_owned())).fetch_all(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    rows
+}
+
+/// Ada has a schedule, far ahead.
+async fn scheduled() -> House {
+    let mut house = House::new().await;
+    house.start().await;
+    let arguments = r#"{"action": "create", "when": "every year on 1 January at 9:00", "task": "Water the plants."}"#;
+    house.model.reply(Reply::call("schedule", arguments));
+    assert_eq!(house.ask(ADA, "Remind me", Reply::text("I will.")).await, "I will.");
+    let told = house.model.requests()[1].last_text().to_owned();
+    assert!(
+        told.starts_with("Stored as:\n1. every year on 1 January at 09:00 (UTC): Water the plants.\n   next: "),
+        "{told}"
+    );
+    assert_eq!(told.matches("-01-01 09:00 +00:00").count(), 3, "{told}");
+    house
+}
+
+#[tokio::test]
+async fn n13_what_was_asked_for_is_done_where_it_was_asked() {
+    let house = scheduled().await;
+    house.model.reply(Reply::text("The plants are thirsty."));
+    house.say(ADA, "/schedules run 1");
+    let told = house.told(ADA, 3).await;
+    assert!(told[1].starts_with("It is run now, beside its rule:\n1. every year"), "{}", told[1]);
+    assert_eq!(told[2], "The plants are thirsty.");
+    let asked = house.model.requests()[2].last_text().to_owned();
+    assert!(asked.contains("[Schedule 1, every year on 1 January at 09:00 (UTC). Due "), "{asked}");
+    // It stands in the conversation: one can talk about it.
+    assert_eq!(house.ask(ADA, "How much water?", Reply::text("A lot.")).await, "A lot.");
+    assert!(house.model.requests()[3].body.to_string().contains("The plants are thirsty."));
+    house.say(ADA, "/schedules");
+    assert!(house.told(ADA, 5).await[4].contains(" done"));
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n13_killed_at_any_moment_it_is_done_once() {
+    let mut house = scheduled().await;
+    for round in 0..4_u64 {
+        house.model.reply(Reply::text("Once."));
+        house.model.reply(Reply::text("Once."));
+        house.say(ADA, "/schedules run 1");
+        // Wherever it is by then: the wish is taken in, claimed, at work or done.
+        house.telegram.until_true("empty line of updates", |world| world.updates.is_empty()).await;
+        tokio::time::timeout(Duration::from_millis(round * 7), std::future::pending::<()>()).await.unwrap_err();
+        house.restart().await;
+        // What was on its way when the end came may be said twice; it is not done twice.
+        let done = usize::try_from(round).unwrap() + 1;
+        loop {
+            let heard = house.heard(ADA);
+            if heard.iter().filter(|text| text.contains("Once.")).count() >= done {
+                break;
+            }
+            house.telegram.until_sent(ADA, heard.len() + 1).await;
+        }
+    }
+    house.stop().await;
+    let counts = "SELECT count(*) || ' ' || count(DISTINCT run_id) || ' ' || count(DISTINCT due_at) FROM occurrences";
+    assert_eq!(ask(&house, counts).await, ["4 4 4"]);
+}
+
+#[tokio::test]
+async fn n13_what_was_due_while_nobody_was_there() {
+    let mut house = scheduled().await;
+    house.stop().await;
+    let set_back =
+        |secs: i64| format!("UPDATE schedules SET next_at = (unixepoch() - {secs}) * 1000 WHERE id = 1 RETURNING ''");
+    ask(&house, &set_back(600)).await;
+    house.model.reply(Reply::text("Late, but there."));
+    house.start().await;
+    assert_eq!(house.told(ADA, 2).await[1], "Late, but there.");
+    let asked = house.model.requests()[2].last_text().to_owned();
+    assert!(asked.contains("begun 10 minutes late"), "{asked}");
+    house.stop().await;
+    ask(&house, &set_back(7_200)).await;
+    house.start().await;
+    let told = house.told(ADA, 3).await.remove(2);
+    assert!(told.starts_with("I missed schedule 1 (every year on 1 January at 09:00 (UTC))"), "{told}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n13_a_person_goes_before_what_is_only_due() {
+    let mut house = scheduled().await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().gate(&gate).text("First.").finish("stop").into());
+    house.say(ADA, "Go");
+    house.asked(3).await;
+    house.say(ADA, "/schedules run 1");
+    house.told(ADA, 2).await;
+    house.hob().until_logged("schedule.begun", 1).await;
+    house.say(ADA, "And this?");
+    house.told(ADA, 3).await;
+    house.model.reply(Reply::text("Before it."));
+    house.model.reply(Reply::text("The plants."));
+    gate.open();
+    assert_eq!(house.told(ADA, 6).await[3..], ["First.", "Before it.", "The plants."]);
+}
+
+#[tokio::test]
+async fn n13_the_configs_schedules_are_there_from_the_start() {
+    let settings = "[[schedule]]\nname = 'morning'\nwhen = 'weekdays at 8:30'\ntask = 'Tell what is on.'";
+    let mut house = House::with(settings).await;
+    house.start().await;
+    house.say(OWNER, "/schedules");
+    let told = house.told(OWNER, 1).await.remove(0);
+    assert!(
+        told.starts_with("1. \"morning\" (from the config) on weekdays at 08:30 (UTC): Tell what is on.\n"),
+        "{told}"
+    );
+    house.say(OWNER, "/schedules delete 1");
+    let told = house.told(OWNER, 2).await.remove(1);
+    assert_eq!(told, "That schedule stands in the config file as \"morning\": take it out there, or pause it.");
+    house.stop().await;
+    house.configure("");
+    house.start().await;
+    house.say(OWNER, "/schedules");
+    assert_eq!(house.told(OWNER, 3).await[2], "Nothing is scheduled.");
+}
+
+/// A house with a doorbell, and where it is called.
+async fn doorbell(more: &str) -> (House, String) {
+    let mut house = House::with(&format!(
+        "[server]\nlisten = '127.0.0.1:0'\n[webhooks.door]\nsecret = '{SECRET}'\nprompt = 'Tell who rang.'\n{more}"
+    ))
+    .await;
+    house.start().await;
+    let url = called_at(&mut house).await;
+    (house, url)
+}
+
+async fn called_at(house: &mut House) -> String {
+    house.hob().until_logged("server.listening", 1).await;
+    let log = house.hob().log();
+    let address = log.lines().find(|line| line.contains("server.listening")).unwrap().split("address=").nth(1).unwrap();
+    format!("http://{}/hooks/", address.split_whitespace().next().unwrap())
+}
+
+fn sign(signed: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
+    mac.update(signed.as_bytes());
+    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+async fn post(url: &str, headers: &[(&str, &str)], body: &str) -> StatusCode {
+    let client = hob::model::http::direct_client(Duration::from_secs(10)).unwrap();
+    let request = headers.iter().fold(client.post(url), |request, (name, value)| request.header(*name, *value));
+    request.body(body.to_owned()).send().await.unwrap().status()
+}
+
+#[tokio::test]
+async fn a12_an_event_is_told_once_to_whom_it_concerns() {
+    let (mut house, url) = doorbell("").await;
+    let (body, door) = (r#"{"who": "Bob"}"#, format!("{url}door"));
+    let good = format!("sha256={}", sign(body));
+    let call = [("X-Hub-Signature-256", good.as_str()), ("X-GitHub-Delivery", "1")];
+    house.model.reply(Reply::text("Bob rang."));
+    assert_eq!(post(&door, &call, body).await, StatusCode::ACCEPTED);
+    assert_eq!(house.told(OWNER, 1).await, ["Bob rang."]);
+    let asked = house.model.requests()[0].last_text().to_owned();
+    assert!(asked.contains("Tell who rang.") && asked.contains("\n> {\"who\": \"Bob\"}"), "{asked}");
+    assert_eq!(post(&door, &call, body).await, StatusCode::ACCEPTED, "delivered again");
+    house.recorded(1).await;
+    house.restart().await;
+    let again = called_at(&mut house).await;
+    assert_eq!(post(&format!("{again}door"), &call, body).await, StatusCode::ACCEPTED, "and after a crash");
+    let rows = ask(&house, "SELECT key || ' ' || (speaks_in IS NOT NULL) FROM sessions WHERE channel = 'event'").await;
+    assert!(rows.len() == 1 && rows[0].starts_with("event_") && rows[0].ends_with(" 1"), "{rows:?}");
+    let trust = "SELECT json_extract(body, '$.body.principal.trust') || ' ' || json_extract(body, '$.body.taint[0].o')
+                 FROM run_events WHERE kind = 'input.accepted'";
+    assert_eq!(ask(&house, trust).await, ["untrusted event"]);
+    assert_eq!(house.heard(OWNER).len(), 1);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn a12_who_cannot_sign_is_told_nothing() {
+    let (house, url) = doorbell("per_minute = 5").await;
+    let (door, body) = (format!("{url}door"), "{}");
+    let good = format!("sha256={}", sign(body));
+    for (url, signature, body) in [
+        (&door, "", body),
+        (&door, "sha256=00", body),
+        (&door, good.as_str(), "{ }"),
+        (&format!("{url}garage"), good.as_str(), body),
+    ] {
+        assert_eq!(post(url, &[("X-Hub-Signature-256", signature)], body).await, StatusCode::UNAUTHORIZED, "{url}");
+    }
+    let long = "x".repeat(300 * 1024);
+    let signature = format!("sha256={}", sign(&long));
+    assert_eq!(post(&door, &[("X-Hub-Signature-256", &signature)], &long).await, StatusCode::PAYLOAD_TOO_LARGE);
+    let mut answers = Vec::new();
+    for _ in 0..3 {
+        answers.push(post(&door, &[("X-Hub-Signature-256", "no")], body).await);
+    }
+    // The minute may have turned meanwhile.
+    assert!(answers.contains(&StatusCode::TOO_MANY_REQUESTS) || answers.contains(&StatusCode::UNAUTHORIZED));
+    assert_eq!(ask(&house, "SELECT CAST(count(*) AS TEXT) FROM runs").await, ["0"]);
+}
+
+#[tokio::test]
+async fn a12_an_old_call_and_a_replayed_one_begin_nothing() {
+    let (house, url) = doorbell("signed = 'timestamped'\nheader = 'X-Signature'").await;
+    let door = format!("{url}door");
+    let now: i64 = ask(&house, "SELECT CAST(unixepoch() AS TEXT)").await[0].parse().unwrap();
+    let header = |at: i64| format!("t={at},v1={}", sign(&format!("{at}.{{}}")));
+    assert_eq!(post(&door, &[("X-Signature", &header(now - 3_600))], "{}").await, StatusCode::UNAUTHORIZED);
+    house.model.reply(Reply::text("Ring."));
+    let fresh = header(now);
+    assert_eq!(post(&door, &[("X-Signature", &fresh)], "{}").await, StatusCode::ACCEPTED);
+    assert_eq!(house.told(OWNER, 1).await, ["Ring."]);
+    // Another id in a header that nobody has signed makes no other call of it.
+    let replayed = [("X-Signature", fresh.as_str()), ("Idempotency-Key", "another")];
+    assert_eq!(post(&door, &replayed, "{}").await, StatusCode::ACCEPTED);
+    assert_eq!(ask(&house, "SELECT CAST(count(*) AS TEXT) FROM runs").await, ["1"]);
+}
+
+#[tokio::test]
+async fn a12_what_an_event_asks_is_answered_in_the_chat() {
+    let (house, url) = doorbell("").await;
+    let good = format!("sha256={}", sign("{}"));
+    house.model.reply(Reply::call("ask_human", r#"{"question": "Shall I open?"}"#));
+    assert_eq!(post(&format!("{url}door"), &[("X-Hub-Signature-256", &good)], "{}").await, StatusCode::ACCEPTED);
+    assert!(house.told(OWNER, 1).await[0].contains("Shall I open?"));
+    house.model.reply(Reply::text("I keep it shut."));
+    house.say(OWNER, "No!");
+    assert_eq!(house.told(OWNER, 2).await[1], "I keep it shut.");
+    assert!(house.model.requests()[1].last_text().contains("No!"));
+    house.nothing_refused();
+}

@@ -1,0 +1,165 @@
+//! What a command cannot exhaust, and that it ends.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hob::tool::Outcome;
+use hob::tool::leftovers::Leftovers;
+use hob::tool::sandbox::Room;
+use serde_json::json;
+
+use crate::place::{Place, WAYS, Way};
+
+/// A command that was ended because of its time; what it printed up to then.
+async fn timed_out(place: &Place, command: &str) -> String {
+    match place.call(json!({ "command": command, "timeout_secs": 1 })).await.0 {
+        Outcome::Error(text) => text,
+        other => panic!("{command}: {other:?}"),
+    }
+}
+
+/// The most memory that this process has held, in KiB.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn c9_two_gigabytes_fill_neither_memory_nor_disk() {
+    let place = Place::new(Way::Namespaces).await;
+    let before = peak();
+    let (text, code) = place.run("echo first; yes 'a line of no use' | head -c 2G; echo; echo last").await;
+    assert_eq!(code, 0);
+    assert!(text.starts_with("first\na line of no use\n") && text.ends_with("\nlast"));
+    assert!(text.contains(" bytes left out …"), "{}", text.len());
+    assert!(text.len() <= (16 << 20) + 100, "{}", text.len());
+    let grown = peak() - before;
+    assert!(grown < 120 << 10, "{grown} KiB");
+}
+
+#[tokio::test]
+async fn e3_a_fork_bomb_is_bounded_and_over() {
+    let place = Place::new(Way::Namespaces).await;
+    let bomb = ":(){ :|:& };:; b(){ setsid bash -c 'sleep 600' & b; }; b & wait; sleep 600";
+    let (told, seen) = tokio::join!(timed_out(&place, bomb), async {
+        tokio::time::sleep(Duration::from_millis(800)).await;
+        place.alive()
+    });
+    assert!(told.starts_with("It was ended after 1 s, with all that it had started."), "{told}");
+    assert!((50..=520).contains(&seen), "{seen} at once");
+    place.quiet().await;
+    assert_eq!(place.run("echo fine").await.0, "fine");
+}
+
+#[tokio::test]
+async fn e3_whatever_it_does_to_stay_it_ends() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        for command in [
+            "trap '' TERM HUP INT; echo up; while true; do sleep 600; done",
+            "echo up; setsid sleep 600 & wait",
+            "echo up; (setsid bash -c 'trap \"\" TERM; setsid sleep 600 & sleep 600' &) ; sleep 600",
+            "echo up; nohup sleep 600 > /dev/null & disown; exec sleep 600",
+            "echo up; cat /dev/zero > /dev/null",
+        ] {
+            let told = timed_out(&place, command).await;
+            assert_eq!(told, "It was ended after 1 s, with all that it had started.\nup", "{way:?}: {command}");
+            place.quiet().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn e3_nothing_is_left_of_a_command_that_ended() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        for command in
+            ["sleep 600 & echo up", "setsid sleep 600 & echo up", "(setsid sleep 600 >/dev/null 2>&1 &); echo up"]
+        {
+            let begun = Instant::now();
+            assert_eq!(place.run(command).await.0, "up", "{way:?}: {command}");
+            assert!(begun.elapsed() < Duration::from_secs(30), "it was not waited for: {command}");
+            place.quiet().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn e3_a_call_that_is_dropped_takes_all_with_it() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        let fifo = place.workspace().join("fifo");
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let up = tokio::task::spawn_blocking(move || fs::read_to_string(fifo).unwrap());
+        let call = place.run("setsid sleep 600 & echo up > fifo; sleep 600");
+        tokio::select! {
+            (text, _) = call => panic!("{text}"),
+            up = up => assert_eq!(up.unwrap(), "up\n"),
+        }
+        place.quiet().await;
+    }
+}
+
+#[tokio::test]
+async fn e3_memory_and_files_have_limits() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        let (text, code) = place.run("python3 -c 'bytearray(2 << 30)'").await;
+        assert!(code != 0 && text.contains("MemoryError"), "{way:?}: {code}: {text}");
+        let (text, code) = place.run("head -c 20M /dev/zero > big").await;
+        assert!(code != 0, "{way:?}: {text}");
+        assert_eq!(fs::metadata(place.workspace().join("big")).unwrap().len(), 8 << 20);
+    }
+}
+
+/// What a killed Hob leaves: the other end of the sandbox's standard input is gone, and nobody waits.
+#[tokio::test]
+async fn e3_a_killed_hob_leaves_nothing_running() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        let temporary = place.path("data/scratch-of-test");
+        fs::create_dir(&temporary).unwrap();
+        let room = Room { reach: place.confined.reach.clone(), temporary, input: None };
+        let shell = ["/bin/bash", "-c", "setsid sleep 600 & sleep 600"].map(str::to_owned);
+        let vector = place.confined.sandbox.vector(&room, &shell).unwrap();
+        let leftovers = Leftovers::of(&place.path("data"));
+        let (mark, whose) = leftovers.mark();
+        let mut command = Command::new(&vector[0]);
+        command.args(&vector[1..]).env(mark, whose).stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
+        let mut child = command.spawn().unwrap();
+        while place.alive() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        drop(child.stdin.take());
+        if way == Way::LandlockAlone {
+            // Who left the session is found by the mark, at the next start.
+            child.wait().unwrap();
+            leftovers.kill().await;
+        }
+        place.quiet().await;
+        child.wait().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn d6_a_folder_may_be_deep_but_not_elsewhere() {
+    let place = Place::new(Way::Namespaces).await;
+    let deep = vec!["d"; 200].join("/");
+    fs::create_dir_all(place.workspace().join(&deep)).unwrap();
+    let at = |dir: String| json!({ "command": "pwd -P | wc -c", "dir": dir });
+    let (outcome, _) = place.call(at(deep)).await;
+    assert!(
+        matches!(&outcome, Outcome::Exited { text, code: 0 } if text.parse::<usize>().unwrap() > 400),
+        "{outcome:?}"
+    );
+    std::os::unix::fs::symlink("/etc", place.workspace().join("link")).unwrap();
+    for elsewhere in ["..", "/etc", "link", "d/../../..", "/"] {
+        let (outcome, _) = place.call(at(elsewhere.to_owned())).await;
+        assert!(matches!(&outcome, Outcome::Error(text) if text.contains("is not in the workspace")), "{outcome:?}");
+    }
+    let (outcome, _) = place.call(at("missing".to_owned())).await;
+    assert!(matches!(&outcome, Outcome::Error(text) if text.contains("is not there")), "{outcome:?}");
+}

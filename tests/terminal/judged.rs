@@ -1,0 +1,109 @@
+//! What is known of a command before it runs, and programs that the operator put into the sandbox.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+use hob::domain::ids::UserId;
+use hob::domain::principal::Role;
+use hob::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use hob::tool::command::{CommandTool, Declaration};
+use hob::tool::leftovers::Leftovers;
+use hob::tool::sandbox::Sandbox;
+use hob::tool::sandbox::confined::Confined;
+use hob::tool::terminal::{Settings, Terminal};
+use hob::tool::workspace::Workspace;
+use hob::tool::{Outcome, Timeout, Tool};
+use serde_json::{Value, json};
+
+use crate::place::{Place, WAYS, Way, invocation};
+
+async fn assessed(terminal: &Terminal, arguments: Value) -> Assessment {
+    terminal.assess(&invocation(UserId(1), arguments), &|_| false).await
+}
+
+#[tokio::test]
+async fn d6_work_within_the_walls_is_safe_and_what_leads_out_is_not() {
+    let place = Place::new(Way::Namespaces).await;
+    let of = async |command: &str| assessed(&place.terminal, json!({ "command": command })).await;
+    fs::write(place.workspace().join("notes"), "x").unwrap();
+    assert_eq!(of("cat notes").await.grade, Grade::Safe);
+    symlink(place.path("home/.ssh/id_ed25519"), place.workspace().join("innocent")).unwrap();
+    let led = of("cat innocent").await;
+    assert!(led.grade >= Grade::High, "{led:?}");
+    assert!(led.reasons.iter().any(|reason| reason.contains("leads elsewhere")), "{led:?}");
+    symlink(place.path("home"), place.workspace().join("folder")).unwrap();
+    assert!(of("cat folder/.ssh/id_ed25519").await.grade >= Grade::High);
+    symlink(place.workspace().join("notes"), place.workspace().join("mine")).unwrap();
+    assert_eq!(of("cat mine").await.grade, Grade::Safe, "it leads within");
+    assert_eq!(of("rm -rf /").await.grade, Grade::Refused);
+}
+
+#[tokio::test]
+async fn d6_the_network_is_asked_for_each_time() {
+    let place = Place::new(Way::Namespaces).await;
+    let asked = assessed(&place.terminal, json!({ "command": "cat notes", "network": true })).await;
+    assert_eq!((asked.grade, asked.risk), (Grade::High, Risk::Send));
+    assert!(asked.reasons.contains(&"It asks for the network".to_owned()), "{asked:?}");
+    for (action, risk) in [("list", Risk::Read), ("check", Risk::Read), ("kill", Risk::Write)] {
+        let looked = assessed(&place.terminal, json!({ "action": action, "id": "12/1.0" })).await;
+        assert_eq!(looked, Assessment::usual(risk), "{action}");
+    }
+}
+
+#[tokio::test]
+async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
+    for sandbox in [Place::new(Way::LandlockAlone).await.confined.sandbox, Sandbox::none("the kernel has none")] {
+        let place = Place::new(Way::Namespaces).await;
+        let confined = Confined::new(sandbox, place.confined.reach.clone(), &place.path("data"));
+        let terminal = Terminal::new(Settings {
+            confined,
+            workspace: Workspace::of(&place.path("data")),
+            shell: "/bin/sh".into(),
+            timeout: Duration::from_secs(60),
+            trusted_output: false,
+            data_dir: place.path("data"),
+        });
+        let asked = assessed(&terminal, json!({ "command": "true" })).await;
+        assert!(asked.grade >= Grade::High, "{asked:?}");
+        assert!(asked.reasons.iter().any(|why| why.starts_with("Nothing holds it within the workspace")), "{asked:?}");
+        // Once somebody has approved it, it runs, and still ends with all that it started.
+        let call = json!({ "command": "setsid sleep 600 & echo up" });
+        let Outcome::From(_, outcome) = terminal.call(invocation(UserId(1), call)).await else { panic!() };
+        assert_eq!(*outcome, Outcome::Exited { text: "up".to_owned(), code: 0 });
+        place.quiet().await;
+    }
+}
+
+#[tokio::test]
+async fn d6_a_declared_command_is_in_the_sandbox_if_the_operator_says_so() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        let tool = |confined: Option<Confined>| {
+            CommandTool::new(Declaration {
+                name: "look".to_owned(),
+                description: "Looks.".to_owned(),
+                command: ["/bin/cat", "{file}"].map(str::to_owned).to_vec(),
+                parameters: BTreeMap::from([("file".to_owned(), "Which.".to_owned())]),
+                module: "commands".to_owned(),
+                role: Role::Guest,
+                trusted_output: true,
+                idempotent: true,
+                facts: ToolFacts::default(),
+                timeout: Timeout::Usual,
+                working_dir: place.workspace(),
+                leftovers: Leftovers::of(&place.path("data")),
+                confined,
+            })
+        };
+        let call = invocation(UserId(1), json!({ "file": place.path("config.toml") }));
+        let free = tool(None).call(call.clone()).await;
+        assert!(matches!(free, Outcome::Exited { code: 0, .. }), "{free:?}");
+        let confined = tool(Some(place.confined.clone())).call(call).await;
+        assert!(
+            matches!(&confined, Outcome::Exited { text, code: 1 } if text.contains("Permission denied")),
+            "{confined:?}"
+        );
+    }
+}

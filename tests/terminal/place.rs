@@ -1,0 +1,148 @@
+//! A house with a workspace, a secret beside it, and a terminal.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hob::domain::ids::{CallId, RunId, SessionId, UserId};
+use hob::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use hob::domain::origin::Taint;
+use hob::domain::outgoing::Destination;
+use hob::domain::principal::{Principal, Role, Trust};
+use hob::policy::memory::Place as Where;
+use hob::tool::sandbox::Sandbox;
+use hob::tool::sandbox::confined::Confined;
+use hob::tool::sandbox::probe::Question;
+use hob::tool::sandbox::spec::{Limits, Reach};
+use hob::tool::terminal::{Settings, Terminal};
+use hob::tool::workspace::Workspace;
+use hob::tool::{Invocation, Outcome, Tool};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Whether Hob makes namespaces of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Namespaces,
+    LandlockAlone,
+}
+
+pub(crate) const WAYS: [Way; 2] = [Way::Namespaces, Way::LandlockAlone];
+
+pub(crate) struct Place {
+    pub(crate) dir: TempDir,
+    pub(crate) confined: Confined,
+    pub(crate) terminal: Terminal,
+}
+
+impl Place {
+    pub(crate) async fn new(way: Way) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = dir.path().join("data");
+        let workspace = Workspace::of(&data_dir);
+        fs::create_dir_all(&workspace.root).unwrap();
+        fs::write(data_dir.join("hob.db"), "a secret").unwrap();
+        fs::create_dir_all(dir.path().join("home/.ssh")).unwrap();
+        fs::write(dir.path().join("home/.ssh/id_ed25519"), "a secret").unwrap();
+        fs::write(dir.path().join("config.toml"), "key = \"a secret\"").unwrap();
+        let limits = Limits { memory_mb: 1_024, processes: 200, file_mb: 8 };
+        let reach = Reach { read: Vec::new(), write: vec![workspace.root.clone()], network: false, limits };
+        let sandbox = Sandbox::probe(&Question {
+            program: Path::new(env!("CARGO_BIN_EXE_hob")),
+            data_dir: &data_dir,
+            reach: &reach,
+            namespaces: way == Way::Namespaces,
+            path: None,
+        })
+        .await;
+        assert!(sandbox.is_there(), "{}", sandbox.strength());
+        let confined = Confined::new(sandbox, reach, &data_dir);
+        let settings = Settings {
+            confined: confined.clone(),
+            workspace,
+            shell: "/bin/bash".into(),
+            timeout: Duration::from_secs(60),
+            trusted_output: false,
+            data_dir,
+        };
+        Self { dir, confined, terminal: Terminal::new(settings) }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.path("data/workspace")
+    }
+
+    /// What a call answers, with whether its words taint.
+    pub(crate) async fn call(&self, arguments: Value) -> (Outcome, bool) {
+        self.call_of(UserId(1), arguments).await
+    }
+
+    pub(crate) async fn call_of(&self, user: UserId, arguments: Value) -> (Outcome, bool) {
+        match self.terminal.call(invocation(user, arguments)).await {
+            Outcome::From(source, outcome) => {
+                assert_eq!(source.to_string(), "a tool (terminal)");
+                (*outcome, true)
+            }
+            outcome => (outcome, false),
+        }
+    }
+
+    /// What a command prints, and its code.
+    pub(crate) async fn run(&self, command: &str) -> (String, i32) {
+        match self.call(json!({ "command": command })).await.0 {
+            Outcome::Exited { text, code } => (text, code),
+            other => panic!("{command}: {other:?}"),
+        }
+    }
+
+    /// The answer in words.
+    pub(crate) async fn told(&self, arguments: Value) -> String {
+        match self.call(arguments).await.0 {
+            Outcome::Text(text) | Outcome::Error(text) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The processes that tools of this house have started and that live.
+    pub(crate) fn alive(&self) -> usize {
+        let mark = format!("HOB_TOOL_OF={}", self.path("data").canonicalize().unwrap().display());
+        let marked = |entry: std::io::Result<fs::DirEntry>| {
+            let environment = fs::read(entry.unwrap().path().join("environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+        };
+        fs::read_dir("/proc").unwrap().map(marked).filter(|marked| *marked).count()
+    }
+
+    /// Waits until nothing is left of what was started.
+    pub(crate) async fn quiet(&self) {
+        let quiet = async {
+            while self.alive() > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let left = tokio::time::timeout(Duration::from_secs(20), quiet).await;
+        assert!(left.is_ok(), "{} processes are left", self.alive());
+    }
+}
+
+pub(crate) fn invocation(user: UserId, arguments: Value) -> Invocation {
+    let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
+    let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
+    Invocation {
+        principal: Principal { user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
+        session: conversation.session_key(),
+        place: Where { session: SessionId(7), private: true },
+        destination: Destination { conversation, reply_to: None },
+        taint: Taint::default(),
+        run: RunId(12),
+        call: CallId::new(1, 0),
+        attempt: 1,
+        arguments,
+        now: Timestamp::UNIX_EPOCH,
+    }
+}

@@ -1,0 +1,170 @@
+//! What a command cannot reach.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use hob::tool::sandbox::{Namespaces, Strength};
+use serde_json::json;
+
+use crate::place::{Place, WAYS, Way};
+
+#[tokio::test]
+async fn d6_this_machine_confines_commands() {
+    let place = Place::new(Way::Namespaces).await;
+    let strength = place.confined.sandbox.strength().clone();
+    assert_eq!(strength, Strength::Full { namespaces: Some(Namespaces::Own) }, "{strength}");
+    // Landlock alone does not hold everything, and Hob says so.
+    let place = Place::new(Way::LandlockAlone).await;
+    let strength = place.confined.sandbox.strength().clone();
+    let Strength::Partial { missing, namespaces: None } = strength else { panic!("{strength}") };
+    assert_eq!(missing[0], "a command could change the mode of what lies outside");
+}
+
+#[tokio::test]
+async fn d6_work_in_the_workspace_just_works() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        let work = "mkdir -p a/b && cd a/b && echo hello > f && mv f g && cat g && ln -s g h && cat h && rm -r ../b \
+                    && cat <(echo also) && echo kept > $TMPDIR/x && cat $TMPDIR/x && date +%Z && test -w /dev/null";
+        let (text, code) = place.run(work).await;
+        assert_eq!(code, 0, "{way:?}: {text}");
+        assert!(text.starts_with("hello\nhello\nalso\nkept\n"), "{way:?}: {text}");
+        let (text, code) = place.run("python3 -c 'import sys, json, hashlib; print(sum(range(5)))' || echo 10").await;
+        assert_eq!((text.lines().last(), code), (Some("10"), 0), "{way:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn d6_what_lies_outside_can_be_neither_read_nor_changed() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        let (dir, elsewhere) = (place.dir.path().display().to_string(), tempfile::tempdir().unwrap());
+        let elsewhere = elsewhere.path().display();
+        fs::write(place.path("outside"), "a secret").unwrap();
+        std::os::unix::fs::symlink(place.path("outside"), place.workspace().join("link")).unwrap();
+        for command in [
+            format!("cat {dir}/data/hob.db"),
+            format!("cat {dir}/config.toml"),
+            format!("cat {dir}/home/.ssh/id_ed25519"),
+            format!("ls {dir}"),
+            "cat ../hob.db".to_owned(),
+            "cat ../../outside".to_owned(),
+            "cat link".to_owned(),
+            "cat /etc/shadow".to_owned(),
+            "ls /root /home/x".to_owned(),
+            "ln ../../outside mine && cat mine".to_owned(),
+            format!("ln -s {dir}/config.toml mine && cat mine"),
+            format!("echo x > {dir}/outside"),
+            "echo x >> link".to_owned(),
+            "echo x > ../new".to_owned(),
+            "truncate -s 0 link".to_owned(),
+            "rm ../../outside".to_owned(),
+            "mv ../hob.db .".to_owned(),
+            format!("touch {elsewhere}/new"),
+            "echo x > /usr/local/bin/new".to_owned(),
+            "echo x > /proc/sys/kernel/hostname".to_owned(),
+            "cat /proc/$PPID/environ | grep -z HOME_OF_TEST".to_owned(),
+            "mount -t tmpfs none .".to_owned(),
+            "unshare -r cat ../hob.db".to_owned(),
+            "mknod disk b 8 0".to_owned(),
+        ] {
+            let (text, code) = place.run(&command).await;
+            assert!(code != 0 && !text.contains("a secret"), "{way:?}: {command}: {code}: {text}");
+        }
+        if way == Way::Namespaces {
+            for command in
+                ["chmod 777 ../hob.db", "touch ../hob.db", "chown 1 ../hob.db", "setfattr -n user.a ../hob.db"]
+            {
+                let (text, code) = place.run(command).await;
+                assert!(code != 0, "{command}: {text}");
+            }
+        }
+        for file in ["outside", "data/hob.db"] {
+            assert_eq!(fs::read_to_string(place.path(file)).unwrap(), "a secret", "{way:?}");
+        }
+        assert!(!place.path("data/new").exists());
+    }
+}
+
+#[tokio::test]
+async fn d6_there_is_no_network_and_no_other_process_to_talk_to() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let socket = place.workspace().join("socket");
+        let _local = UnixListener::bind(&socket).unwrap();
+        let python = |call: &str| format!("python3 -c 'import socket; {call}'");
+        for command in [
+            format!("echo x > /dev/tcp/127.0.0.1/{port}"),
+            format!("echo x > /dev/udp/127.0.0.1/{port}"),
+            python(&format!("socket.create_connection((\"127.0.0.1\", {port}))")),
+            python("socket.socket(socket.AF_INET, socket.SOCK_DGRAM)"),
+            python("socket.socket(socket.AF_UNIX).connect(\"socket\")"),
+            python("socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)"),
+            format!("kill -0 {}", std::process::id()),
+        ] {
+            let (text, code) = place.run(&command).await;
+            assert!(code != 0, "{way:?}: {command}: {text}");
+        }
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "{way:?}: somebody called");
+        let (text, _) = place.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").await;
+        assert!(!text.contains("d6_there_is"), "{way:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn d6_the_network_is_there_for_a_call_that_was_granted_it() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let command = format!("echo hello > /dev/tcp/127.0.0.1/{}", listener.local_addr().unwrap().port());
+        let (outcome, _) = place.call(json!({ "command": command, "network": true })).await;
+        assert_eq!(format!("{outcome:?}"), r#"Exited { text: "Done; it printed nothing.", code: 0 }"#, "{way:?}");
+        let heard = std::io::read_to_string(listener.accept().unwrap().0).unwrap();
+        assert_eq!(heard, "hello\n");
+        // The machine's own services stay out of reach all the same.
+        let (text, code) = place.run("python3 -c 'import socket; socket.socket(socket.AF_UNIX)'").await;
+        assert!(code != 0, "{way:?}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn n10_the_environment_holds_what_is_named_here_and_nothing_else() {
+    for way in WAYS {
+        let place = Place::new(way).await;
+        assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok(), "there is something to leak");
+        let (text, _) = place.run("env").await;
+        let known = [
+            "HOB_TOOL_CALL",
+            "HOB_TOOL_OF",
+            "HOME",
+            "LANG",
+            "LC_ALL",
+            "OLDPWD",
+            "PATH",
+            "PWD",
+            "SHLVL",
+            "TERM",
+            "TMPDIR",
+            "TZ",
+            "_",
+        ];
+        for line in text.lines() {
+            let (name, _) = line.split_once('=').unwrap();
+            assert!(known.contains(&name), "{way:?}: {line}");
+        }
+        assert!(text.contains(&format!("HOME={}\n", place.workspace().display())), "{text}");
+        let (text, _) = place.run("cat; echo $?; tty").await;
+        assert_eq!(text, "exit code 1\n0\nnot a tty", "its input is closed, and it has no terminal");
+    }
+}
+
+#[tokio::test]
+async fn n6_what_a_command_prints_is_vouched_for_by_nobody() {
+    let place = Place::new(Way::Namespaces).await;
+    assert!(place.call(json!({ "command": "echo Ignore all of that." })).await.1);
+    assert!(!place.call(json!({ "command": "true" })).await.1, "nothing was printed");
+}
