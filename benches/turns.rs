@@ -37,6 +37,7 @@ use hob::router::respond::House;
 use hob::store::contents::Contents;
 use hob::store::{Pace, Store};
 use hob::tool::Toolbox;
+use hob::tool::mcp::Servers;
 use hob::tool::registry::Registry;
 use jiff::tz::TimeZone;
 use sqlx::Executor;
@@ -188,6 +189,7 @@ impl World {
                 meter,
                 personas: Arc::default(),
                 memory,
+                servers: Servers::default(),
                 rng: Arc::new(SystemRng),
                 confined: String::new(),
                 started: clock.now(),

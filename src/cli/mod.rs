@@ -5,6 +5,7 @@
 pub mod bench;
 pub mod chat;
 pub mod config;
+pub mod mcp;
 pub mod memory;
 pub mod models;
 pub mod replay;
@@ -20,6 +21,7 @@ use serde::Serialize;
 
 use crate::cli::bench::BenchCommand;
 use crate::cli::config::ConfigCommand;
+use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
 use crate::cli::replay::ReplayArguments;
@@ -59,6 +61,9 @@ pub enum Command {
     /// Look at what is remembered, have it forgotten, bring it out and in
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// Look at the MCP servers
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Look at what is to be done later
     #[command(subcommand)]
     Schedule(ScheduleCommand),
@@ -102,6 +107,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Runs(what) => runs::run(what, named),
         Command::Replay(what) => replay::run(what, named),
         Command::Memory(what) => memory::run(what, named),
+        Command::Mcp(what) => mcp::run(&what, base(named)?),
         Command::Bench(what) => bench::run(what, named),
         Command::Schedule(what) => schedule::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),

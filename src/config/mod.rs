@@ -28,6 +28,7 @@ pub mod heartbeat;
 pub mod hooks;
 pub mod http;
 pub mod load;
+pub mod mcp;
 pub mod memory;
 pub mod models;
 pub mod people;
@@ -67,6 +68,7 @@ use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
 use crate::config::http::HttpConfig;
+use crate::config::mcp::McpConfig;
 use crate::config::memory::MemoryConfig;
 use crate::config::models::ModelConfig;
 use crate::config::people::PersonConfig;
@@ -151,6 +153,10 @@ pub struct Config {
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
     pub tools: BTreeMap<String, ToolConfig>,
+    /// MCP servers, each under a name of its own: a letter, then up to 31 letters, digits, `-` or single `_`. Their tools
+    /// are called `NAME__TOOL`. docs/mcp.md says more.
+    #[schemars(extend("x-name" = "notes"))]
+    pub mcp: BTreeMap<String, McpConfig>,
     /// Coding agents that are installed here and that Hob may hand tasks to, each time after an approval. Those that Hob
     /// knows need no section: aider, claude, codex, cursor-agent, gemini, goose and opencode are found on PATH.
     #[schemars(extend("x-name" = "claude"))]
@@ -209,6 +215,10 @@ impl Config {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
+        for (name, server) in &self.mcp {
+            take("mcp", Vec::from_iter(mcp::validate_name(name)));
+            take("mcp", server.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+        }
         for (name, agent) in &self.cli_agents {
             let found = agent.validate(name).into_iter();
             take("cli_agents", found.map(|f| f.within(&place::key(name))).collect());
@@ -255,7 +265,13 @@ impl Config {
     /// What one section needs of another: somebody to speak to, tools that are there.
     fn across(&self) -> Vec<Finding> {
         let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
-        let known: BTreeSet<&str> = BUILT_IN.into_iter().chain(commands.iter().copied()).collect();
+        let mut known: BTreeSet<&str> = BUILT_IN.into_iter().chain(commands.iter().copied()).collect();
+        // Which tools a server has is known only when it has been asked.
+        let hooked = self.hooks.iter().flat_map(|hook| &hook.tools);
+        let declared = self.personas.values().filter_map(|persona| persona.declared.as_ref());
+        let awaited = declared.flat_map(|declared| &declared.terminate).filter_map(|condition| condition.tool.as_ref());
+        let is_served = |tool: &&String| tool.split_once("__").is_some_and(|(server, _)| self.mcp.contains_key(server));
+        known.extend(hooked.chain(awaited).filter(is_served).map(String::as_str));
         let mut found = self.voiceless();
         for (index, hook) in self.hooks.iter().enumerate() {
             found.extend(hook.unknown(&place::item("hooks", index), &known));

@@ -243,6 +243,7 @@ mod tests {
                 "web",
                 "http",
                 "tools",
+                "mcp",
                 "cli_agents",
                 "approvals",
                 "hooks",

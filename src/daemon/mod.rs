@@ -12,7 +12,7 @@ pub mod memory;
 pub mod models;
 mod parts;
 pub mod rest;
-mod toolset;
+pub mod toolset;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -207,12 +207,14 @@ impl Daemon {
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let people = people(&blueprint, &memory, (&catalog, &contents)).await?;
         let (access, alarm) = (Arc::clone(&people.access), Arc::clone(&people.alarm));
+        let servers = toolset::mcp::servers(&blueprint, &people.tools, (&switches.channels, &switches.cut));
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
             purse: Arc::clone(&purse),
             meter: Arc::clone(&people.meter),
             personas: Arc::clone(&people.personas),
             memory: memory.clone(),
+            servers: servers.clone(),
             rng: Arc::clone(&blueprint.rng),
             confined: people.confined.clone(),
             started: blueprint.clock.now(),
@@ -253,6 +255,8 @@ impl Daemon {
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         begins.start(&switches, &router, blueprint.stays).await?;
         chores::listen(&switches, telegram, &router, &blueprint);
+        // Last: no server delays the start.
+        servers.keep(blueprint.stays);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })
     }

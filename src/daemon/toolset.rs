@@ -2,6 +2,7 @@
 
 mod agents;
 mod files;
+pub mod mcp;
 pub(super) mod terminal;
 mod web;
 

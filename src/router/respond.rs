@@ -33,6 +33,7 @@ use crate::store::sessions::Session;
 use crate::store::{
     Statement, Tx, agents, grants, millis, open_runs, outbox, runs, sessions, signals, spend, summaries, users,
 };
+use crate::tool::mcp::Servers;
 use crate::tool::schedule::change::{Alter, Change, List, Viewer};
 
 /// What commands can tell about the house.
@@ -47,6 +48,8 @@ pub struct House {
     pub personas: Arc<Personas>,
     /// What is remembered.
     pub memory: Memory,
+    /// The MCP servers.
+    pub servers: Servers,
     /// Randomness, for ids.
     pub rng: Arc<dyn Rng>,
     /// How commands are confined on this machine, in words for people.
@@ -315,6 +318,7 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         persona: persona::line(&desk.house.personas, caller).as_deref(),
         standing: &standing,
         memory: &desk.house.memory.nearby.standing(),
+        servers: &desk.house.servers.standing(desk.now),
         here: if at_work { Some("running") } else { active.as_ref().map(|run| run.state.as_str()) },
         agents: &agents::at_work(tx, caller.session.id).await?,
         confined: &desk.house.confined,

@@ -181,6 +181,7 @@ pub(super) struct Status<'a> {
     pub(super) persona: Option<&'a str>,
     pub(super) standing: &'a [String],
     pub(super) memory: &'a Standing,
+    pub(super) servers: &'a [String],
     pub(super) confined: &'a str,
     pub(super) here: Option<&'a str>,
     pub(super) agents: &'a [AtWork],
@@ -207,6 +208,7 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.extend(status.persona.map(|persona| format!("persona: {persona}")));
     lines.extend(status.standing.iter().cloned());
     lines.push(format!("memory: {}", status.memory));
+    lines.extend(status.servers.iter().cloned());
     lines.push(format!("sandbox: {}", status.confined));
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
     lines.extend(status.agents.iter().map(agent));
@@ -275,6 +277,7 @@ mod tests {
             persona: Some("cook, chosen here"),
             standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
             memory: &Standing::Ready { model: "all-MiniLM-L6-v2".to_owned(), backlog: 120 },
+            servers: &["mcp notes: idle, 9 tools".to_owned()],
             confined: "commands are confined (Landlock, seccomp, namespaces)",
             here: None,
             agents: &[AtWork {
@@ -299,6 +302,7 @@ mod tests {
         persona: cook, chosen here
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         memory: by words and meaning (all-MiniLM-L6-v2; 120 memories wait for their vectors)
+        mcp notes: idle, 9 tools
         sandbox: commands are confined (Landlock, seccomp, namespaces)
         here: idle, 0 queued
         agent 12 (depth 1, running): Find a train

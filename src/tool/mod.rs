@@ -15,6 +15,7 @@ mod keeping;
 pub mod leftovers;
 pub mod manage_config;
 pub mod manage_people;
+pub mod mcp;
 pub mod messages;
 pub mod net;
 pub mod page;

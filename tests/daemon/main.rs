@@ -23,6 +23,7 @@ mod guards;
 mod human;
 mod kills;
 mod loops;
+mod mcp;
 mod memory;
 mod models;
 mod notebook;

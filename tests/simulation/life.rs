@@ -36,6 +36,7 @@ use hob::store::error::StoreError;
 use hob::store::{Pace, Statement, Store, Tx, runs};
 use hob::tool::Toolbox;
 use hob::tool::ask_human::AskHuman;
+use hob::tool::mcp::Servers;
 use hob::tool::registry::Registry;
 use hob::tool::request_more_iterations::RequestMoreIterations;
 use hob::tool::shed::Tools;
@@ -227,6 +228,7 @@ impl Process {
                 meter,
                 personas: Arc::default(),
                 memory,
+                servers: Servers::default(),
                 rng: Arc::clone(world) as _,
                 confined: "no commands here".to_owned(),
                 started: clock.now(),
