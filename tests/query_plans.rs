@@ -30,6 +30,8 @@ const GROWING: &[&str] = &[
     "spend",
     "summaries",
     "grants",
+    "procedures",
+    "procedure_offers",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.

@@ -10,6 +10,7 @@ pub mod models;
 pub mod replay;
 pub mod run;
 pub mod runs;
+pub mod skill;
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
+use crate::cli::skill::SkillCommand;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::load::{Loaded, load};
@@ -57,6 +59,9 @@ pub enum Command {
     /// Look at what is remembered, have it forgotten, bring it out and in
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// Look at skills, install and enable them
+    #[command(subcommand)]
+    Skill(SkillCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -97,6 +102,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Runs(what) => runs::run(what, named),
         Command::Replay(what) => replay::run(what, named),
         Command::Memory(what) => memory::run(what, named),
+        Command::Skill(what) => skill::run(what, named),
         Command::Bench(what) => bench::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }

@@ -35,6 +35,7 @@ pub mod provider;
 pub mod quotas;
 pub mod secrets;
 mod shape;
+pub mod skills;
 pub mod state;
 pub mod telegram;
 #[cfg(test)]
@@ -64,6 +65,7 @@ use crate::config::persona::PersonaConfig;
 use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
 use crate::config::quotas::QuotaConfig;
+use crate::config::skills::SkillsConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::tools::ToolConfig;
@@ -115,6 +117,8 @@ pub struct Config {
     /// Where Hob's tools may read and write files. They reach nothing else; commands see the system's own folders besides,
     /// and cannot change them.
     pub workspace: WorkspaceConfig,
+    /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
+    pub skills: SkillsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -158,6 +162,7 @@ impl Config {
         take("memory", self.memory.validate());
         take("guards", self.guards.validate());
         take("workspace", self.workspace.validate());
+        take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());

@@ -235,6 +235,7 @@ mod tests {
                 "guards",
                 "heartbeat",
                 "workspace",
+                "skills",
                 "tools",
                 "approvals",
                 "hooks",

@@ -51,6 +51,9 @@ use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
+use crate::skill::library::Library;
+use crate::skill::shelf::Places;
+use crate::skill::watch;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
@@ -195,7 +198,8 @@ impl Daemon {
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
-        let people = people(&blueprint, &memory, &catalog)?;
+        let skills = skills(&blueprint, &memory);
+        let people = people(&blueprint, (&memory, &skills), &catalog)?;
         let access = Arc::clone(&people.access);
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
@@ -203,11 +207,12 @@ impl Daemon {
             meter: Arc::clone(&people.meter),
             personas: Arc::clone(&people.personas),
             memory: memory.clone(),
+            skills: Arc::clone(&skills),
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
         let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse))?;
-        let shared = Shared { models: catalog, table, purse, people, memory, watcher };
+        let shared = Shared { models: catalog, table, purse, people, memory, skills: Arc::clone(&skills), watcher };
         let ports = ports(&blueprint, shared, owner)?;
         let lanes = Lanes::new(
             Arc::new(ports),
@@ -234,6 +239,7 @@ impl Daemon {
         lanes.reconcile().await?;
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
+        switches.channels.spawn(watch::keep_up(skills, tokio::sync::watch::Sender::default(), switches.drain.clone()));
         memory::keep_up(&switches, &router.house.memory, &blueprint);
         chores::tidy(&switches, &router.house.memory, &blueprint);
         let draws = blueprint.config.memory.extract;
@@ -349,7 +355,15 @@ struct Shared {
     purse: Arc<Purse>,
     people: People,
     memory: Memory,
+    skills: Arc<Library>,
     watcher: Arc<dyn Watcher>,
+}
+
+/// The skills, as they lie in their folders.
+fn skills(blueprint: &Blueprint, memory: &Memory) -> Arc<Library> {
+    let places = Places::of(&blueprint.data_dir, blueprint.config.skills.dirs.clone());
+    let (redactor, nearby) = (blueprint.redactor.clone(), Arc::clone(&memory.nearby));
+    Arc::new(Library::open(memory.store.clone(), places, redactor, nearby))
 }
 
 /// Who speaks with whom, with which tools, and how much.
@@ -360,7 +374,11 @@ struct People {
     access: Arc<AccessList>,
 }
 
-fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<People, StartError> {
+fn people(
+    blueprint: &Blueprint,
+    (memory, skills): (&Memory, &Arc<Library>),
+    models: &Catalog,
+) -> Result<People, StartError> {
     let config = &blueprint.config;
     let workspace = toolset::workspace(config, &blueprint.data_dir);
     let tools = Tools::new(toolset::tools(&Grounds {
@@ -371,6 +389,7 @@ fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<Pe
         workspace: &workspace,
         config_file: blueprint.config_file.as_deref(),
         models,
+        skills,
         started: blueprint.clock.now(),
     }));
     let personas = Arc::new(parts::personas(config, models, &tools.now())?);
@@ -379,13 +398,14 @@ fn people(blueprint: &Blueprint, memory: &Memory, models: &Catalog) -> Result<Pe
 }
 
 fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
-    let Shared { models, table, purse, people, memory, watcher } = shared;
+    let Shared { models, table, purse, people, memory, skills, watcher } = shared;
     let People { tools, meter, personas, access } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {
         store: memory.store.clone(),
         memory,
+        skills,
         clock: Arc::clone(&blueprint.clock),
         models,
         tools,

@@ -12,9 +12,11 @@ use crate::config::load::usual_place;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::configured_channels;
 use crate::daemon::parts::role;
+use crate::domain::skills::SkillBook;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::skill::library::Library;
 use crate::tool::Timeout;
 use crate::tool::ask_human::AskHuman;
 use crate::tool::command::{CommandTool, Declaration};
@@ -30,6 +32,8 @@ use crate::tool::remember_fact::RememberFact;
 use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
+use crate::tool::skills::manage_skills::ManageSkills;
+use crate::tool::skills::use_skill::UseSkill;
 use crate::tool::system_info::{Household, SystemInfo};
 use crate::tool::use_tool::UseTool;
 use crate::tool::workspace::Workspace;
@@ -50,6 +54,8 @@ pub(super) struct Grounds<'a> {
     pub(super) config_file: Option<&'a Path>,
     /// The models.
     pub(super) models: &'a Catalog,
+    /// The skills.
+    pub(super) skills: &'a Arc<Library>,
     /// When this process started.
     pub(super) started: Timestamp,
 }
@@ -72,6 +78,7 @@ pub(super) fn tools(grounds: &Grounds<'_>) -> Registry {
 fn built_in(grounds: &Grounds<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
+    let book = || Arc::clone(grounds.skills) as Arc<dyn SkillBook>;
     let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
     Registry::default()
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
@@ -86,6 +93,8 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(UseTool::default()))
+        .with(Arc::new(UseSkill::new(book())))
+        .with(Arc::new(ManageSkills::new(book())))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(config_file(grounds))))
 }
@@ -152,24 +161,30 @@ mod tests {
     use crate::domain::clock::SystemClock;
     use crate::domain::ids::UserId;
     use crate::domain::principal::{Principal, Role, Trust};
+    use crate::domain::redactor::Redactor;
     use crate::model::catalog::Entry;
     use crate::model::message::Message;
     use crate::model::offline::Offline;
     use crate::model::tokens;
     use crate::policy::access::Reach;
+    use crate::skill::shelf::Places;
     use crate::store::Store;
 
     async fn usual() -> Registry {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
         let offline = Entry::new("primary", Arc::new(Offline));
+        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        let places = Places::of(dir.path(), Vec::new());
+        let skills = Arc::new(Library::open(store, places, Redactor::default(), Arc::clone(&memory.nearby)));
         tools(&Grounds {
             config: &Config::default(),
-            memory: &Memory::by_words(store, TimeZone::UTC),
+            memory: &memory,
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
             workspace: &Workspace::of(dir.path()),
             config_file: None,
+            skills: &skills,
             models: &Catalog::new(offline, Vec::new(), Arc::new(SystemClock)),
             started: Timestamp::UNIX_EPOCH,
         })

@@ -8,6 +8,9 @@ pub const CONTROL: &str = "control";
 /// The tool by which those are shown and called whose schemas are not in every request.
 pub const USE_TOOL: &str = "use_tool";
 
+/// The tool by which skills are read: who does not have it is not told of any.
+pub const USE_SKILL: &str = "use_skill";
+
 /// The modules of the built-in tools that personas choose by (row C3).
 pub const MODULES: [&str; 13] = [
     "memory",
@@ -26,7 +29,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 14] = [
+pub const BUILT_IN: [&str; 16] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
@@ -34,12 +37,14 @@ pub const BUILT_IN: [&str; 14] = [
     "get_run_journal",
     "manage_config",
     "manage_people",
+    "manage_skills",
     "read_result",
     "recall",
     "remember_fact",
     "request_more_iterations",
     "system_info",
     "update_run_journal",
+    USE_SKILL,
     USE_TOOL,
 ];
 

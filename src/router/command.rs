@@ -41,6 +41,8 @@ pub enum Command {
     Grants,
     /// Take the Nth of that back.
     Revoke(usize),
+    /// Show the skills.
+    Skills,
     /// Show what was recalled for the last answer.
     Why,
     /// Show what is remembered, or look for something in it.
@@ -153,6 +155,7 @@ pub fn parse(text: &str) -> Option<Command> {
             number.parse().map_or_else(|_| Command::Unknown(text.trim().to_owned()), Command::Revoke)
         }
         ("journal", []) => Command::Journal,
+        ("skills", []) => Command::Skills,
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
         ("queue", ["drop", number]) => {
@@ -245,6 +248,7 @@ mod tests {
             ("/persona cook", Some(Command::Persona(Some("cook".into())))),
             ("/persona of mine", Some(Command::Unknown("/persona of mine".into()))),
             ("/journal", Some(Command::Journal)),
+            ("/skills", Some(Command::Skills)),
             ("/journal all", Some(Command::Unknown("/journal all".into()))),
             ("/queue", Some(Command::Queue)),
             ("/queue drop 2", Some(Command::Drop(2))),

@@ -24,10 +24,11 @@ use crate::render::chunk;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
 use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
+use crate::skill::library::Library;
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
-use crate::store::{Tx, grants, millis, outbox, runs, sessions, signals, spend, summaries};
+use crate::store::{Tx, grants, millis, outbox, runs, sessions, signals, skills, spend, summaries};
 
 /// What commands can tell about the house.
 pub struct House {
@@ -41,6 +42,8 @@ pub struct House {
     pub personas: Arc<Personas>,
     /// What is remembered.
     pub memory: Memory,
+    /// The skills.
+    pub skills: Arc<Library>,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -152,6 +155,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
         Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.purse.zone)),
         Command::Revoke(number) => revoke(tx, desk, caller, number).await,
+        Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
         Command::Facts(words) => memory::facts(tx, &view, words.as_deref()).await,

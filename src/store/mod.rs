@@ -29,6 +29,7 @@ pub mod retention;
 pub mod runs;
 pub mod sessions;
 pub mod signals;
+pub mod skills;
 pub mod spend;
 pub mod summaries;
 pub mod switches;

@@ -21,6 +21,7 @@ pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
 pub mod shed;
+pub mod skills;
 pub mod system_info;
 pub mod use_tool;
 pub mod workspace;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::agent::driver::procedures;
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
 use crate::agent::machine::event::{BudgetStop, Event, Order, Steered};
 use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::question::Question;
-use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::write::{Target, say, write};
 use crate::agent::projection::{self, Row};
@@ -114,6 +115,9 @@ impl Statement for Advance {
         write(tx, &target, &rows).await?;
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
+        }
+        if let Some(run) = state.active().filter(|_| status == Status::Completed) {
+            procedures::learn(tx, &target, run).await?;
         }
         if status.is_final() {
             forget::after(tx, self.key.run).await?;

@@ -65,3 +65,11 @@ async fn look_up(ports: &Ports, order: Order, question: Question) -> Result<Know
         }
     }
 }
+
+/// The skills that fit what was said, as lines for the context. They answer people, not clocks.
+pub(super) async fn fitting_skills(ports: &Ports, accepted: &Accepted) -> Vec<String> {
+    match accepted.order {
+        Order::Answer => ports.skills.fitting(&accepted.text).await,
+        Order::Heartbeat | Order::Compact => Vec::new(),
+    }
+}

@@ -132,6 +132,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             // Its limits say it all.
             "approvals" => {}
             "workspace" => workspace(section),
+            "skills" => folders(section, "dirs"),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());
@@ -154,9 +155,13 @@ fn settle(mut document: toml::Table) -> toml::Table {
 fn workspace(section: &mut toml::Table) {
     replace(section, "dir", "/w");
     for key in ["read_dirs", "write_dirs"] {
-        if let Some(Toml::Array(dirs)) = section.get_mut(key) {
-            dirs.iter_mut().for_each(|dir| *dir = "/w".into());
-        }
+        folders(section, key);
+    }
+}
+
+fn folders(section: &mut toml::Table, key: &str) {
+    if let Some(Toml::Array(dirs)) = section.get_mut(key) {
+        dirs.iter_mut().for_each(|dir| *dir = "/w".into());
     }
 }
 
