@@ -14,8 +14,8 @@ use crate::config::{place, shape, values};
 #[schemars(transform = shape::in_order::<SkillsConfig>)]
 pub struct SkillsConfig {
     /// Folders with skills of your own, as absolute paths: in each a folder per skill, with its `SKILL.md`. They are used and
-    /// trusted as they are. Others are installed by `hob skill add`.
-    #[schemars(length(max = 64), example = ["/srv/skills"])]
+    /// trusted as they are: `["/srv/skills"]`. Others are installed by `hob skill add`.
+    #[schemars(length(max = 64))]
     pub dirs: Vec<PathBuf>,
 }
 

@@ -58,6 +58,9 @@ pub enum FolderError {
     /// A link may lead anywhere.
     #[error("{0} is a link, and a skill's files must lie in its folder: put the file itself there")]
     Link(String),
+    /// The folder itself is a link.
+    #[error("the folder is a link: name the folder that it leads to under [skills] dirs, or put the skill itself here")]
+    Linked,
     /// Neither a file nor a folder.
     #[error("{0} is neither a file nor a folder; take it away")]
     Special(String),

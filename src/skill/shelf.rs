@@ -135,7 +135,7 @@ impl Shelf {
     fn read_one(&mut self, path: &Path, home: &dyn Fn(PathBuf) -> Home) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let read = if path.is_symlink() {
-            Err(FolderError::Link("the folder".to_owned()))
+            Err(FolderError::Linked)
         } else {
             folder::open(path).and_then(|dir| folder::read(&dir, name))
         };

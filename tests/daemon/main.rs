@@ -31,6 +31,7 @@ mod personas;
 mod queue;
 mod replay;
 mod secrets;
+mod skills;
 mod starting;
 mod stopping;
 mod switching;

@@ -31,6 +31,10 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::skill::library::Library;
+use hob::skill::library::Library;
+use hob::skill::shelf::Places;
+use hob::skill::shelf::Places;
 use hob::store::error::StoreError;
 use hob::store::{Pace, Statement, Store, Tx, runs};
 use hob::tool::Toolbox;
@@ -176,9 +180,13 @@ impl Process {
         let purse = Arc::new(Purse { budget: budget(), zone: TimeZone::UTC });
         let (meter, access) = (Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }), Arc::new(access()));
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        let places = Places::of(path.parent().unwrap_or(path), Vec::new());
+        let skills = Library::open(store.clone(), places, Redactor::default(), Arc::clone(&memory.nearby));
+        let skills = Arc::new(skills);
         let ports = Ports {
             store: store.clone(),
             memory: memory.clone(),
+            skills: Arc::clone(&skills),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             redactor: Redactor::default(),
@@ -215,7 +223,15 @@ impl Process {
             clock: Arc::clone(&clock),
             access,
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
+            house: Arc::new(House {
+                models,
+                purse,
+                meter,
+                personas: Arc::default(),
+                memory,
+                skills,
+                started: clock.now(),
+            }),
             lanes: lanes.clone(),
             delivery,
         });

@@ -74,7 +74,8 @@ fn k4_a_draft_keeps_what_stayed_and_leaves_gaps_for_what_did_not() {
     "#);
     let skill = format::parse(text.as_bytes(), Some(&name)).unwrap();
     assert_eq!(skill.allowed_tools, ["remember_fact", "web_fetch", "write_file"]);
-    insta::assert_snapshot!(offer(&runs[0], true), @"");
+    insta::assert_snapshot!(offer(&runs[0], true), @r#"I have now done this 5 times: web_fetch, then write_file, then remember_fact. Shall I keep it as a skill? Say "make a skill draft of it", or run `hob skill draft`. Nothing is kept by itself."#);
+    assert!(offer(&runs[0], false).contains("The owner can do that with `hob skill draft`."));
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn k4_a_folder_is_read_with_what_lies_beside() {
     std::fs::write(tea.join("plain"), "x").unwrap();
     let found = look(&tea).unwrap();
     let files: Vec<_> = found.files.iter().map(|file| (file.path.as_str(), file.bytes, file.script)).collect();
-    assert_eq!(files, [("SKILL.md", 43, false), ("plain", 1, false), ("scripts/boil.sh", 5, true)]);
+    assert_eq!(files, [("SKILL.md", 39, false), ("plain", 1, false), ("scripts/boil.sh", 5, true)]);
     let again = |change: &dyn Fn()| {
         change();
         look(&tea).unwrap().digest

@@ -139,7 +139,13 @@ async fn k4_one_bad_skill_costs_itself_and_names_are_taken_once() {
     desk.library.reload();
     let list = desk.library.list().await.unwrap();
     let told: Vec<String> = list.quarantined.iter().map(|one| format!("{}: {}", one.place, one.why)).collect();
-    insta::assert_snapshot!(told.join("\n").replace(&desk.path(""), "HOME/"), @"");
+    insta::assert_snapshot!(told.join("\n").replace(&desk.path(""), "HOME/"), @"
+    HOME/own/bad/SKILL.md:2: the front matter has no `description:`; add one
+    HOME/own/empty: there is no SKILL.md in it; a skill is a folder with one
+    HOME/own/link: the folder is a link: name the folder that it leads to under [skills] dirs, or put the skill itself here
+    HOME/skills/good: there is a skill good in HOME/own/good already; rename one of them
+    HOME/skills/summarise: there is a skill summarise in Hob itself already; rename one of them
+    ");
     assert_eq!(desk.library.open("good", None).await.unwrap().text, "Do.");
     assert_eq!(
         desk.library.open("research", None).await.unwrap().text,
@@ -158,7 +164,19 @@ async fn k4_everything_about_a_skill_is_shown() {
     desk.install("tea").await;
     desk.write("skills/tea/scripts/run.py", "print('\u{200b}')\n");
     let shown = desk.library.show("tea").await.unwrap().replace(&desk.path(""), "HOME/");
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @"
+    tea: Makes tea <b>.
+    triggers: cup of tea
+    files:
+    - SKILL.md (73 bytes)
+    - scripts/run.py (13 bytes, a program)
+    WARNING, hidden in it:
+    - scripts/run.py:1: U+200B
+    it begins:
+      Boil.
+    state: inert, not trusted
+    folder: HOME/skills/tea
+    ");
 }
 
 #[tokio::test]

@@ -82,8 +82,7 @@ fn k4_skills_are_found_for_what_people_say() {
         }
         assert!(found.len() <= 3, "{said}: {found:?}");
     }
-    // Words alone find nearly all, and nothing where nothing fits.
-    assert!(wrong.len() <= 2, "{} of {} wrong:\n{}", wrong.len(), SAID.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {} wrong:\n{}", wrong.len(), SAID.len(), wrong.join("\n"));
 }
 
 #[test]
@@ -101,7 +100,7 @@ fn k4_meaning_finds_what_words_do_not() {
 
 #[test]
 fn k4_at_most_five_are_shown() {
-    let same = crate::skill::format::Skill {
+    let same = Skill {
         name: "x".to_owned(),
         description: "Paints walls.".to_owned(),
         triggers: vec!["paint".to_owned()],
@@ -109,9 +108,8 @@ fn k4_at_most_five_are_shown() {
         license: None,
         body: String::new(),
     };
-    let cards: Vec<Card> = (0..30)
-        .map(|n| Card::of(&crate::skill::format::Skill { name: format!("paint-{n:02}"), ..same.clone() }))
-        .collect();
+    let cards: Vec<Card> =
+        (0..30).map(|n| Card::of(&Skill { name: format!("paint-{n:02}"), ..same.clone() })).collect();
     let found = fitting(&Question::of("paint the walls"), &cards, &|_| None);
     assert_eq!(found, ["paint-00", "paint-01", "paint-02", "paint-03", "paint-04"]);
 }
