@@ -125,9 +125,11 @@ impl World {
         let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
         let meter = Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC });
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        let skills = Arc::new(hob::skill::library::Library::plain(store.clone(), directory));
         let ports = Arc::new(Ports {
             store: store.clone(),
             memory: memory.clone(),
+            skills: Arc::clone(&skills),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             redactor: Redactor::default(),
@@ -166,13 +168,14 @@ impl World {
                 rest,
             },
         );
+        let house = House { models, purse, meter, personas: Arc::default(), memory, skills, started: clock.now() };
         let router = Router {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             access: Arc::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House { models, purse, meter, personas: Arc::default(), memory, started: clock.now() }),
+            house: Arc::new(house),
             lanes,
             delivery,
         };

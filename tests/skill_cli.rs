@@ -47,7 +47,24 @@ fn home() -> TempDir {
 async fn k4_a_skill_is_shown_installed_inert_enabled_trusted_and_removed() {
     let home = home();
     let added = skill(&home, &["add", "from/tea"]).await;
-    insta::assert_snapshot!(added, @"");
+    insta::assert_snapshot!(added, @"
+    tea: Makes tea at five.
+    tools that it wants: terminal (that allows it nothing)
+    files:
+    - SKILL.md (96 bytes)
+    - scripts/boil.sh (15 bytes, a program)
+    WARNING, hidden in it:
+    - SKILL.md:8: U+200B
+    it begins:
+      # Tea
+
+      Boil� water.
+
+    Installed, and inert: nothing of it is used yet. Read it, then
+    hob skill enable tea   has Hob use it; a task that has read it asks before it changes anything
+    hob skill trust tea    vouches for its words: then it need not ask
+    hob skill remove tea   takes it away
+    ");
     let state = async || {
         let list = skill(&home, &["list"]).await;
         list.lines().find(|line| line.starts_with("tea")).unwrap().to_owned()

@@ -147,8 +147,8 @@ async fn add(from: &str, library: &Library, now: Timestamp) -> anyhow::Result<St
     let lines = report::lines(&found, &hidden).join("\n");
     Ok(format!(
         "{lines}\n\nInstalled, and inert: nothing of it is used yet. Read it, then\n\
-         hob skill enable {name}   has Hob use it; it is still asked for approval after reading it\n\
-         hob skill trust {name}    says that its words are as good as yours\n\
+         hob skill enable {name}   has Hob use it; a task that has read it asks before it changes anything\n\
+         hob skill trust {name}    vouches for its words: then it need not ask\n\
          hob skill remove {name}   takes it away\n"
     ))
 }

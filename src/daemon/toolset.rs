@@ -161,13 +161,11 @@ mod tests {
     use crate::domain::clock::SystemClock;
     use crate::domain::ids::UserId;
     use crate::domain::principal::{Principal, Role, Trust};
-    use crate::domain::redactor::Redactor;
     use crate::model::catalog::Entry;
     use crate::model::message::Message;
     use crate::model::offline::Offline;
     use crate::model::tokens;
     use crate::policy::access::Reach;
-    use crate::skill::shelf::Places;
     use crate::store::Store;
 
     async fn usual() -> Registry {
@@ -175,8 +173,7 @@ mod tests {
         let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
         let offline = Entry::new("primary", Arc::new(Offline));
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
-        let places = Places::of(dir.path(), Vec::new());
-        let skills = Arc::new(Library::open(store, places, Redactor::default(), Arc::clone(&memory.nearby)));
+        let skills = Arc::new(Library::plain(store, dir.path()));
         tools(&Grounds {
             config: &Config::default(),
             memory: &memory,

@@ -1,6 +1,6 @@
 //! The skills of this Hob: what lies in the folders, what is recorded of it, and what may be read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,6 +48,12 @@ impl Library {
         let library = Self { store, places, redactor, nearby, shelf, cards, meaning: Meaning::default() };
         library.reload();
         library
+    }
+
+    /// Those of a household that configures nothing, found by words alone.
+    #[must_use]
+    pub fn plain(store: Store, data_dir: &Path) -> Self {
+        Self::open(store, Places::of(data_dir, Vec::new()), Redactor::default(), Arc::default())
     }
 
     /// Where they lie.

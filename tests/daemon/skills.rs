@@ -8,8 +8,8 @@ const TEA: &str = "---\nname: tea\ndescription: Makes tea at five.\ntriggers: cu
 
 /// The lines about skills in the context of a request.
 fn told_of(asked: &Asked) -> Vec<String> {
-    let contexts = asked.messages().iter().filter_map(|message| message["content"].as_str());
-    let last = contexts.filter(|text| text.contains("<context>")).last().unwrap_or_default().to_owned();
+    let mut contexts = asked.messages().iter().filter_map(|message| message["content"].as_str());
+    let last = contexts.rfind(|text| text.contains("<context>")).unwrap_or_default().to_owned();
     last.lines()
         .skip_while(|line| !line.starts_with("skills"))
         .take_while(|line| *line != "</context>")
@@ -78,14 +78,14 @@ async fn k4_skills_come_and_change_while_hob_runs() {
 
 #[tokio::test]
 async fn k4_what_went_well_five_times_is_offered_once_and_written_down_on_request() {
-    let mut house = House::with("[telegram]\nallowed_user_ids = [7]").await;
+    let mut house = House::new().await;
     house.start().await;
     let mut sent = 0;
     for (time, city) in ["Rome", "Oslo", "Bern", "Bonn", "Graz", "Linz"].iter().enumerate() {
         house.model.reply(Reply::call("recall", &format!(r#"{{"query": "{city}"}}"#)));
         house.model.reply(Reply::call("current_time", "{}"));
         house.model.reply(Reply::call("recall", r#"{"query": "trains"}"#));
-        house.model.reply(Reply::text("Done."));
+        house.model.reply(Reply::text("By train."));
         house.say(OWNER, &format!("Plan {city}"));
         let offered = usize::from(time == 4);
         sent += 1 + offered;
@@ -95,7 +95,7 @@ async fn k4_what_went_well_five_times_is_offered_once_and_written_down_on_reques
         }
     }
     house.model.reply(Reply::call("use_tool", r#"{"name": "manage_skills", "arguments": {"action": "draft"}}"#));
-    house.ask(OWNER, "make a skill draft of it", Reply::text("It is there.")).await;
+    house.ask(OWNER, "make a skill draft of it", Reply::text("Look at it.")).await;
     let draft = house.path("data/skills/drafts/do-recall-current-time");
     let written = std::fs::read_to_string(draft.join("SKILL.md")).unwrap();
     assert!(

@@ -32,9 +32,6 @@ use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
 use hob::skill::library::Library;
-use hob::skill::library::Library;
-use hob::skill::shelf::Places;
-use hob::skill::shelf::Places;
 use hob::store::error::StoreError;
 use hob::store::{Pace, Statement, Store, Tx, runs};
 use hob::tool::Toolbox;
@@ -180,9 +177,7 @@ impl Process {
         let purse = Arc::new(Purse { budget: budget(), zone: TimeZone::UTC });
         let (meter, access) = (Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }), Arc::new(access()));
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
-        let places = Places::of(path.parent().unwrap_or(path), Vec::new());
-        let skills = Library::open(store.clone(), places, Redactor::default(), Arc::clone(&memory.nearby));
-        let skills = Arc::new(skills);
+        let skills = Arc::new(Library::plain(store.clone(), path.parent().unwrap_or(path)));
         let ports = Ports {
             store: store.clone(),
             memory: memory.clone(),
@@ -217,21 +212,14 @@ impl Process {
         let lanes = Lanes::new(Arc::new(ports), settings);
         delivery.sweep().await?;
         lanes.reconcile().await?;
+        let house = House { models, purse, meter, personas: Arc::default(), memory, skills, started: clock.now() };
         let router = Arc::new(Router {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             access,
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House {
-                models,
-                purse,
-                meter,
-                personas: Arc::default(),
-                memory,
-                skills,
-                started: clock.now(),
-            }),
+            house: Arc::new(house),
             lanes: lanes.clone(),
             delivery,
         });

@@ -1,5 +1,4 @@
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 use super::*;
 use crate::skill::archive::Bundle;
