@@ -102,8 +102,7 @@ struct World {
 impl World {
     async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let platform = Arc::new(Platform::default());
+        let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
         let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
         let delivery = Delivery::new(DeliveryPorts {
             redactor: Redactor::default(),
