@@ -12,6 +12,7 @@ pub mod replay;
 pub mod run;
 pub mod runs;
 pub mod schedule;
+pub mod skill;
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use crate::cli::models::ModelsArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
 use crate::cli::schedule::ScheduleCommand;
+use crate::cli::skill::SkillCommand;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::load::{Loaded, load};
@@ -67,6 +69,9 @@ pub enum Command {
     /// Look at what is to be done later
     #[command(subcommand)]
     Schedule(ScheduleCommand),
+    /// Look at skills, install and enable them
+    #[command(subcommand)]
+    Skill(SkillCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -108,6 +113,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Replay(what) => replay::run(what, named),
         Command::Memory(what) => memory::run(what, named),
         Command::Mcp(what) => mcp::run(&what, base(named)?),
+        Command::Skill(what) => skill::run(what, named),
         Command::Bench(what) => bench::run(what, named),
         Command::Schedule(what) => schedule::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),

@@ -40,6 +40,7 @@ pub mod quotas;
 pub mod schedule;
 pub mod secrets;
 mod shape;
+pub mod skills;
 pub mod state;
 pub mod telegram;
 pub mod terminal;
@@ -77,6 +78,7 @@ use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::schedule::ScheduleConfig;
+use crate::config::skills::SkillsConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::terminal::TerminalConfig;
@@ -149,6 +151,8 @@ pub struct Config {
     /// Credentials for HTTP APIs, each under a name of its own. The model uses them by that name and never sees them.
     #[schemars(extend("x-name" = "weather"))]
     pub http: BTreeMap<String, HttpConfig>,
+    /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
+    pub skills: SkillsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
@@ -211,6 +215,7 @@ impl Config {
             take("http", http::validate_name(name).into_iter().collect());
             take("http", profile.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
+        take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());

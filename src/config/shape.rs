@@ -242,6 +242,7 @@ mod tests {
                 "terminal",
                 "web",
                 "http",
+                "skills",
                 "tools",
                 "mcp",
                 "cli_agents",

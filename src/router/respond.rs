@@ -27,11 +27,12 @@ use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
 use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
+use crate::skill::library::Library;
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, agents, grants, millis, open_runs, outbox, runs, sessions, signals, spend, summaries, users,
+    Statement, Tx, agents, grants, millis, open_runs, outbox, runs, sessions, signals, skills, spend, summaries, users,
 };
 use crate::tool::mcp::Servers;
 use crate::tool::schedule::change::{Alter, Change, List, Viewer};
@@ -54,6 +55,8 @@ pub struct House {
     pub rng: Arc<dyn Rng>,
     /// How commands are confined on this machine, in words for people.
     pub confined: String,
+    /// The skills.
+    pub skills: Arc<Library>,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -176,6 +179,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
             };
             Ok(alter.run(tx).await?.told(did, desk.now).unwrap_or_else(|refused| refused))
         }
+        Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
         Command::Facts(words) => memory::facts(tx, &view, words.as_deref()).await,

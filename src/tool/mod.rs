@@ -30,6 +30,7 @@ pub mod run_journal;
 pub mod sandbox;
 pub mod schedule;
 pub mod shed;
+pub mod skills;
 pub mod spawn_agent;
 pub mod system_info;
 pub mod terminal;

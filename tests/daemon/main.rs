@@ -35,6 +35,7 @@ mod queue;
 mod replay;
 mod schedules;
 mod secrets;
+mod skills;
 mod starting;
 mod stopping;
 mod switching;

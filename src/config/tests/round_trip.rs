@@ -136,6 +136,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             "web" => web(section),
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
             "terminal" => replace(section, "shell", "/bin/sh"),
+            "skills" => folders(section, "dirs"),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());
@@ -187,9 +188,13 @@ fn signed(webhook: &mut toml::Table) {
 fn workspace(section: &mut toml::Table) {
     replace(section, "dir", "/w");
     for key in ["read_dirs", "write_dirs"] {
-        if let Some(Toml::Array(dirs)) = section.get_mut(key) {
-            dirs.iter_mut().for_each(|dir| *dir = "/w".into());
-        }
+        folders(section, key);
+    }
+}
+
+fn folders(section: &mut toml::Table, key: &str) {
+    if let Some(Toml::Array(dirs)) = section.get_mut(key) {
+        dirs.iter_mut().for_each(|dir| *dir = "/w".into());
     }
 }
 
