@@ -20,6 +20,7 @@ const CAREFUL: &str = r#"[tools.careful]
 description = "Is careful."
 command = ["/bin/sh", "-c", "echo careful >> $HOME/effects; echo took care"]
 approval = "ask"
+trusted_output = true
 "#;
 
 /// A model that does what the last line of its task says: `hand A | B` hands A and B on, `hand A + tool` calls a tool
@@ -169,7 +170,8 @@ async fn c5_an_agents_tools_are_no_wider_than_those_of_who_hands_on() {
         let narrower: Vec<&str> = own.tools().into_iter().filter(|tool| *tool != "ask_human").collect();
         assert_eq!(agent.tools(), narrower);
         assert!(!agent.tools().contains(&"secret") && agent.tools().contains(&"spawn_agent"), "{:?}", agent.tools());
-        assert_eq!(agent.tools().contains(&"get_run_journal"), !digger);
+        // Those that are shown on need are named there.
+        assert_eq!(agent.body["tools"].to_string().contains("get_run_journal"), !digger);
     }
     assert!(agents.len() > 3, "{}", agents.len());
     house.nothing_refused();

@@ -18,6 +18,7 @@ fn settings() -> String {
         api_key = "{KEY}"
         [tools.leak]
         description = "Prints."
+        trusted_output = true
         command = ["/bin/sh", "-c", "seq 1 5000; echo {KEY} {ENCODED}; seq 1 5000; echo end {KEY}"]
         "#
     )

@@ -13,7 +13,7 @@ const WORDS: usize = 500;
 /// 3,600 tokens, of which 1,000 are the reply's.
 const SMALL: &str = r#"
 [context]
-window_tokens = 3600
+window_tokens = 3200
 keep_messages = 2
 prune_keep_messages = 2
 [agent]
