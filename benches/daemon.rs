@@ -139,7 +139,7 @@ async fn make_schedules(house: &Household) {
     house.telegram.say(OWNER, "Hello.");
     house.telegram.until_sent(OWNER, 1).await;
     drop(hob);
-    let mut database = Store::raw(&house.home.join("data/hob.db")).await.unwrap();
+    let mut database = Store::raw(&house.home.join("hob.db")).await.unwrap();
     let now = SystemClock.now().as_millisecond();
     let rows = format!(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {SCHEDULES})
