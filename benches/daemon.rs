@@ -1,15 +1,19 @@
-//! The daemon as a process: how soon it is ready, what it holds while idle, and a turn over Telegram and a model server.
+//! The daemon as a process: how soon it is ready, what it holds while idle, a turn over Telegram and a model server, and what
+//! 10,000 schedules cost that are not due yet.
 //!
-//! `cargo bench --bench daemon`; the numbers and what they mean are in docs/performance.md.
+//! `cargo bench --bench daemon [-- turns|schedules]`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use hob::domain::clock::{Clock, SystemClock};
+use hob::store::Store;
+use sqlx::Executor;
 use support::fake_model::{FakeModel, Reply};
 use support::fake_telegram::FakeTelegram;
 use tokio::time::Instant;
@@ -17,6 +21,9 @@ use tokio::time::Instant;
 const OWNER: i64 = 7;
 const STARTS: usize = 10;
 const TURNS: usize = 200;
+const SCHEDULES: usize = 10_000;
+/// Longer than the timer of the schedules sleeps.
+const IDLE: Duration = Duration::from_secs(65);
 
 struct Hob(Child);
 
@@ -39,6 +46,18 @@ impl Hob {
     }
 }
 
+impl Hob {
+    /// The time that its threads had on a processor.
+    fn worked(&self) -> Duration {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
+        let of = |task: std::io::Result<std::fs::DirEntry>| {
+            let told = std::fs::read_to_string(task.unwrap().path().join("schedstat")).unwrap();
+            told.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+        };
+        Duration::from_nanos(tasks.map(of).sum())
+    }
+}
+
 impl Drop for Hob {
     fn drop(&mut self) {
         self.0.kill().unwrap();
@@ -46,49 +65,120 @@ impl Drop for Hob {
     }
 }
 
-async fn measure(directory: &Path) {
-    let telegram = FakeTelegram::start().await;
-    let model = FakeModel::start().await;
-    model.otherwise(|_| Reply::text("Here you are."));
-    telegram.person(OWNER);
-    let config = directory.join("config.toml");
-    let text = format!(
-        "[provider]\nkind = \"openai_compatible\"\nbase_url = \"{}\"\nmodels = {{ primary = \"fake\" }}\n\
-         [telegram]\nbot_token = \"{}\"\nowner_user_ids = [{OWNER}]\napi_url = \"{}\"\n",
-        model.base_url(),
-        FakeTelegram::TOKEN,
-        telegram.api_url()
-    );
-    std::fs::write(&config, text).unwrap();
-    let mut ready = Vec::new();
-    for _ in 0..STARTS {
-        let before = telegram.look(|world| world.called("getUpdates"));
-        let begun = Instant::now();
-        let _hob = Hob::start(directory, &config);
-        telegram.until_true("the first poll", |world| world.called("getUpdates") > before).await;
-        ready.push(begun.elapsed());
+/// What a daemon talks with, and the files it is started from.
+struct Household {
+    telegram: FakeTelegram,
+    _model: FakeModel,
+    home: PathBuf,
+    config: PathBuf,
+}
+
+impl Household {
+    async fn new(home: &Path) -> Self {
+        std::fs::create_dir_all(home).unwrap();
+        let telegram = FakeTelegram::start().await;
+        let model = FakeModel::start().await;
+        model.otherwise(|_| Reply::text("Here you are."));
+        telegram.person(OWNER);
+        let config = home.join("config.toml");
+        let text = format!(
+            "[provider]\nkind = \"openai_compatible\"\nbase_url = \"{}\"\nmodels = {{ primary = \"fake\" }}\n\
+             [telegram]\nbot_token = \"{}\"\nowner_user_ids = [{OWNER}]\napi_url = \"{}\"\n",
+            model.base_url(),
+            FakeTelegram::TOKEN,
+            telegram.api_url()
+        );
+        std::fs::write(&config, text).unwrap();
+        Self { telegram, _model: model, home: home.to_owned(), config }
     }
-    ready.sort_unstable();
+
+    /// A daemon, and how long it took from its start to its first poll.
+    async fn start(&self) -> (Hob, Duration) {
+        let before = self.telegram.look(|world| world.called("getUpdates"));
+        let begun = Instant::now();
+        let hob = Hob::start(&self.home, &self.config);
+        self.telegram.until_true("the first poll", |world| world.called("getUpdates") > before).await;
+        (hob, begun.elapsed())
+    }
+
+    async fn starts(&self) -> Vec<Duration> {
+        let mut took = Vec::new();
+        for _ in 0..STARTS {
+            took.push(self.start().await.1);
+        }
+        took.sort_unstable();
+        took
+    }
+}
+
+async fn turns(directory: &Path) {
+    let house = Household::new(&directory.join("turns")).await;
+    let ready = house.starts().await;
     println!("from exec to the first poll: p50 {:?}  max {:?}", ready[STARTS / 2], ready[STARTS - 1]);
-    let hob = Hob::start(directory, &config);
-    let before = telegram.look(|world| world.called("getUpdates"));
-    telegram.until_true("the first poll", |world| world.called("getUpdates") > before).await;
+    let (hob, _) = house.start().await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     println!("resident while idle: {} KiB", hob.resident_kib());
     let mut took = Vec::new();
     for turn in 1..=TURNS {
         let begun = Instant::now();
-        telegram.say(OWNER, "What is there to be said about the garden today?");
-        telegram.until_sent(OWNER, turn).await;
+        house.telegram.say(OWNER, "What is there to be said about the garden today?");
+        house.telegram.until_sent(OWNER, turn).await;
         took.push(begun.elapsed());
+        if turn == 1 {
+            println!("resident after a turn: {} KiB", hob.resident_kib());
+        }
     }
     took.sort_unstable();
     println!("a turn over Telegram: p50 {:?}  p99 {:?}", took[TURNS / 2], took[TURNS * 99 / 100]);
     println!("resident after {TURNS} turns: {} KiB", hob.resident_kib());
 }
 
+/// Has somebody make so many schedules, each due once a day, an hour from now and later.
+async fn make_schedules(house: &Household) {
+    let hob = house.start().await.0;
+    house.telegram.say(OWNER, "Hello.");
+    house.telegram.until_sent(OWNER, 1).await;
+    drop(hob);
+    let mut database = Store::raw(&house.home.join("hob.db")).await.unwrap();
+    let now = SystemClock.now().as_millisecond();
+    let rows = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {SCHEDULES})
+         INSERT INTO schedules (source, user_id, channel, account, chat, task, rule, zone, asked, taint, state, grace_secs,
+             coalesces, next_at, created_at)
+         SELECT 'chat', (SELECT min(id) FROM users), 'telegram', 'default', '{OWNER}', 'Tell what is on today.',
+             json_object('kind', 'cron', 'expression', (i % 60) || ' ' || (i % 24) || ' * * *'), 'Europe/Berlin',
+             'once a day', '[]', 'active', 3600, 1, {now} + 3600000 + i * 8000, {now} FROM n"
+    );
+    database.execute(sqlx::AssertSqlSafe(rows)).await.unwrap();
+}
+
+/// Two daemons side by side, one of them with schedules.
+async fn schedules(directory: &Path) {
+    let (none, many) = (Household::new(&directory.join("none")).await, Household::new(&directory.join("many")).await);
+    make_schedules(&many).await;
+    let ready = (none.starts().await, many.starts().await);
+    println!(
+        "{SCHEDULES} schedules against none, to the first poll: p50 {:?} {:?}",
+        ready.1[STARTS / 2],
+        ready.0[STARTS / 2]
+    );
+    let (none, many) = (none.start().await.0, many.start().await.0);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let before = (none.worked(), many.worked());
+    tokio::time::sleep(IDLE).await;
+    println!("on a processor in {IDLE:?} of idleness: {:?} {:?}", many.worked() - before.1, none.worked() - before.0);
+    println!("resident while idle: {} KiB {} KiB", many.resident_kib(), none.resident_kib());
+}
+
 fn main() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let directory = tempfile::tempdir_in(std::env::current_dir().unwrap().join("target")).unwrap();
-    runtime.block_on(measure(directory.path()));
+    if runs("turns") {
+        runtime.block_on(turns(directory.path()));
+    }
+    if runs("schedules") {
+        runtime.block_on(schedules(directory.path()));
+    }
 }
