@@ -52,6 +52,10 @@ pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.
 pub const TOO_LATE: &str = "That question is no longer open.";
 
+/// `/attach` without a path, or where it does nothing.
+pub const ATTACH: &str =
+    "At the terminal, /attach PATH [WORDS] sends me a file. Elsewhere, send it like any other file.";
+
 /// A message longer than is taken.
 pub(super) fn too_long(chars: usize, max: usize) -> String {
     format!("That message has {chars} characters; I take at most {max}. Please send it in parts, or as a file.")
