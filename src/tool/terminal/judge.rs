@@ -59,7 +59,7 @@ fn judged(settings: &Settings, command: &str, dir: &Path, network: bool) -> Asse
         raise(Grade::Safe, "It has no network here, so that part will fail".to_owned());
     }
     if !sandbox.is_whole() {
-        raise(Grade::High, format!("Nothing holds it within the workspace: {}", sandbox.strength()));
+        raise(Grade::High, format!("Here {}", sandbox.strength()));
     }
     let risk = if network || granted { risk.max(Risk::Send) } else { risk };
     Assessment { risk, grade, reasons }
