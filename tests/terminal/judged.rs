@@ -70,7 +70,13 @@ async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
         });
         let asked = assessed(&terminal, json!({ "command": "true" })).await;
         assert!(asked.grade >= Grade::High, "{asked:?}");
-        assert!(asked.reasons.iter().any(|why| why.starts_with("Here commands") && why.contains("so each must be approved: ")), "{asked:?}");
+        assert!(
+            asked
+                .reasons
+                .iter()
+                .any(|why| why.starts_with("Here commands") && why.contains("so each must be approved: ")),
+            "{asked:?}"
+        );
         // Once somebody has approved it, it runs, and still ends with all that it started.
         let call = json!({ "command": "setsid sleep 600 & echo up" });
         let Outcome::From(_, outcome) = terminal.call(invocation(UserId(1), call)).await else { panic!() };
