@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
+use crate::cli::checked;
 use crate::config::environment::Environment;
 use crate::config::{command, example};
 
@@ -23,7 +24,11 @@ pub enum ConfigCommand {
 /// If the config has problems, which are the error's text, or `out` cannot be written to.
 pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &mut dyn Write) -> anyhow::Result<()> {
     let text = match what {
-        ConfigCommand::Check => command::check(named, env)?,
+        ConfigCommand::Check => {
+            let told = command::check(named, env)?;
+            checked(named, env)?;
+            told
+        }
         ConfigCommand::Example => example::example(),
     };
     out.write_all(text.as_bytes())?;
@@ -39,6 +44,29 @@ mod tests {
         let mut out = Vec::new();
         run(ConfigCommand::Example, None, &Environment::default(), &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), example::example());
+    }
+
+    #[test]
+    fn n13_schedules_words_are_checked_as_at_the_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let schedule = |name: &str, when: &str| format!("[[schedule]]\nname = '{name}'\nwhen = '{when}'\ntask = 'x'\n");
+        let telegram = "[telegram]\nbot_token = '1:a'\nallowed_user_ids = [7]\nowner_user_ids = [7]\n";
+        let file = [
+            telegram,
+            &schedule("a", "weekdays at 8:30"),
+            &schedule("b", "31 February at 9"),
+            &schedule("c", "30 8 * *"),
+        ];
+        std::fs::write(dir.path().join("config.toml"), file.concat()).unwrap();
+        let env = Environment::of(dir.path(), [("HOME", dir.path())]);
+        let error = run(ConfigCommand::Check, None, &env, &mut Vec::new()).unwrap_err().to_string();
+        let told: Vec<&str> = error.lines().map(|line| line.rsplit_once("config.toml").unwrap().1).collect();
+        assert_eq!(
+            told[0],
+            ":11: schedule[2].when: that day does not exist; `hob schedule next \"WHEN\"` tries words out"
+        );
+        assert!(told[1].starts_with(":15: schedule[3].when: "), "{error}");
+        assert_eq!(told.len(), 2);
     }
 
     #[test]

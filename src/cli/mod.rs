@@ -32,6 +32,8 @@ use crate::cli::skill::SkillCommand;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::load::{Loaded, load};
+use crate::daemon::begins;
+use crate::domain::clock::{Clock as _, SystemClock};
 use crate::domain::redactor::Redactor;
 use crate::telemetry;
 
@@ -88,10 +90,19 @@ struct Base {
     redactor: Redactor,
 }
 
+/// The config, with nothing wrong in it, its schedules' words among that.
+fn checked(named: Option<&std::path::Path>, environment: &Environment) -> anyhow::Result<Loaded> {
+    let loaded = load(named, environment)?;
+    match loaded.problems(begins::unreadable(&loaded.config, SystemClock.now())) {
+        Some(problems) => Err(problems.into()),
+        None => Ok(loaded),
+    }
+}
+
 /// Loads the config and makes the data directory.
 fn base(named: Option<&std::path::Path>) -> anyhow::Result<Base> {
     let environment = Environment::of_process();
-    let loaded = load(named, &environment)?;
+    let loaded = checked(named, &environment)?;
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     create_data_dir(&data_dir)?;
     let redactor = Redactor::new(&loaded.secrets(&environment))?;

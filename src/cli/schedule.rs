@@ -10,6 +10,8 @@ use jiff::tz::TimeZone;
 
 use crate::cli::replay::open;
 use crate::cli::{runtime, show};
+use crate::config::environment::Environment;
+use crate::config::load::load;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::policy::schedule::read::read;
 use crate::store::error::StoreError;
@@ -30,7 +32,7 @@ pub enum ScheduleCommand {
     Next {
         /// The rule: "weekdays at 8:30", "in 2h", "30 8 * * 1-5"
         when: String,
-        /// Whose wall clock, by its IANA name; else this machine's
+        /// Whose wall clock, by its IANA name; else the household's, as the config names it
         #[arg(long)]
         zone: Option<String>,
         /// How many
@@ -73,7 +75,7 @@ pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Res
         ScheduleCommand::Next { when, zone, count } => {
             let zone = match &zone {
                 Some(name) => TimeZone::get(name).with_context(|| format!("there is no time zone {name:?}"))?,
-                None => TimeZone::try_system().unwrap_or(TimeZone::UTC),
+                None => household(named)?,
             };
             let rule = match read(&when, &zone, now) {
                 Ok(rule) => rule,
@@ -81,7 +83,15 @@ pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Res
             };
             let next = rule.next_few(&zone, now, usize::from(count));
             let lines: Vec<String> = next.iter().map(|at| shown::instant(*at, &zone) + "\n").collect();
-            Ok(show(&format!("{}:\n{}", rule.in_words(&zone), lines.concat()))?)
+            let whose = zone.iana_name().unwrap_or("UTC");
+            Ok(show(&format!("{} ({whose}):\n{}", rule.in_words(&zone), lines.concat()))?)
         }
     }
+}
+
+/// The zone that chats go by.
+fn household(named: Option<&Path>) -> anyhow::Result<TimeZone> {
+    let config = load(named, &Environment::of_process())?.config;
+    let zone = config.agent.time_zone.and_then(|name| TimeZone::get(&name).ok());
+    Ok(zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC)))
 }

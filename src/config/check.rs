@@ -52,6 +52,15 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// What only `findings` say of a document that has nothing else wrong.
+    pub(super) fn alone(mut self, table: &Table, findings: Vec<Finding>) -> Vec<Problem> {
+        self.document(table);
+        self.broken.clear();
+        self.problems.clear();
+        self.findings(findings);
+        self.problems
+    }
+
     /// Every problem so far.
     pub(super) fn into_problems(self) -> Vec<Problem> {
         self.problems
@@ -137,7 +146,9 @@ impl<'a> Check<'a> {
             (Shape::Number { .. }, Value::Float(number)) => self.number(at, line, *number, what),
             (Shape::Text { min, max }, Value::Text(text)) => match text.chars().count() {
                 0 if *min > 0 => self.wrong(at, line, "is empty".to_owned(), what),
-                chars if chars > *max => self.wrong(at, line, format!("has {chars} characters"), what),
+                chars if !(*min..=*max).contains(&chars) => {
+                    self.wrong(at, line, format!("has {chars} characters"), what)
+                }
                 _ => Some(Toml::String(text.clone())),
             },
             (Shape::Choice(words), Value::Text(text)) => {

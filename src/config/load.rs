@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::config::check::Check;
 use crate::config::environment::Environment;
-use crate::config::problem::{Problem, Problems};
+use crate::config::problem::{Finding, Problem, Problems};
 use crate::config::{Config, document, expand, secrets, shape};
 use crate::domain::secret::Secret;
 
@@ -31,6 +31,15 @@ impl Loaded {
     #[must_use]
     pub fn secrets(&self, env: &Environment) -> Vec<Secret> {
         secrets::of(self.source.expose(), env)
+    }
+
+    /// What was found in the config beyond its own checks, as problems of its file; none: nothing was.
+    #[must_use]
+    pub fn problems(&self, findings: Vec<Finding>) -> Option<Problems> {
+        let file = self.path.as_deref()?;
+        let table = document::parse(file, self.source.expose()).ok()?;
+        let root = shape::of::<Config>();
+        Problems::of(Check::new(file, &root).alone(&table, findings))
     }
 }
 

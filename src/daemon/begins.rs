@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::net::TcpListener;
 
 use crate::config::Config;
+use crate::config::problem::Finding;
 use crate::config::schedule::{CatchUp, ScheduleConfig};
 use crate::config::webhooks::{SignedConfig, WebhookConfig};
 use crate::daemon::{Blueprint, StartError, Switches, parts};
@@ -69,13 +71,25 @@ fn voice(config: &Config, chat: Option<i64>) -> Option<(String, Conversation)> {
     Some((owner, Conversation { channel: ChannelKind::Telegram, account, chat, thread: None }))
 }
 
+/// The words under `[[schedule]]` that are no rule: the config knows nothing of rules.
+#[must_use]
+pub fn unreadable(config: &Config, now: Timestamp) -> Vec<Finding> {
+    let Ok(house) = parts::zone(config.agent.time_zone.as_deref()) else { return Vec::new() };
+    let found = config.schedule.iter().enumerate().filter_map(|(index, schedule)| {
+        let error = timing(schedule, &house, now).err()?;
+        let fix = "`hob schedule next \"WHEN\"` tries words out";
+        Some(Finding::new(format!("schedule[{}].when", index + 1), error.to_string(), fix))
+    });
+    found.collect()
+}
+
 fn declared(blueprint: &Blueprint) -> Result<Vec<Declared>, StartError> {
     let config = &blueprint.config;
     let house = parts::zone(config.agent.time_zone.as_deref())?;
     let all = config.schedule.iter().enumerate().filter_map(|(index, schedule)| {
         let (owner, conversation) = voice(config, schedule.telegram_chat)?;
         let ScheduleConfig { name, task, grace_secs, catch_up, .. } = schedule.clone();
-        let timing = timing(schedule, &house, blueprint)
+        let timing = timing(schedule, &house, blueprint.clock.now())
             .map_err(|error| StartError::Config(format!("schedule[{}].when: {error}", index + 1)));
         Some(timing.map(|timing| Declared {
             name,
@@ -91,10 +105,9 @@ fn declared(blueprint: &Blueprint) -> Result<Vec<Declared>, StartError> {
 }
 
 /// When, as it is stored; none: it is past.
-fn timing(schedule: &ScheduleConfig, house: &TimeZone, blueprint: &Blueprint) -> Result<Option<Timing>, ReadError> {
+fn timing(schedule: &ScheduleConfig, house: &TimeZone, now: Timestamp) -> Result<Option<Timing>, ReadError> {
     let named = schedule.zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
     let zone = named.unwrap_or_else(|| house.iana_name().map_or(TimeZone::UTC, |_named| house.clone()));
-    let now = blueprint.clock.now();
     let rule = match read(&schedule.when, &zone, now) {
         Ok(rule) => rule,
         // A file that was right yesterday does not stop Hob from starting.

@@ -3,7 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
-mod begins;
+pub mod begins;
 mod chores;
 pub mod declared;
 mod extraction;

@@ -63,6 +63,8 @@ pub enum Command {
     Pin(Option<Item>),
     /// Do so no longer.
     Unpin(Option<Item>),
+    /// Send a file, of which nothing was said, or where files are sent otherwise.
+    Attach,
     /// It looks like a command and is none.
     Unknown(String),
 }
@@ -166,6 +168,8 @@ pub fn parse(text: &str) -> Option<Command> {
         }
         ("journal", []) => Command::Journal,
         ("skills", []) => Command::Skills,
+        // With a path at the terminal it never comes here.
+        ("attach", _) => Command::Attach,
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
         ("queue", ["drop", number]) => {
@@ -288,6 +292,8 @@ mod tests {
             ("/schedules run 3", Some(Command::Schedule(Change::RunNow, ScheduleId(3)))),
             ("/schedules eat 3", Some(Command::Unknown("/schedules eat 3".into()))),
             ("/schedules run it", Some(Command::Unknown("/schedules run it".into()))),
+            ("/attach", Some(Command::Attach)),
+            ("/attach list.txt", Some(Command::Attach)),
             ("/grants", Some(Command::Grants)),
             ("/grants revoke 2", Some(Command::Revoke(2))),
             ("/grants revoke", Some(Command::Unknown("/grants revoke".into()))),

@@ -188,6 +188,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
         // Carried out above, as it does more than to speak.
         Command::Forget(_) => Ok(String::new()),
+        Command::Attach => Ok(texts::ATTACH.to_owned()),
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }
 }

@@ -54,6 +54,10 @@ pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.
 pub const TOO_LATE: &str = "That question is no longer open.";
 
+/// `/attach` without a path, or where it does nothing.
+pub const ATTACH: &str =
+    "At the terminal, /attach PATH [WORDS] sends me a file. Elsewhere, send it like any other file.";
+
 /// `/skills`: those that can be used. What was installed tells no more than its name.
 pub(super) fn skills(list: &SkillList) -> String {
     let usable = list.skills.iter().filter(|skill| skill.standing.is_usable());

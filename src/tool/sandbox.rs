@@ -62,7 +62,8 @@ impl fmt::Display for Strength {
         match self {
             Self::Full { namespaces } => write!(f, "commands are confined ({})", by(namespaces)),
             Self::Partial { missing, namespaces } => {
-                write!(f, "commands are confined in part ({}): {}", by(namespaces), missing.join("; "))
+                let (by, missing) = (by(namespaces), missing.join("; "));
+                write!(f, "commands are confined in part ({by}), so each must be approved: {missing}")
             }
             Self::None { why } => write!(f, "commands cannot be confined, so each must be approved: {why}"),
         }

@@ -35,6 +35,16 @@ mod spool;
 pub const TIMEOUT_SECS_MAX: u64 = 3_600;
 /// What ending it may take beyond that.
 const MARGIN: Duration = Duration::from_secs(60);
+/// What programs print that have not found the network.
+const NO_NETWORK: [&str; 5] = [
+    "Could not resolve host",
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "Network is unreachable",
+    "failed to lookup address",
+];
+/// For the model: why that is so, and what to do.
+const ASK_FOR_NETWORK: &str = "(It had no network. With `network` it would have, and a person is asked.)";
 /// So many characters of a command stand in a list.
 const COMMAND_CHARS_MAX: usize = 100;
 
@@ -159,6 +169,11 @@ impl Terminal {
         })
     }
 
+    /// Whether commands have no network unless their call asks for it.
+    fn has_no_network(&self) -> bool {
+        !self.settings.confined.reach.network && self.settings.confined.sandbox.is_whole()
+    }
+
     /// What a command printed is vouched for by nobody, unless the operator does.
     fn told(&self, printed: bool, outcome: Outcome) -> Outcome {
         if printed && !self.settings.trusted_output {
@@ -183,7 +198,10 @@ impl Terminal {
             (Some(0), true) => Outcome::Exited { text: "Done; it printed nothing.".to_owned(), code: 0 },
             (Some(0), false) => Outcome::Exited { text: printed.to_owned(), code: 0 },
             (Some(code), _) => {
-                Outcome::Exited { text: format!("exit code {code}\n{printed}").trim_end().to_owned(), code }
+                let cut_off = !fields.network && self.has_no_network() && misses_network(printed);
+                let hint = if cut_off { ASK_FOR_NETWORK } else { "" };
+                let text = format!("exit code {code}\n{printed}").trim_end().to_owned();
+                Outcome::Exited { text: format!("{text}\n{hint}").trim_end().to_owned(), code }
             }
             (None, _) => {
                 let secs = limit.as_secs();
@@ -250,6 +268,10 @@ impl Terminal {
         let none = "No command runs in the background of this conversation.".to_owned();
         Outcome::Text(if lines.is_empty() { none } else { lines.join("\n") })
     }
+}
+
+fn misses_network(printed: &str) -> bool {
+    NO_NETWORK.iter().any(|words| printed.contains(words))
 }
 
 /// How a command stands, in words for the model.

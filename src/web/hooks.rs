@@ -77,7 +77,11 @@ async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers
     let signature = headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let good = is_good(signed, secret, (signature, &body), now);
     let Some(webhook) = webhook.filter(|_| good) else {
-        tracing::warn!("webhook.refused: an unknown name or a wrong signature");
+        // Only whoever runs Hob learns which; a name that is not there is a stranger's words.
+        match hooks.by_name.contains_key(&name) {
+            true => tracing::warn!(hook = name, "webhook.refused: a wrong signature"),
+            false => tracing::warn!("webhook.refused: there is no webhook of the name that was called"),
+        }
         return StatusCode::UNAUTHORIZED;
     };
     let delivery = delivery(signed, &headers, (signature, &body));

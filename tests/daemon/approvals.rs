@@ -63,7 +63,7 @@ async fn d6_a_button_approves_once() {
     insta::assert_snapshot!(house.heard(ADA)[0], @r#"
     May I do this?
     pay {"to": "Ben"}
-    A reason can go along: deny: REASON
+    To say why not: deny: REASON
     1. approve
     2. always
     3. deny
@@ -131,7 +131,7 @@ async fn d6_always_is_stored_listed_and_revoked_and_never_covers_the_critical() 
     insta::assert_snapshot!(house.told(ADA, 5).await[4], @"
     May I do this? (This is asked each time.)
     wipe {}
-    A reason can go along: deny: REASON
+    To say why not: deny: REASON
     1. approve
     2. deny
     ");

@@ -98,14 +98,14 @@ async fn d6_a_typed_decision_approves_and_what_waits_keeps_nobody() {
     insta::assert_snapshot!(rest, @"
     May I do this?
     pay {}
-    A reason can go along: deny: REASON
+    To say why not: deny: REASON
     1. approve
     2. always
     3. deny
     Paid.
     May I do this?
     pay {}
-    A reason can go along: deny: REASON
+    To say why not: deny: REASON
     1. approve
     2. always
     3. deny

@@ -73,10 +73,10 @@ async fn n6_an_injection_comes_no_further_than_a_question_that_names_its_source(
     insta::assert_snapshot!(injected(&house).await, @r#"
     May I do this?
     pay {"to": "Mallory"}
-    It runs something.
-    I have read words that nobody here vouches for, and whoever wrote them may be behind this: a tool ("mail").
-    With "yes, for this run" I do not ask again for pay in this run, until I read something new.
-    A reason can go along: deny: REASON
+    It runs a program.
+    Careful: before this I read what somebody else may have written, and they may be behind it: a tool ("mail").
+    "yes, for this run": I do not ask again about pay until this answer is done or I read something new.
+    To say why not: deny: REASON
     1. approve
     2. yes, for this run
     3. deny
@@ -171,7 +171,7 @@ async fn n6_what_was_remembered_from_such_words_taints_whoever_recalls_it() {
     house.model.reply(Reply::call("remember_fact", fact));
     house.say(ADA, "What is in the mail?");
     let question = house.told(ADA, 1).await.remove(0);
-    assert!(question.contains("It changes files or what I remember."), "{question}");
+    assert!(question.contains("It changes something here."), "{question}");
     house.model.reply(Reply::text("Noted."));
     house.press(ADA, "approve");
     house.told(ADA, 2).await;
@@ -227,11 +227,11 @@ async fn n6_a_guest_alone_with_hob_is_decided_about_by_an_owner_elsewhere() {
     Person 99 asks me for this elsewhere, and only an owner can decide.
     May I do this?
     pay {"to": "Eve"}
-    It runs something.
-    I have read words that nobody here vouches for, and whoever wrote them may be behind this: a guest ("Person 99").
-    With "yes, for this run" I do not ask again for pay in this run, until I read something new.
+    It runs a program.
+    Careful: before this I read what somebody else may have written, and they may be behind it: a guest ("Person 99").
+    "yes, for this run": I do not ask again about pay until this answer is done or I read something new.
     Only an owner can approve it.
-    A reason can go along: deny: REASON
+    To say why not: deny: REASON
     1. approve
     2. yes, for this run
     3. deny

@@ -46,6 +46,9 @@ async fn d6_the_network_is_asked_for_each_time() {
     let asked = assessed(&place.terminal, json!({ "command": "cat notes", "network": true })).await;
     assert_eq!((asked.grade, asked.risk), (Grade::High, Risk::Send));
     assert!(asked.reasons.contains(&"It asks for the network".to_owned()), "{asked:?}");
+    let in_vain = assessed(&place.terminal, json!({ "command": "curl https://a.example" })).await;
+    let told = ["`curl https://a.example` uses the network", "It has no network here, so that part will fail"];
+    assert_eq!((in_vain.grade, in_vain.reasons), (Grade::Medium, told.map(str::to_owned).to_vec()));
     for (action, risk) in [("list", Risk::Read), ("check", Risk::Read), ("kill", Risk::Write)] {
         let looked = assessed(&place.terminal, json!({ "action": action, "id": "12/1.0" })).await;
         assert_eq!(looked, Assessment::usual(risk), "{action}");
@@ -67,7 +70,13 @@ async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
         });
         let asked = assessed(&terminal, json!({ "command": "true" })).await;
         assert!(asked.grade >= Grade::High, "{asked:?}");
-        assert!(asked.reasons.iter().any(|why| why.starts_with("Nothing holds it within the workspace")), "{asked:?}");
+        assert!(
+            asked
+                .reasons
+                .iter()
+                .any(|why| why.starts_with("Here commands") && why.contains("so each must be approved: ")),
+            "{asked:?}"
+        );
         // Once somebody has approved it, it runs, and still ends with all that it started.
         let call = json!({ "command": "setsid sleep 600 & echo up" });
         let Outcome::From(_, outcome) = terminal.call(invocation(UserId(1), call)).await else { panic!() };

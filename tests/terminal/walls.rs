@@ -110,6 +110,8 @@ async fn d6_there_is_no_network_and_no_other_process_to_talk_to() {
         }
         listener.set_nonblocking(true).unwrap();
         assert!(listener.accept().is_err(), "{way:?}: somebody called");
+        let (text, _) = place.run("getent hosts a.example || { echo 'Could not resolve host'; exit 6; }").await;
+        assert!(text.ends_with("(It had no network. With `network` it would have, and a person is asked.)"), "{text}");
         let (text, _) = place.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").await;
         assert!(!text.contains("d6_there_is"), "{way:?}: {text}");
     }

@@ -9,7 +9,7 @@ use crate::agent::machine::event::{Accepted, Event};
 use crate::agent::machine::state::Phase;
 use crate::agent::persona::Persona;
 use crate::agent::prompt::{Material, Past, system_digest, text_digest};
-use crate::domain::origin::{Source, Taint};
+use crate::domain::origin::{Origin, Source, Taint};
 use crate::domain::tools::USE_SKILL;
 use crate::model::provider::ToolSchema;
 use crate::model::tokens::{Calibration, Sample};
@@ -68,7 +68,11 @@ impl Driver {
             (material.past.sizes.clone(), material.past.pins(), material.fixed())
         });
         let past_taint = self.material.as_ref().map(|material| material.past.taint.clone()).unwrap_or_default();
-        taint.join(&Source::of_speaker(&accepted.principal).into_iter().collect());
+        // An event says itself which it is; the owner in whose name it is taken up is not its source.
+        let names_itself = |speaker: &Source| speaker.origin == Origin::Event && !accepted.taint.is_clean();
+        taint.join(
+            &Source::of_speaker(&accepted.principal).filter(|speaker| !names_itself(speaker)).into_iter().collect(),
+        );
         taint.join(&accepted.taint);
         taint.join(&past_taint);
         taint.join(&summary.map(|summary| Taint::of_stored(summary.taint.as_deref())).unwrap_or_default());

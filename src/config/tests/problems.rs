@@ -51,6 +51,15 @@ parameters = { room = "which" }
 }
 
 #[test]
+fn n10_a_short_secret_of_a_webhook_is_refused() {
+    let telegram = "[telegram]\nbot_token = '1:a'\nallowed_user_ids = [7]\nowner_user_ids = [7]\n";
+    let hook = "[server]\nlisten = '127.0.0.1:8787'\n[webhooks.door]\nsecret = 'hunter2'\nprompt = 'x'";
+    insta::assert_snapshot!(told(&format!("{telegram}{hook}")), @r#"
+    config.toml:8: webhooks.door.secret: has 7 characters, expected text of 16 to 1000 characters; for example `secret = "a-long-random-secret"`
+    "#);
+}
+
+#[test]
 fn unknown_keys() {
     insta::assert_snapshot!(told("[agent]\niteration_max = 30\nqueue-mode = 'steer'\nzzz = 1\nbot_token = 'hunter2'"), @r#"
     config.toml:2: agent.iteration_max: is not a known key; did you mean `iterations_max`?

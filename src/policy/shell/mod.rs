@@ -34,6 +34,9 @@ use crate::domain::tools::{Grade, Risk};
 /// The longest command that is looked at.
 pub const COMMAND_BYTES_MAX: usize = 16 * 1024;
 
+/// How the reason ends that the network is asked for.
+pub const USES_NETWORK: &str = "uses the network";
+
 /// Where a command would run, and what it could reach there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grounds {

@@ -162,7 +162,7 @@ const GROUPS: &[Group] = &[
 ];
 
 /// Why the network is asked for.
-pub(super) const NETWORK: &str = "uses the network";
+pub(super) const NETWORK: &str = crate::policy::shell::USES_NETWORK;
 /// Why installing is asked for.
 pub(super) const INSTALLS: &str = "fetches and installs software";
 /// Why publishing is asked for.

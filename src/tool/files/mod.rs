@@ -71,6 +71,7 @@ where
 #[must_use]
 pub fn from_file(room: &Room, path: &str, text: String) -> Outcome {
     let text = Outcome::Text(text);
+    let path = if path == "." { "in the workspace" } else { path };
     if room.is_trusted() { text } else { text.from(Source::new(Origin::File, path)) }
 }
 

@@ -35,6 +35,7 @@ fn judged(settings: &Settings, command: &str, dir: &Path, network: bool) -> Asse
         readable: workspace.read.iter().map(real).collect(),
     };
     let Verdict { risk, mut grade, mut reasons, paths } = shell::assess(command, &grounds);
+    let uses_network = reasons.iter().any(|reason| reason.ends_with(shell::USES_NETWORK));
     let mut raise = |to: Grade, why: String| {
         grade = grade.max(to);
         if !reasons.contains(&why) {
@@ -54,9 +55,11 @@ fn judged(settings: &Settings, command: &str, dir: &Path, network: bool) -> Asse
     }
     if network && !granted {
         raise(Grade::High, "It asks for the network".to_owned());
+    } else if uses_network && !granted && sandbox.is_whole() {
+        raise(Grade::Safe, "It has no network here, so that part will fail".to_owned());
     }
     if !sandbox.is_whole() {
-        raise(Grade::High, format!("Nothing holds it within the workspace: {}", sandbox.strength()));
+        raise(Grade::High, format!("Here {}", sandbox.strength()));
     }
     let risk = if network || granted { risk.max(Risk::Send) } else { risk };
     Assessment { risk, grade, reasons }
