@@ -62,7 +62,10 @@ impl Way {
         let workspace = |path: &str, text: &str| {
             let path = house.path("data/workspace").join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            // It may be read at this moment.
+            if !path.exists() {
+                std::fs::write(path, text).unwrap();
+            }
         };
         let (tool, arguments) = match self {
             Self::Page => {
@@ -85,8 +88,7 @@ impl Way {
             Self::Lines => ("search_files", json!({ "pattern": ".", "path": format!("in/{id}.txt") })),
             Self::Attachment => return format!("{DO}read_file attached"),
             Self::Tool => {
-                std::fs::create_dir_all(house.path("mail")).unwrap();
-                std::fs::write(house.path(&format!("mail/{id}")), words).unwrap();
+                workspace(&format!("../../mail/{id}"), &words);
                 ("mail", json!({ "id": id }))
             }
             Self::Terminal => ("terminal", json!({ "command": format!("cat in/{id}.txt") })),
