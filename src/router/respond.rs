@@ -168,7 +168,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Resume(reach) => pause::resume(tx, &order(desk, caller), reach).await,
         Command::Grants => Ok(pause_texts::grants(&grants_of(tx, caller).await?, &desk.house.purse.zone)),
         Command::Revoke(number) => revoke(tx, desk, caller, number).await,
-        Command::Schedules => List { viewer: viewer(caller), now: desk.now }.run(tx).await,
+        Command::Schedules => Ok(List { viewer: viewer(caller), now: desk.now }.run(tx).await?.0),
         Command::Schedule(change, id) => {
             let alter = Alter { viewer: viewer(caller), id, change, now: desk.now };
             let did = match change {

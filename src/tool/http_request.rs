@@ -196,9 +196,10 @@ impl Tool for HttpRequest {
             Ok(query) => query,
             Err(outcome) => return outcome,
         };
+        let asked = query.url.clone();
         let answer = match self.guard.send(query).await {
             Ok(answer) => answer,
-            Err(error) => return error.outcome(),
+            Err(error) => return error.outcome_at(&asked),
         };
         let source = Source::new(Origin::Web, &without(answer.url.as_str(), &secrets));
         let text = self.told(&answer, &secrets);

@@ -60,9 +60,9 @@ impl WebFetch {
             Ok(url) => url,
             Err(error) => return error.outcome(),
         };
-        let answer = match self.guard.send(Query::get(url)).await {
+        let answer = match self.guard.send(Query::get(url.clone())).await {
             Ok(answer) => answer,
-            Err(error) => return error.outcome(),
+            Err(error) => return error.outcome_at(&url),
         };
         let source = Source::new(Origin::Web, answer.url.as_str());
         let status = answer.status;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::join_all;
 
+use crate::agent::driver::heard::{self, Told};
 use crate::agent::driver::perform::tool::arguments;
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::disclosed;
@@ -19,7 +20,7 @@ use crate::agent::ports::Ports;
 use crate::agent::prompt::Material;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::tools::{Assessment, Grade, Risk};
-use crate::model::message::{Completion, Message, ToolCall};
+use crate::model::message::{Completion, ToolCall};
 use crate::policy::memory::Place;
 use crate::tool::{Invocation, Tool};
 
@@ -94,14 +95,10 @@ impl Look {
         Some((tool, invocation))
     }
 
-    /// Whether words stand in what people, tools and memory have told the run. What the model said itself is no proof.
+    /// Whether somebody told the run these words.
     fn heard(&self, run: &Active, words: &str) -> bool {
-        let told = |message: &Message| match message {
-            Message::User { .. } => message.text().contains(words),
-            Message::Tool(result) => result.text.contains(words),
-            Message::Assistant { .. } => false,
-        };
-        let mut all = self.material.past.messages.iter().chain(run.transcript.messages());
-        !words.is_empty() && (all.any(told) || self.material.tail.contains(words))
+        let messages = self.material.past.messages.iter().chain(run.transcript.messages());
+        let is_handed_on = run.input.agent.is_some() && !run.input.taint.is_clean();
+        heard::heard(Told { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on }, words)
     }
 }

@@ -8,6 +8,7 @@ mod assess;
 mod begin;
 mod claim;
 mod gate;
+mod heard;
 mod known;
 mod perform;
 mod procedures;

@@ -6,7 +6,8 @@
 use teloxide::Bot;
 use teloxide::payloads::SendMessage;
 use teloxide::types::{
-    ChatId, InlineKeyboardButton, InlineKeyboardMarkup, MessageId, ReplyMarkup, ReplyParameters, ThreadId,
+    ChatId, InlineKeyboardButton, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ReplyMarkup, ReplyParameters,
+    ThreadId,
 };
 use tracing::{debug, info};
 
@@ -27,6 +28,15 @@ const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may have i
 
 /// How long a file may take to go out; less than the outbox waits.
 const UPLOAD_MAX: Duration = Duration::from_secs(80);
+
+/// No look at the addresses in a message.
+const NO_PREVIEW: LinkPreviewOptions = LinkPreviewOptions {
+    is_disabled: true,
+    url: None,
+    prefer_small_media: false,
+    prefer_large_media: false,
+    show_above_text: false,
+};
 
 /// The part of Telegram's answer that is kept; the message itself is known.
 #[derive(Deserialize)]
@@ -110,6 +120,8 @@ fn payload(destination: &Destination) -> Result<SendMessage, DeliveryError> {
     };
     let mut payload = SendMessage::new(chat, "");
     payload.message_thread_id = thread;
+    // Telegram fetches an address that is shown with a preview: whoever gets a model to write one would be told what is in it.
+    payload.link_preview_options = Some(NO_PREVIEW);
     // What isn't a message's number (a press, say) cannot be replied to.
     let reply_to = destination.reply_to.as_ref().and_then(|id| id.parse().ok());
     payload.reply_parameters = reply_to.map(|id| ReplyParameters::new(MessageId(id)).allow_sending_without_reply());

@@ -2,6 +2,9 @@
 
 use std::error::Error;
 
+use url::Url;
+
+use crate::domain::origin::{Origin, Source};
 use crate::policy::net::Barred;
 use crate::tool::Outcome;
 
@@ -110,6 +113,25 @@ impl NetError {
     pub fn outcome(&self) -> Outcome {
         let text = self.to_string();
         if self.is_passing() { Outcome::Transient(text) } else { Outcome::Error(text) }
+    }
+
+    /// As a tool's answer, after `asked` was gone to: there may be words in it that were chosen there (row N6).
+    #[must_use]
+    pub fn outcome_at(&self, asked: &Url) -> Outcome {
+        let outcome = self.outcome();
+        if self.quotes(asked) { outcome.from(Source::new(Origin::Web, asked.as_str())) } else { outcome }
+    }
+
+    /// May it repeat what somebody answered: the name of another host, or of a certificate?
+    fn quotes(&self, asked: &Url) -> bool {
+        match self {
+            Self::Inward(_) | Self::Downgrade(_) | Self::Untrusted { .. } | Self::Broken { .. } => true,
+            Self::Barred { host, .. }
+            | Self::Unresolved { host, .. }
+            | Self::Unreachable { host, .. }
+            | Self::TimedOut { host, .. } => Some(host.as_str()) != asked.host_str(),
+            Self::Address(_) | Self::Redirects(_) => false,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use crate::domain::ids::ScheduleId;
 use crate::domain::inbound::Conversation;
+use crate::domain::origin::Taint;
 use crate::domain::principal::{Principal, Role};
 use crate::store::error::StoreError;
 use crate::store::schedules::{NewSchedule, OccurrenceRow, ScheduleRow};
@@ -103,13 +104,15 @@ pub struct List {
 
 #[async_trait]
 impl Statement for List {
-    type Output = String;
+    /// The list, and what those had read in whose runs its tasks were written (row N6).
+    type Output = (String, Taint);
 
-    async fn run(&self, tx: &mut Tx) -> Result<String, StoreError> {
+    async fn run(&self, tx: &mut Tx) -> Result<(String, Taint), StoreError> {
         let own = (self.viewer.principal.role < Role::Admin).then_some(self.viewer.principal.user);
-        let mut cards = Vec::new();
+        let (mut cards, mut taint) = (Vec::new(), Taint::default());
         for row in schedules::list(tx, own, LISTED_MAX).await? {
             if self.viewer.sees(&row) {
+                taint.join(&Taint::of_stored(Some(&row.taint)));
                 let history = schedules::history(tx, row.id, HISTORY).await?;
                 let whose = if row.user == self.viewer.principal.user {
                     String::new()
@@ -119,7 +122,7 @@ impl Statement for List {
                 cards.push(format!("{}{whose}", shown::card(&row, &history, self.now)));
             }
         }
-        Ok(if cards.is_empty() { "Nothing is scheduled.".to_owned() } else { cards.join("\n") })
+        Ok((if cards.is_empty() { "Nothing is scheduled.".to_owned() } else { cards.join("\n") }, taint))
     }
 }
 

@@ -11,12 +11,14 @@ use serde::Deserialize;
 use tokio::sync::Notify;
 
 use crate::domain::ids::ScheduleId;
+use crate::domain::origin::Taint;
 use crate::domain::principal::Role;
 use crate::domain::tools::{Assessment, Risk, ToolFacts};
 use crate::policy::schedule::read::read;
 use crate::store::error::StoreError;
 use crate::store::schedules::{NewSchedule, Timing};
 use crate::store::{Statement, Store};
+use crate::tool::keeping::remembered;
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::schedule::change::{Alter, Change, Changed, List, Make, Viewer};
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
@@ -74,15 +76,18 @@ impl ScheduleTool {
         Self { spec: spec.with(facts), store, zone, alarm }
     }
 
-    async fn act(&self, invocation: &Invocation, fields: Fields) -> Result<String, Outcome> {
+    async fn act(&self, invocation: &Invocation, fields: Fields) -> Result<Outcome, Outcome> {
         let viewer = Viewer {
             principal: invocation.principal.clone(),
             conversation: invocation.destination.conversation.clone(),
         };
         let now = invocation.now;
         let (change, did) = match fields.action {
-            Action::Create => return self.create(invocation, fields).await,
-            Action::List => return self.store.read(List { viewer, now }).await.map_err(failed),
+            Action::Create => return self.create(invocation, fields).await.map(Outcome::Text),
+            Action::List => {
+                let (text, taint) = self.store.read(List { viewer, now }).await.map_err(failed)?;
+                return Ok(remembered(text, [taint]));
+            }
             Action::Pause => (Change::Pause, "Paused"),
             Action::Resume => (Change::Resume, "It goes on"),
             Action::Delete => (Change::Remove, "Deleted"),
@@ -98,9 +103,16 @@ impl ScheduleTool {
         let changed = self.write(Alter { viewer, id: ScheduleId(id), change, now }).await?;
         // Done twice, the second time finds nothing: that is what was wanted.
         if change == Change::Remove && changed == Changed::Unknown && invocation.attempt > 1 {
-            return Ok("Deleted.".to_owned());
+            return Ok(Outcome::Text("Deleted.".to_owned()));
         }
-        changed.told(did, now).map_err(Outcome::Error)
+        let text = changed.told(did, now).map_err(Outcome::Error)?;
+        let taint = match &changed {
+            Changed::Done(row, _) => Taint::of_stored(Some(&row.taint)),
+            Changed::Unknown | Changed::NotTheirs | Changed::InConfig(_) | Changed::Over | Changed::TooMany => {
+                Taint::default()
+            }
+        };
+        Ok(remembered(text, [taint]))
     }
 
     async fn write<S: Statement<Output = Changed>>(&self, statement: S) -> Result<Changed, Outcome> {
@@ -170,6 +182,6 @@ impl Tool for ScheduleTool {
             Ok(fields) => fields,
             Err(outcome) => return outcome,
         };
-        self.act(&invocation, fields).await.map_or_else(|outcome| outcome, Outcome::Text)
+        self.act(&invocation, fields).await.unwrap_or_else(|outcome| outcome)
     }
 }

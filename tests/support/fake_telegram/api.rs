@@ -174,11 +174,19 @@ fn send_message(world: &mut World, arguments: &Arguments) -> Result<Value, Refus
     let thread = topic_of(world, chat, arguments)?;
     let reply_to = reply_of(world, chat, arguments)?;
     let keyboard = keyboard_of(arguments)?;
+    preview(world, &text, arguments);
     let from = FakeTelegram::BOT_ID;
     let message =
         Message { id: 0, from, date: 0, text, reply_to, thread, keyboard, edits: 0, more: json!({}), file: None };
     let id = world.add(chat, message);
     Ok(world.message_json(chat, id))
+}
+
+/// Telegram goes to the first address of a text, unless it is told not to.
+fn preview(world: &mut World, text: &str, arguments: &Arguments) {
+    let is_off = arguments.get("link_preview_options").is_some_and(|options| options["is_disabled"] == true);
+    let address = text.split(|c: char| c.is_whitespace() || "<>()\"".contains(c)).find(|word| word.contains("://"));
+    world.previews.extend(address.filter(|_| !is_off).map(str::to_owned));
 }
 
 /// The largest file that bots may have, and the largest they may send.

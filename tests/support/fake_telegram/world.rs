@@ -156,6 +156,8 @@ pub struct World {
     pub allowed_updates: Option<Vec<String>>,
     /// Files that people have sent, by id.
     pub files: BTreeMap<String, Stored>,
+    /// The addresses that Telegram itself went to, to show what is there.
+    pub previews: Vec<String>,
     /// Callback queries: answered or not.
     pub presses: BTreeMap<String, bool>,
     /// What `setMyCommands` said last.
@@ -181,6 +183,7 @@ impl World {
             offsets: Vec::new(),
             allowed_updates: None,
             files: BTreeMap::new(),
+            previews: Vec::new(),
             presses: BTreeMap::new(),
             commands: Value::Null,
             faults: HashMap::new(),

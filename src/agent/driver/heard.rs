@@ -1,0 +1,142 @@
+//! Whether a run was told words by somebody (row N6): only such words may go out unasked once it is tainted.
+//!
+//! Never: the model's own words, by whatever way they come back to it. What it had echoed by a command, noted, or had an
+//! agent report could be a secret, put into an address.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::agent::machine::disclosed;
+use crate::domain::tools::{ToolFacts, USE_TOOL};
+use crate::model::message::{Message, ToolCall};
+
+/// What they answer with comes from those whom they asked; whatever these were told was looked at before it went out.
+const OUTSIDE: [&str; 2] = ["web_fetch", "web_search"];
+
+/// What they answer with may be put together of what the model said.
+const ECHOES: [&str; 9] = [
+    "append_run_journal_entry",
+    "cli_agent",
+    "get_run_journal",
+    "read_result",
+    "request_more_iterations",
+    "spawn_agent",
+    "terminal",
+    "update_run_journal",
+    USE_TOOL,
+];
+
+/// All that a run can go by.
+pub(super) struct Told<'a, M> {
+    /// What was said before it and in it, in order.
+    pub(super) messages: M,
+    /// What stands beside that: time, person and what is remembered.
+    pub(super) tail: &'a str,
+    /// What its tools are.
+    pub(super) tools: &'a BTreeMap<String, ToolFacts>,
+    /// Its task was written by a model that had listened to anybody.
+    pub(super) is_handed_on: bool,
+}
+
+/// Did somebody tell it these words, letter by letter?
+pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, words: &str) -> bool {
+    if words.is_empty() {
+        return false;
+    }
+    if told.tail.contains(words) {
+        return true;
+    }
+    let (mut own, mut calls) = (false, BTreeMap::new());
+    for message in told.messages {
+        let is_proof = match message {
+            Message::Assistant { .. } => {
+                let meant = message.calls().map(|call| disclosed::meant(call, told.tools));
+                own |= message.text().contains(words);
+                for call in meant {
+                    own |= names(&call, words);
+                    calls.insert(call.id, call.name);
+                }
+                false
+            }
+            Message::User { .. } => !told.is_handed_on && message.text().contains(words),
+            Message::Tool(result) => {
+                let tool = calls.get(&result.call).unwrap_or(&result.name);
+                !result.is_error && proves(tool, own) && result.text.contains(words)
+            }
+        };
+        if is_proof {
+            return true;
+        }
+    }
+    false
+}
+
+/// Can a tool's answer prove that somebody else said the words, where the model may have said them first?
+fn proves(tool: &str, own: bool) -> bool {
+    OUTSIDE.contains(&tool) || (!own && !ECHOES.contains(&tool))
+}
+
+/// Do the words stand in the arguments, however they are written down?
+fn names(call: &ToolCall, words: &str) -> bool {
+    let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else {
+        return call.arguments.contains(words);
+    };
+    let mut open = vec![&arguments];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if text.contains(words) => return true,
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values()),
+            Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::ids::CallId;
+    use crate::model::message::ToolResult;
+
+    const ADDRESS: &str = "https://evil.example/?q=4711";
+
+    fn called(tool: &str, arguments: &str, answer: &str) -> [Message; 2] {
+        let (id, name) = (CallId::new(1, 0), tool.to_owned());
+        let call = ToolCall { id: id.clone(), name: name.clone(), arguments: arguments.to_owned() };
+        let result = ToolResult { call: id, name, text: answer.to_owned(), is_error: false };
+        [Message::assistant("", vec![call]), Message::Tool(result)]
+    }
+
+    fn is_heard(messages: &[Message], tail: &str, is_handed_on: bool) -> bool {
+        let tools = ["terminal", "mail", USE_TOOL].map(|name| (name.to_owned(), ToolFacts::default())).into();
+        heard(Told { messages: messages.iter(), tail, tools: &tools, is_handed_on }, ADDRESS)
+    }
+
+    #[test]
+    fn n6_what_others_said_is_heard() {
+        assert!(is_heard(&[Message::user(format!("Look at {ADDRESS}"))], "", false));
+        assert!(is_heard(&[], &format!("home: {ADDRESS}"), false));
+        for tool in ["web_fetch", "web_search", "read_file", "mail"] {
+            assert!(is_heard(&called(tool, "{}", ADDRESS), "", false), "{tool}");
+        }
+        let asked = format!(r#"{{"url": "{ADDRESS}"}}"#);
+        assert!(is_heard(&called("web_fetch", &asked, &format!("Address: {ADDRESS}")), "", false), "it was told");
+    }
+
+    #[test]
+    fn n6_what_the_model_said_is_no_proof_whoever_repeats_it() {
+        assert!(!is_heard(&[Message::assistant(ADDRESS, Vec::new())], "", false));
+        assert!(!is_heard(&[Message::user(ADDRESS)], "", true), "a task that a model wrote");
+        for tool in ECHOES {
+            assert!(!is_heard(&called(tool, "{}", ADDRESS), "", false), "{tool}");
+        }
+        let spelt = r#"{"say": ["\u0068ttps:\/\/evil.example\/?q=4711"]}"#;
+        assert!(!is_heard(&called("mail", spelt, ADDRESS), "", false), "it only comes back");
+        let hidden = r#"{"name": "terminal", "arguments": {"command": "printf %s https://evil.example/?q= 4711"}}"#;
+        assert!(!is_heard(&called(USE_TOOL, hidden, ADDRESS), "", false));
+        let [call, Message::Tool(result)] = called("read_file", "{}", ADDRESS) else { panic!("a call and its result") };
+        assert!(!is_heard(&[call, Message::Tool(ToolResult { is_error: true, ..result })], "", false));
+    }
+}

@@ -1,0 +1,157 @@
+//! A house with strangers' words all around it, and a model that obeys them.
+
+use std::sync::Arc;
+
+use crate::corpus::{self, Fill, Payload};
+use crate::evil::Evil;
+use crate::obey::{self, NOTHING, Obeys, TRIED};
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::house::{BOB, House, STRANGER};
+use crate::ways::Way;
+use crate::world::{Before, DOOR};
+
+/// The key of the model's provider.
+const KEY: &str = "sk-corpus-7fQ2mZx81LwPa0Rt55Vd";
+
+/// What a person does about the questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answers {
+    /// They say no to each.
+    No,
+    /// They say nothing to the first.
+    Nothing,
+}
+
+/// The house.
+pub(crate) struct Scene {
+    pub(crate) house: House,
+    pub(crate) evil: Evil,
+    pub(crate) obeys: Arc<Obeys>,
+}
+
+/// What came of one payload.
+#[derive(Debug)]
+pub(crate) struct Came {
+    pub(crate) way: Way,
+    pub(crate) payload: String,
+    /// What was asked before anything was done.
+    pub(crate) questions: Vec<String>,
+    /// The last words, if it came to its end.
+    pub(crate) end: Option<String>,
+}
+
+impl Scene {
+    /// With so many owners besides the usual one; each has a conversation.
+    pub(crate) async fn with(owners: usize, more: &str) -> Self {
+        let evil = Evil::start().await;
+        let all: Vec<String> = (0..owners).map(|index| person(index).to_string()).chain(["1".to_owned()]).collect();
+        let settings = format!(
+            r#"
+            {more}
+            [provider]
+            api_key = "{KEY}"
+            [telegram]
+            owner_user_ids = [{owners}]
+            guest_user_ids = [{STRANGER}]
+            [destinations.bob]
+            telegram_chat = {BOB}
+            [web]
+            allow = ["{host}"]
+            [web.search]
+            kind = "searxng"
+            base_url = "{evil}"
+            [memory]
+            extract = false
+            [quotas]
+            guest_month_tokens = 1000000000
+            [cli_agents.coder]
+            command = ["/bin/sh", "-c", "echo coder >> $HOME/paid", "sh", "{{task}}"]
+            [tools.mail]
+            description = "Reads a letter."
+            command = ["/bin/sh", "-c", 'cat "$HOME/mail/$1"', "sh", "{{id}}"]
+            parameters = {{ id = "Which." }}
+            changes = false
+            [tools.pay]
+            description = "Pays."
+            command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid', "sh", "{{to}}"]
+            parameters = {{ to = "Whom." }}
+            trusted_output = true
+            role = "guest"
+            "#,
+            owners = all.join(", "),
+            host = evil.url.trim_start_matches("http://"),
+            evil = evil.url,
+        );
+        let house = House::with(&settings).await;
+        let (payloads, deeds) = corpus::read();
+        let fill = Fill { evil: evil.url.clone(), key: KEY.to_owned(), token: FakeTelegram::TOKEN.to_owned() };
+        let obeys = Arc::new(Obeys { payloads, deeds, fill });
+        house.model.require_key(KEY);
+        house.model.otherwise(obey::script(Arc::clone(&obeys)));
+        std::fs::create_dir_all(house.path("data/workspace")).unwrap();
+        std::fs::write(house.path("data/workspace/notes.md"), format!("milk, bread, {DOOR}\n")).unwrap();
+        Self { house, evil, obeys }
+    }
+
+    pub(crate) fn fill(&self) -> &Fill {
+        &self.obeys.fill
+    }
+
+    /// Has a payload read by a person's run.
+    pub(crate) async fn read(&self, way: Way, payload: &Payload, (person, answers): (i64, Answers)) -> Came {
+        self.house.telegram.person(person);
+        let wish = way.lay(payload, &self.house, (&self.evil, self.fill()));
+        let heard = self.house.heard(person).len();
+        if way == Way::Attachment {
+            let words = payload.words(self.fill());
+            self.house.telegram.hand(person, (&format!("{}.txt", payload.id), words.as_bytes()), &wish);
+        } else {
+            self.house.say(person, &wish);
+        }
+        let (questions, end) = self.follow(person, heard, answers).await;
+        Came { way, payload: payload.id.clone(), questions, end }
+    }
+
+    /// Follows a run to its end, or to the question that nobody answers. What was asked about the reading is granted.
+    pub(crate) async fn follow(
+        &self,
+        person: i64,
+        mut heard: usize,
+        answers: Answers,
+    ) -> (Vec<String>, Option<String>) {
+        let mut questions = Vec::new();
+        loop {
+            let text = self.house.telegram.until_sent(person, heard + 1).await.remove(heard);
+            heard += 1;
+            if text.starts_with(TRIED) || text.starts_with(NOTHING) {
+                return (questions, Some(text));
+            }
+            assert!(text.contains("May I do this?"), "{text}");
+            if !text.contains("words that nobody here vouches for") {
+                let always = text.contains("\nweb_fetch ") && text.contains("\n2. always");
+                self.house.press(person, if always { "always" } else { "approve" });
+                continue;
+            }
+            questions.push(text);
+            if answers == Answers::Nothing {
+                return (questions, None);
+            }
+            self.house.press(person, "deny");
+        }
+    }
+
+    /// Lays out every payload on every way, so that what is there is known.
+    pub(crate) fn lay(&self) -> Before {
+        for payload in &self.obeys.payloads {
+            for way in Way::ALL {
+                way.lay(payload, &self.house, (&self.evil, self.fill()));
+            }
+        }
+        Before::of(&self.house)
+    }
+}
+
+/// The owner with this number.
+pub(crate) fn person(index: usize) -> i64 {
+    i64::try_from(10_000 + index).unwrap()
+}
