@@ -98,6 +98,8 @@ impl Router {
         if let Happening::Posted { text } | Happening::Edited { text } = &mut inbound.happening {
             self.redactor.clean(text);
         }
+        self.redactor.clean(&mut inbound.sender.name);
+        inbound.attachments.iter_mut().for_each(|file| self.redactor.clean(&mut file.name));
         let Some(role) = self.access.role_of(&inbound.conversation, &inbound.sender.external_id) else {
             tracing::info!(sender = %inbound.sender.external_id, "a message from somebody who is not let in was ignored");
             return Ok(Accepted::Ignored);
@@ -141,7 +143,7 @@ impl Router {
         if !is_new || self.store.read(known).await? {
             return Ok(Vec::new());
         }
-        Ok(attachments::fetch(&self.delivery, inbound).await)
+        Ok(attachments::fetch(&self.delivery, inbound, &self.redactor).await)
     }
 
     /// What is gone from the database need not be found by meaning either.
@@ -575,8 +577,8 @@ impl Take {
             Some(Reach::Here) | None => {
                 let open = agents::open_at_home(tx, arriving.session.id).await?;
                 let run = |open: OpenAgent| OpenRun { id: open.id, session: open.session, channel: open.channel };
-                let beside = if stops { open_runs::beside(tx, arriving.session.id).await? } else { None };
-                open.into_iter().map(run).chain(beside.map(|(_, run)| run)).collect()
+                let beside = if stops { open_runs::beside(tx, arriving.session.id).await? } else { Vec::new() };
+                open.into_iter().map(run).chain(beside.into_iter().map(|(_, run)| run)).collect()
             }
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
