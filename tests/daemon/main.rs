@@ -41,4 +41,5 @@ mod taint;
 mod toolbox;
 mod tools;
 mod typed;
+mod upgrading;
 mod windows;

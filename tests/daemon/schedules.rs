@@ -196,6 +196,47 @@ async fn a12_an_event_is_told_once_to_whom_it_concerns() {
 }
 
 #[tokio::test]
+async fn a12_of_several_events_that_ask_each_is_answered() {
+    let (mut house, url) = doorbell("").await;
+    for who in ["Bob", "Cleo", "Dora"] {
+        let body = format!("{{\"who\": \"{who}\"}}");
+        let good = format!("sha256={}", sign(&body));
+        let before = house.heard(OWNER).len();
+        house.model.reply(Reply::call("ask_human", &format!(r#"{{"question": "Open for {who}?"}}"#)));
+        assert_eq!(post(&format!("{url}door"), &[("X-Hub-Signature-256", &good)], &body).await, StatusCode::ACCEPTED);
+        assert!(house.told(OWNER, before + 1).await[before].contains(&format!("Open for {who}?")));
+    }
+    // The oldest is answered first; what it has to say then stands in nobody's way.
+    for (told, said) in [(4, "Not for Bob."), (5, "Not for Cleo.")] {
+        house.model.reply(Reply::text(said));
+        house.say(OWNER, "no");
+        assert_eq!(house.told(OWNER, told).await[told - 1], said);
+    }
+    house.say(OWNER, "/stop");
+    house.told(OWNER, 6).await;
+    house.hob().until_logged("agent_run.ended", 3).await;
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n6_a_secret_that_calls_in_or_names_a_file_is_kept_nowhere() {
+    let (house, url) = doorbell("").await;
+    let body = format!(r#"{{"key": "{SECRET}"}}"#);
+    let good = format!("sha256={}", sign(&body));
+    house.model.reply(Reply::text("Somebody knows."));
+    assert_eq!(post(&format!("{url}door"), &[("X-Hub-Signature-256", &good)], &body).await, StatusCode::ACCEPTED);
+    house.told(OWNER, 1).await;
+    house.model.reply(Reply::text("A file."));
+    house.telegram.hand(ADA, (&format!("{SECRET}.txt"), b"milk"), "look");
+    house.told(ADA, 1).await;
+    let kept = "SELECT text FROM inbound UNION ALL SELECT body FROM run_events UNION ALL SELECT name || origin FROM files
+                UNION ALL SELECT body FROM messages UNION ALL SELECT text FROM memories";
+    let kept = ask(&house, kept).await.join("\n");
+    assert!(kept.contains("[redacted].txt") && kept.contains("[redacted]\\\""), "{kept}");
+    assert!(!kept.contains(SECRET), "{kept}");
+}
+
+#[tokio::test]
 async fn a12_who_cannot_sign_is_told_nothing() {
     let (house, url) = doorbell("per_minute = 5").await;
     let (door, body) = (format!("{url}door"), "{}");
