@@ -60,13 +60,13 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
 /// # Errors
 /// When the database fails.
 pub async fn beside(tx: &mut Tx, session: SessionId) -> Result<Vec<(ActiveRun, OpenRun)>, StoreError> {
+    // Sessions of events only grow in number; what is at work is little.
     let found = sqlx::query!(
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel, r.user_id AS "user!: UserId",
                   u.role AS "role!: Role", r.state,
                   EXISTS (SELECT 1 FROM signals w WHERE w.run_id = r.id AND w.taken = 0) AS "signalled!: bool"
-           FROM sessions s JOIN runs r ON r.session_id = s.id AND r.state IN ('running', 'waiting')
-           JOIN users u ON u.id = r.user_id
-           WHERE s.speaks_in = $1 ORDER BY r.id"#,
+           FROM runs r CROSS JOIN sessions s ON s.id = r.session_id CROSS JOIN users u ON u.id = r.user_id
+           WHERE r.state IN ('running', 'waiting') AND s.speaks_in = $1 ORDER BY r.session_id"#,
         session
     )
     .fetch_all(&mut *tx)

@@ -495,6 +495,21 @@ pub async fn let_people_pass(tx: &mut Tx, run: RunId) -> Result<(), StoreError> 
     Ok(())
 }
 
+/// Was the schedule that this run is of taken away since it was claimed?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_called_off(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(
+        r#"SELECT 1 AS "one!: i64" FROM occurrences o CROSS JOIN schedules s ON s.id = o.schedule_id
+           WHERE o.run_id = $1 AND s.state = 'removed'"#,
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.is_some())
+}
+
 /// The runs of what this run has had scheduled, where nothing more will come of it.
 ///
 /// # Errors

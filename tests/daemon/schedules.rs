@@ -120,6 +120,26 @@ async fn n13_a_person_goes_before_what_is_only_due() {
 }
 
 #[tokio::test]
+async fn n13_what_waits_is_not_done_once_its_schedule_is_deleted() {
+    let mut house = scheduled().await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().gate(&gate).text("First.").finish("stop").into());
+    house.say(ADA, "Go");
+    house.asked(3).await;
+    house.say(ADA, "/schedules run 1");
+    house.told(ADA, 2).await;
+    house.hob().until_logged("schedule.begun", 1).await;
+    house.say(ADA, "/schedules delete 1");
+    house.told(ADA, 3).await;
+    gate.open();
+    house.hob().until_logged("its schedule was deleted meanwhile", 1).await;
+    house.told(ADA, 4).await;
+    assert_eq!(house.ask(ADA, "Well?", Reply::text("Nothing.")).await, "Nothing.");
+    assert_eq!(house.told(ADA, 5).await[3..], ["First.", "Nothing."]);
+    assert_eq!(ask(&house, "SELECT state FROM occurrences").await, ["stopped"]);
+}
+
+#[tokio::test]
 async fn n13_the_configs_schedules_are_there_from_the_start() {
     let settings = "[[schedule]]\nname = 'morning'\nwhen = 'weekdays at 8:30'\ntask = 'Tell what is on.'";
     let mut house = House::with(settings).await;

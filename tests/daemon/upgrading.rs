@@ -96,6 +96,7 @@ async fn k3_a_run_that_waits_for_an_approval_goes_on_after_the_upgrade() {
     let asked = house.told(ADA, 1).await.remove(0);
     assert!(asked.starts_with("May I do this? (This is asked each time.)\nwipe"), "{asked}");
     assert_eq!(house.lines("sent"), ["list.txt"]);
+    house.recorded(1).await;
     house.restart().await;
     house.model.reply(Reply::text("It is sent, and not wiped."));
     house.press(ADA, "deny");
