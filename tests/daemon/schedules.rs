@@ -249,7 +249,8 @@ async fn n6_a_secret_that_calls_in_or_names_a_file_is_kept_nowhere() {
     house.model.reply(Reply::text("A file."));
     house.telegram.hand(ADA, (&format!("{SECRET}.txt"), b"milk"), "look");
     house.told(ADA, 1).await;
-    let kept = "SELECT text FROM inbound UNION ALL SELECT body FROM run_events UNION ALL SELECT name || origin FROM files
+    let kept =
+        "SELECT text FROM inbound UNION ALL SELECT body FROM run_events UNION ALL SELECT name || origin FROM files
                 UNION ALL SELECT body FROM messages UNION ALL SELECT text FROM memories";
     let kept = ask(&house, kept).await.join("\n");
     assert!(kept.contains("[redacted].txt") && kept.contains("[redacted]\\\""), "{kept}");

@@ -81,7 +81,8 @@ async fn k3_a_run_that_waits_for_an_approval_goes_on_after_the_upgrade() {
     }
     let events = events();
     for (seq, event) in (1..).zip(&events) {
-        let sql = format!("INSERT INTO run_events (run_id, seq, kind, version, body, at) VALUES (1, {seq}, $1, 1, $2, 0)");
+        let sql =
+            format!("INSERT INTO run_events (run_id, seq, kind, version, body, at) VALUES (1, {seq}, $1, 1, $2, 0)");
         write(&mut database, &sql, &[event["kind"].as_str().unwrap(), &event["body"].to_string()]).await;
     }
     let context = &events[1]["body"]["body"]["context"];
