@@ -37,6 +37,7 @@ use hob::router::respond::House;
 use hob::store::contents::Contents;
 use hob::store::{Pace, Store};
 use hob::tool::Toolbox;
+use hob::tool::mcp::Servers;
 use hob::tool::registry::Registry;
 use jiff::tz::TimeZone;
 use sqlx::Executor;
@@ -124,8 +125,7 @@ fn run_limits() -> RunLimits {
 impl World {
     async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let platform = Arc::new(Platform::default());
+        let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
         let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
         let delivery = Delivery::new(DeliveryPorts {
             redactor: Redactor::default(),
@@ -143,9 +143,11 @@ impl World {
         let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
         let meter = Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC });
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        let skills = Arc::new(hob::skill::library::Library::plain(store.clone(), directory));
         let ports = Arc::new(Ports {
             store: store.clone(),
             memory: memory.clone(),
+            skills: Arc::clone(&skills),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             redactor: Redactor::default(),
@@ -176,22 +178,16 @@ impl World {
                 rest,
             },
         );
+        let (servers, rng, confined) = (Servers::default(), Arc::new(SystemRng), String::new());
+        let (personas, started) = (Arc::default(), clock.now());
+        let house = House { models, purse, meter, personas, memory, skills, servers, rng, confined, started };
         let router = Router {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             access: Arc::default(),
             limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(House {
-                models,
-                purse,
-                meter,
-                personas: Arc::default(),
-                memory,
-                rng: Arc::new(SystemRng),
-                confined: String::new(),
-                started: clock.now(),
-            }),
+            house: Arc::new(house),
             lanes,
             delivery,
             alarm: Arc::default(),

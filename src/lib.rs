@@ -11,6 +11,7 @@ pub mod model;
 pub mod policy;
 pub mod render;
 pub mod router;
+pub mod skill;
 pub mod store;
 pub mod telemetry;
 pub mod tool;

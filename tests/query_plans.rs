@@ -32,6 +32,8 @@ const GROWING: &[&str] = &[
     "grants",
     "files",
     "occurrences",
+    "procedures",
+    "procedure_offers",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.

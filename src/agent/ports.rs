@@ -19,6 +19,7 @@ use crate::model::catalog::Catalog;
 use crate::model::purse::Purse;
 use crate::model::table::Table;
 use crate::policy::access::AccessList;
+use crate::skill::library::Library;
 use crate::store::Store;
 use crate::tool::Toolbox;
 use crate::tool::shed::Tools;
@@ -69,6 +70,8 @@ pub struct Ports {
     pub toolbox: Toolbox,
     /// What is remembered.
     pub memory: Memory,
+    /// The skills.
+    pub skills: Arc<Library>,
     /// The prompts.
     pub prompt: PromptSettings,
     /// The numbers.

@@ -5,12 +5,14 @@
 pub mod bench;
 pub mod chat;
 pub mod config;
+pub mod mcp;
 pub mod memory;
 pub mod models;
 pub mod replay;
 pub mod run;
 pub mod runs;
 pub mod schedule;
+pub mod skill;
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -20,11 +22,13 @@ use serde::Serialize;
 
 use crate::cli::bench::BenchCommand;
 use crate::cli::config::ConfigCommand;
+use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
 use crate::cli::schedule::ScheduleCommand;
+use crate::cli::skill::SkillCommand;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::load::{Loaded, load};
@@ -59,9 +63,15 @@ pub enum Command {
     /// Look at what is remembered, have it forgotten, bring it out and in
     #[command(subcommand)]
     Memory(MemoryCommand),
+    /// Look at the MCP servers
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Look at what is to be done later
     #[command(subcommand)]
     Schedule(ScheduleCommand),
+    /// Look at skills, install and enable them
+    #[command(subcommand)]
+    Skill(SkillCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -102,6 +112,8 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Runs(what) => runs::run(what, named),
         Command::Replay(what) => replay::run(what, named),
         Command::Memory(what) => memory::run(what, named),
+        Command::Mcp(what) => mcp::run(&what, base(named)?),
+        Command::Skill(what) => skill::run(what, named),
         Command::Bench(what) => bench::run(what, named),
         Command::Schedule(what) => schedule::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),

@@ -28,6 +28,7 @@ pub mod heartbeat;
 pub mod hooks;
 pub mod http;
 pub mod load;
+pub mod mcp;
 pub mod memory;
 pub mod models;
 pub mod people;
@@ -39,6 +40,7 @@ pub mod quotas;
 pub mod schedule;
 pub mod secrets;
 mod shape;
+pub mod skills;
 pub mod state;
 pub mod telegram;
 pub mod terminal;
@@ -67,6 +69,7 @@ use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
 use crate::config::http::HttpConfig;
+use crate::config::mcp::McpConfig;
 use crate::config::memory::MemoryConfig;
 use crate::config::models::ModelConfig;
 use crate::config::people::PersonConfig;
@@ -75,6 +78,7 @@ use crate::config::problem::Finding;
 use crate::config::provider::ProviderConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::schedule::ScheduleConfig;
+use crate::config::skills::SkillsConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::terminal::TerminalConfig;
@@ -147,10 +151,16 @@ pub struct Config {
     /// Credentials for HTTP APIs, each under a name of its own. The model uses them by that name and never sees them.
     #[schemars(extend("x-name" = "weather"))]
     pub http: BTreeMap<String, HttpConfig>,
+    /// Instructions for kinds of tasks, which the model reads when one fits (docs/skills.md).
+    pub skills: SkillsConfig,
     /// Commands on this machine that the model may call as tools, each under a name of its own: a letter, then up to
     /// 63 letters, digits, `_` or `-`.
     #[schemars(extend("x-name" = "switch_light"))]
     pub tools: BTreeMap<String, ToolConfig>,
+    /// MCP servers, each under a name of its own: a letter, then up to 31 letters, digits, `-` or single `_`. Their tools
+    /// are called `NAME__TOOL`. docs/mcp.md says more.
+    #[schemars(extend("x-name" = "notes"))]
+    pub mcp: BTreeMap<String, McpConfig>,
     /// Coding agents that are installed here and that Hob may hand tasks to, each time after an approval. Those that Hob
     /// knows need no section: aider, claude, codex, cursor-agent, gemini, goose and opencode are found on PATH.
     #[schemars(extend("x-name" = "claude"))]
@@ -205,9 +215,14 @@ impl Config {
             take("http", http::validate_name(name).into_iter().collect());
             take("http", profile.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
+        take("skills", self.skills.validate());
         for (name, tool) in &self.tools {
             take("tools", tools::validate_name(name));
             take("tools", tool.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+        }
+        for (name, server) in &self.mcp {
+            take("mcp", Vec::from_iter(mcp::validate_name(name)));
+            take("mcp", server.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
         for (name, agent) in &self.cli_agents {
             let found = agent.validate(name).into_iter();
@@ -255,7 +270,13 @@ impl Config {
     /// What one section needs of another: somebody to speak to, tools that are there.
     fn across(&self) -> Vec<Finding> {
         let commands: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
-        let known: BTreeSet<&str> = BUILT_IN.into_iter().chain(commands.iter().copied()).collect();
+        let mut known: BTreeSet<&str> = BUILT_IN.into_iter().chain(commands.iter().copied()).collect();
+        // Which tools a server has is known only when it has been asked.
+        let hooked = self.hooks.iter().flat_map(|hook| &hook.tools);
+        let declared = self.personas.values().filter_map(|persona| persona.declared.as_ref());
+        let awaited = declared.flat_map(|declared| &declared.terminate).filter_map(|condition| condition.tool.as_ref());
+        let is_served = |tool: &&String| tool.split_once("__").is_some_and(|(server, _)| self.mcp.contains_key(server));
+        known.extend(hooked.chain(awaited).filter(is_served).map(String::as_str));
         let mut found = self.voiceless();
         for (index, hook) in self.hooks.iter().enumerate() {
             found.extend(hook.unknown(&place::item("hooks", index), &known));

@@ -12,7 +12,7 @@ pub mod memory;
 pub mod models;
 mod parts;
 pub mod rest;
-mod toolset;
+pub mod toolset;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +52,9 @@ use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Router};
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
+use crate::skill::library::Library;
+use crate::skill::shelf::Places;
+use crate::skill::watch;
 use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
@@ -205,21 +208,25 @@ impl Daemon {
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
-        let people = people(&blueprint, &memory, (&catalog, &contents)).await?;
+        let skills = skills(&blueprint, &memory);
+        let people = people(&blueprint, (&memory, &skills), (&catalog, &contents)).await?;
         let (access, alarm) = (Arc::clone(&people.access), Arc::clone(&people.alarm));
+        let servers = toolset::mcp::servers(&blueprint, &people.tools, (&switches.channels, &switches.cut));
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
             purse: Arc::clone(&purse),
             meter: Arc::clone(&people.meter),
             personas: Arc::clone(&people.personas),
             memory: memory.clone(),
+            servers: servers.clone(),
             rng: Arc::clone(&blueprint.rng),
             confined: people.confined.clone(),
+            skills: Arc::clone(&skills),
             started: blueprint.clock.now(),
         });
         let watcher = Arc::new(delivery.clone());
         let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse))?;
-        let shared = Shared { models: catalog, table, purse, people, memory, watcher };
+        let shared = Shared { models: catalog, table, purse, people, memory, skills: Arc::clone(&skills), watcher };
         let ports = ports(&blueprint, shared, owner)?;
         let lanes = Lanes::new(
             Arc::new(ports),
@@ -247,12 +254,15 @@ impl Daemon {
         lanes.reconcile().await?;
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
         chores::keep_house(&switches, &house);
+        switches.channels.spawn(watch::keep_up(skills, tokio::sync::watch::Sender::default(), switches.drain.clone()));
         memory::keep_up(&switches, &router.house.memory, &blueprint);
         chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         begins.start(&switches, &router, blueprint.stays).await?;
         chores::listen(&switches, telegram, &router, &blueprint);
+        // Last: no server delays the start.
+        servers.keep(blueprint.stays);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
         Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })
     }
@@ -364,7 +374,15 @@ struct Shared {
     purse: Arc<Purse>,
     people: People,
     memory: Memory,
+    skills: Arc<Library>,
     watcher: Arc<dyn Watcher>,
+}
+
+/// The skills, as they lie in their folders.
+fn skills(blueprint: &Blueprint, memory: &Memory) -> Arc<Library> {
+    let places = Places::of(&blueprint.data_dir, blueprint.config.skills.dirs.clone());
+    let (redactor, nearby) = (blueprint.redactor.clone(), Arc::clone(&memory.nearby));
+    Arc::new(Library::open(memory.store.clone(), places, redactor, nearby))
 }
 
 /// Who speaks with whom, with which tools, and how much.
@@ -380,7 +398,7 @@ struct People {
 
 async fn people(
     blueprint: &Blueprint,
-    memory: &Memory,
+    (memory, skills): (&Memory, &Arc<Library>),
     (models, contents): (&Catalog, &Contents),
 ) -> Result<People, StartError> {
     let config = &blueprint.config;
@@ -400,6 +418,7 @@ async fn people(
         config_file: blueprint.config_file.as_deref(),
         models,
         contents,
+        skills,
         started: blueprint.clock.now(),
     }));
     let personas = Arc::new(parts::personas(config, models, &tools.now())?);
@@ -409,13 +428,14 @@ async fn people(
 }
 
 fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
-    let Shared { models, table, purse, people, memory, watcher } = shared;
+    let Shared { models, table, purse, people, memory, skills, watcher } = shared;
     let People { tools, meter, personas, access, .. } = people;
     let agent = &blueprint.config.agent;
     let zone = parts::zone(agent.time_zone.as_deref())?;
     Ok(Ports {
         store: memory.store.clone(),
         memory,
+        skills,
         clock: Arc::clone(&blueprint.clock),
         models,
         tools,

@@ -2,6 +2,7 @@
 
 mod agents;
 mod files;
+pub mod mcp;
 pub(super) mod terminal;
 mod web;
 
@@ -19,9 +20,11 @@ use crate::config::tools::{ApprovalConfig, ToolConfig};
 use crate::daemon::configured_channels;
 use crate::daemon::parts::role;
 use crate::domain::rng::Rng;
+use crate::domain::skills::SkillBook;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::skill::library::Library;
 use crate::store::contents::Contents;
 use crate::tool::Timeout;
 use crate::tool::ask_human::AskHuman;
@@ -41,6 +44,8 @@ use crate::tool::run_journal::RunJournal;
 use crate::tool::sandbox::Sandbox;
 use crate::tool::sandbox::confined::Confined;
 use crate::tool::schedule::ScheduleTool;
+use crate::tool::skills::manage_skills::ManageSkills;
+use crate::tool::skills::use_skill::UseSkill;
 use crate::tool::system_info::{Household, SystemInfo};
 use crate::tool::use_tool::UseTool;
 use crate::tool::workspace::Workspace;
@@ -65,6 +70,8 @@ pub(super) struct Grounds<'a> {
     pub(super) config_file: Option<&'a Path>,
     /// The models.
     pub(super) models: &'a Catalog,
+    /// The skills.
+    pub(super) skills: &'a Arc<Library>,
     /// When this process started.
     pub(super) started: Timestamp,
     /// The contents of recorded files.
@@ -91,6 +98,7 @@ pub(super) fn tools(grounds: &Grounds<'_>) -> Registry {
 fn built_in(grounds: &Grounds<'_>) -> Registry {
     let (memory, config) = (grounds.memory, grounds.config);
     let (store, zone) = (&memory.store, &memory.zone);
+    let book = || Arc::clone(grounds.skills) as Arc<dyn SkillBook>;
     let (results, chars_max) = (Results::of(grounds.data_dir), config.agent.tool_output_chars_max);
     let registry = terminal::add(Registry::default(), grounds)
         .with(Arc::new(RememberFact::new(store.clone(), zone.clone())))
@@ -106,6 +114,8 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(AskHuman::default()))
         .with(Arc::new(ScheduleTool::new(store.clone(), zone.clone(), Arc::clone(grounds.alarm))))
         .with(Arc::new(UseTool::default()))
+        .with(Arc::new(UseSkill::new(book())))
+        .with(Arc::new(ManageSkills::new(book())))
         .with(Arc::new(SystemInfo::new(household(grounds))))
         .with(Arc::new(ManageConfig::new(config_file(grounds))));
     agents::with(web::add(files::add(registry, grounds), config), grounds)
@@ -194,9 +204,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
         let offline = Entry::new("primary", Arc::new(Offline));
+        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        let skills = Arc::new(Library::plain(store, dir.path()));
         tools(&Grounds {
             config: &Config::default(),
-            memory: &Memory::by_words(store, TimeZone::UTC),
+            memory: &memory,
             data_dir: dir.path(),
             environment: &Environment::of("/w", [("HOME", "/h")]),
             alarm: &Arc::default(),
@@ -204,6 +216,7 @@ mod tests {
             workspace: &Workspace::of(dir.path()),
             config_file: None,
             contents: &Contents::of(dir.path()),
+            skills: &skills,
             models: &Catalog::new(offline, Vec::new(), Arc::new(SystemClock)),
             started: Timestamp::UNIX_EPOCH,
             sandbox: &Sandbox::none("this is a test"),

@@ -18,4 +18,5 @@ pub mod principal;
 pub mod redactor;
 pub mod rng;
 pub mod secret;
+pub mod skills;
 pub mod tools;

@@ -8,6 +8,9 @@ pub const CONTROL: &str = "control";
 /// The tool by which those are shown and called whose schemas are not in every request.
 pub const USE_TOOL: &str = "use_tool";
 
+/// The tool by which skills are read: who does not have it is not told of any.
+pub const USE_SKILL: &str = "use_skill";
+
 /// The modules of the built-in tools that personas choose by (row C3).
 pub const MODULES: [&str; 13] = [
     "memory",
@@ -26,7 +29,7 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 28] = [
+pub const BUILT_IN: [&str; 30] = [
     "append_run_journal_entry",
     "ask_human",
     "cli_agent",
@@ -38,6 +41,7 @@ pub const BUILT_IN: [&str; 28] = [
     "list_files",
     "manage_config",
     "manage_people",
+    "manage_skills",
     "read_file",
     "read_result",
     "recall",
@@ -51,6 +55,7 @@ pub const BUILT_IN: [&str; 28] = [
     "system_info",
     "terminal",
     "update_run_journal",
+    USE_SKILL,
     USE_TOOL,
     "web_fetch",
     "web_search",

@@ -47,6 +47,8 @@ pub enum Command {
     Schedules,
     /// Change that with this number.
     Schedule(Change, ScheduleId),
+    /// Show the skills.
+    Skills,
     /// Show what was recalled for the last answer.
     Why,
     /// Show what is remembered, or look for something in it.
@@ -163,6 +165,7 @@ pub fn parse(text: &str) -> Option<Command> {
             schedule(change, number).unwrap_or_else(|| Command::Unknown(text.trim().to_owned()))
         }
         ("journal", []) => Command::Journal,
+        ("skills", []) => Command::Skills,
         ("model", [name]) => Command::Model(Some((*name).to_owned())),
         ("queue", []) => Command::Queue,
         ("queue", ["drop", number]) => {
@@ -266,6 +269,7 @@ mod tests {
             ("/persona cook", Some(Command::Persona(Some("cook".into())))),
             ("/persona of mine", Some(Command::Unknown("/persona of mine".into()))),
             ("/journal", Some(Command::Journal)),
+            ("/skills", Some(Command::Skills)),
             ("/journal all", Some(Command::Unknown("/journal all".into()))),
             ("/queue", Some(Command::Queue)),
             ("/queue drop 2", Some(Command::Drop(2))),

@@ -27,12 +27,14 @@ use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
 use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
+use crate::skill::library::Library;
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, agents, grants, millis, open_runs, outbox, runs, sessions, signals, spend, summaries, users,
+    Statement, Tx, agents, grants, millis, open_runs, outbox, runs, sessions, signals, skills, spend, summaries, users,
 };
+use crate::tool::mcp::Servers;
 use crate::tool::schedule::change::{Alter, Change, List, Viewer};
 
 /// What commands can tell about the house.
@@ -47,10 +49,14 @@ pub struct House {
     pub personas: Arc<Personas>,
     /// What is remembered.
     pub memory: Memory,
+    /// The MCP servers.
+    pub servers: Servers,
     /// Randomness, for ids.
     pub rng: Arc<dyn Rng>,
     /// How commands are confined on this machine, in words for people.
     pub confined: String,
+    /// The skills.
+    pub skills: Arc<Library>,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -173,6 +179,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
             };
             Ok(alter.run(tx).await?.told(did, desk.now).unwrap_or_else(|refused| refused))
         }
+        Command::Skills => Ok(texts::skills(&desk.house.skills.list_by(&skills::list(tx).await?))),
         Command::Why => memory::why(tx, &view).await,
         Command::Memory(words) => memory::memory(tx, &view, words.as_deref()).await,
         Command::Facts(words) => memory::facts(tx, &view, words.as_deref()).await,
@@ -325,6 +332,7 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         persona: persona::line(&desk.house.personas, caller).as_deref(),
         standing: &standing,
         memory: &desk.house.memory.nearby.standing(),
+        servers: &desk.house.servers.standing(desk.now),
         here: if at_work { Some("running") } else { active.as_ref().map(|run| run.state.as_str()) },
         agents: &agents::at_work(tx, caller.session.id).await?,
         confined: &desk.house.confined,

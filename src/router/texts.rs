@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::money::Money;
+use crate::domain::skills::{SkillLine, SkillList};
 use crate::memory::nearby::Standing;
 use crate::policy::routing::{Tier, Tiers};
 use crate::router::command::Mode;
@@ -28,6 +29,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /grants – what I may do here without asking; /grants revoke N takes one back\n\
     /why – what I recalled for my last answer, and why that\n\
     /memory [WORDS] – what I remember; /facts [WORDS] – what I know for a fact; /facts history KEY – what that was before\n\
+    /skills – what I have instructions for\n\
     /forget m12, /forget f7 – forget that for good; /forget WORDS shows what it could be; /pin m12, /unpin m12\n\
     /attach PATH [WORDS] – at the terminal: send me a file\n\
     /help – this";
@@ -51,6 +53,25 @@ pub const COMPACTING_NEXT: &str = "I sum up before my next step.";
 pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.
 pub const TOO_LATE: &str = "That question is no longer open.";
+
+/// `/skills`: those that can be used. What was installed tells no more than its name.
+pub(super) fn skills(list: &SkillList) -> String {
+    let usable = list.skills.iter().filter(|skill| skill.standing.is_usable());
+    let line = |skill: &SkillLine| {
+        if skill.trusted {
+            format!("{} – {}", skill.name, skill.description)
+        } else {
+            format!("{} (installed)", skill.name)
+        }
+    };
+    let lines: Vec<String> = usable.map(line).collect();
+    let others = list.skills.len() - lines.len();
+    let bad = list.quarantined.len();
+    let others = (others > 0).then(|| format!("Installed, but not enabled: {others}."));
+    let bad = (bad > 0).then(|| format!("Cannot be read: {bad} (`hob skill list` says why)."));
+    let head = Some("I have instructions for:".to_owned());
+    head.into_iter().chain(lines).chain(others).chain(bad).collect::<Vec<_>>().join("\n")
+}
 
 /// A message longer than is taken.
 pub(super) fn too_long(chars: usize, max: usize) -> String {
@@ -181,6 +202,7 @@ pub(super) struct Status<'a> {
     pub(super) persona: Option<&'a str>,
     pub(super) standing: &'a [String],
     pub(super) memory: &'a Standing,
+    pub(super) servers: &'a [String],
     pub(super) confined: &'a str,
     pub(super) here: Option<&'a str>,
     pub(super) agents: &'a [AtWork],
@@ -207,6 +229,7 @@ pub(super) fn status(status: &Status<'_>) -> String {
     lines.extend(status.persona.map(|persona| format!("persona: {persona}")));
     lines.extend(status.standing.iter().cloned());
     lines.push(format!("memory: {}", status.memory));
+    lines.extend(status.servers.iter().cloned());
     lines.push(format!("sandbox: {}", status.confined));
     lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
     lines.extend(status.agents.iter().map(agent));
@@ -275,6 +298,7 @@ mod tests {
             persona: Some("cook, chosen here"),
             standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
             memory: &Standing::Ready { model: "all-MiniLM-L6-v2".to_owned(), backlog: 120 },
+            servers: &["mcp notes: idle, 9 tools".to_owned()],
             confined: "commands are confined (Landlock, seccomp, namespaces)",
             here: None,
             agents: &[AtWork {
@@ -299,6 +323,7 @@ mod tests {
         persona: cook, chosen here
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
         memory: by words and meaning (all-MiniLM-L6-v2; 120 memories wait for their vectors)
+        mcp notes: idle, 9 tools
         sandbox: commands are confined (Landlock, seccomp, namespaces)
         here: idle, 0 queued
         agent 12 (depth 1, running): Find a train

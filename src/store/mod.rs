@@ -33,6 +33,7 @@ pub mod runs;
 pub mod schedules;
 pub mod sessions;
 pub mod signals;
+pub mod skills;
 pub mod spend;
 pub mod summaries;
 pub mod switches;

@@ -150,7 +150,7 @@ pub(super) fn start(errand: &Errand, outputs: Outputs) -> io::Result<Started> {
 }
 
 /// What a child sees of the environment: no secret is in it.
-fn clean_environment() -> impl Iterator<Item = (&'static str, String)> {
+pub(super) fn clean_environment() -> impl Iterator<Item = (&'static str, String)> {
     ["PATH", "HOME", "LANG", "LC_ALL", "TZ"].into_iter().filter_map(|name| Some((name, std::env::var(name).ok()?)))
 }
 

@@ -26,10 +26,10 @@ role = "admin"
 "#;
 
 /// The tools that everybody is shown.
-const EVERYBODYS: [&str; 2] = ["ask_human", "use_tool"];
+const EVERYBODYS: [&str; 3] = ["ask_human", "use_skill", "use_tool"];
 
 /// The tools that everybody may call.
-const GUESTS: [&str; 8] = [
+const GUESTS: [&str; 9] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
@@ -37,6 +37,7 @@ const GUESTS: [&str; 8] = [
     "read_result",
     "request_more_iterations",
     "update_run_journal",
+    "use_skill",
     "use_tool",
 ];
 
@@ -110,7 +111,7 @@ async fn c5_tools_go_by_role_and_what_is_not_offered_cannot_be_called() {
     assert_eq!(house.ask(ADA, "Wipe it", Reply::text("I can't.")).await, "I can't.");
     let requests = house.model.requests();
     assert!(!requests[0].tools().contains(&"wipe"));
-    insta::assert_snapshot!(first_line(&requests[1]), @r#"There is no tool "wipe". There are: append_run_journal_entry, ask_human, current_time, forget, get_run_journal, manage_people, read_result, recall, remember_fact, request_more_iterations, system_info, update_run_journal, use_tool."#);
+    insta::assert_snapshot!(first_line(&requests[1]), @r#"There is no tool "wipe". There are: append_run_journal_entry, ask_human, current_time, forget, get_run_journal, manage_people, read_result, recall, remember_fact, request_more_iterations, system_info, update_run_journal, use_skill, use_tool."#);
     assert!(house.lines("wiped").is_empty(), "it exists, and was not run");
     house.model.reply(Reply::call("remember_fact", r#"{"category":"a","key":"b","value":"c"}"#));
     house.ask(STRANGER, "Remember that", Reply::text("I can't.")).await;

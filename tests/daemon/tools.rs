@@ -52,7 +52,7 @@ async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
     [It failed. Don't make results up: try another way, or say plainly what is not known or not done.]
     "#);
     insta::assert_snapshot!(said(3), @r#"
-    There is no tool "make_tea". There are: append_run_journal_entry, ask_human, current_time, forget, get_run_journal, manage_people, read_result, recall, remember_fact, request_more_iterations, system_info, update_run_journal, use_tool.
+    There is no tool "make_tea". There are: append_run_journal_entry, ask_human, current_time, forget, get_run_journal, manage_people, read_result, recall, remember_fact, request_more_iterations, system_info, update_run_journal, use_skill, use_tool.
 
     [It failed. Don't make results up: try another way, or say plainly what is not known or not done.]
     "#);

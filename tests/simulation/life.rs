@@ -31,11 +31,13 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::skill::library::Library;
 use hob::store::contents::Contents;
 use hob::store::error::StoreError;
 use hob::store::{Pace, Statement, Store, Tx, runs};
 use hob::tool::Toolbox;
 use hob::tool::ask_human::AskHuman;
+use hob::tool::mcp::Servers;
 use hob::tool::registry::Registry;
 use hob::tool::request_more_iterations::RequestMoreIterations;
 use hob::tool::shed::Tools;
@@ -182,9 +184,11 @@ impl Process {
         let purse = Arc::new(Purse { budget: budget(), zone: TimeZone::UTC });
         let (meter, access) = (Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }), Arc::new(access()));
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        let skills = Arc::new(Library::plain(store.clone(), path.parent().unwrap_or(path)));
         let ports = Ports {
             store: store.clone(),
             memory: memory.clone(),
+            skills: Arc::clone(&skills),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
             redactor: Redactor::default(),
@@ -215,22 +219,16 @@ impl Process {
         let lanes = Lanes::new(Arc::new(ports), settings);
         delivery.sweep().await?;
         lanes.reconcile().await?;
+        let (servers, rng, confined) = (Servers::default(), Arc::clone(world) as _, "no commands here".to_owned());
+        let (personas, started) = (Arc::default(), clock.now());
+        let house = House { models, purse, meter, personas, memory, skills, servers, rng, confined, started };
         let router = Arc::new(Router {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
             access,
             limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(House {
-                models,
-                purse,
-                meter,
-                personas: Arc::default(),
-                memory,
-                rng: Arc::clone(world) as _,
-                confined: "no commands here".to_owned(),
-                started: clock.now(),
-            }),
+            house: Arc::new(house),
             lanes: lanes.clone(),
             delivery,
             alarm: Arc::default(),

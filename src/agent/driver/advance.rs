@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::agent::driver::procedures;
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::agents::ChildEnd;
 use crate::agent::machine::compaction;
@@ -12,7 +13,7 @@ use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
 use crate::agent::machine::event::{BudgetStop, Event, Order, Steered};
 use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::question::Question;
-use crate::agent::machine::state::{Active, Phase, State};
+use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::agents::{self, Change};
 use crate::agent::projection::write::{Target, say, write};
@@ -129,6 +130,9 @@ impl Statement for Advance {
         }
         if rows.iter().any(|row| matches!(row, Row::ModelEnded(_))) {
             self.tell_of_budgets(tx, &target, seq).await?;
+        }
+        if let Some(run) = state.active().filter(|_| status == Status::Completed) {
+            procedures::learn(tx, &target, run).await?;
         }
         if status.is_final() {
             forget::after(tx, self.key.run).await?;

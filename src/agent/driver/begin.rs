@@ -1,7 +1,7 @@
 //! How a run begins: what its requests are made of, whom it asks, what that costs. All of it is recorded in `run.begun`.
 
 use crate::agent::driver::advance::Cause;
-use crate::agent::driver::known::look_back;
+use crate::agent::driver::known::{fitting_skills, look_back};
 use crate::agent::driver::{Claimed, Driver, claim, perform};
 use crate::agent::known::Shown;
 use crate::agent::machine::begun::{Begun, Billing, Carried, Character, Context, Limits, ModelBill, Room, Rules};
@@ -10,6 +10,7 @@ use crate::agent::machine::state::Phase;
 use crate::agent::persona::Persona;
 use crate::agent::prompt::{Material, Past, system_digest, text_digest};
 use crate::domain::origin::{Source, Taint};
+use crate::domain::tools::USE_SKILL;
 use crate::model::provider::ToolSchema;
 use crate::model::tokens::{Calibration, Sample};
 use crate::policy::access::Reach;
@@ -53,6 +54,9 @@ impl Driver {
         let reach = Reach { role: accepted.principal.role, modules: &persona.modules };
         let tools = self.ports.tools.now().within(&reach);
         let tools = agent.map_or_else(|| tools.clone(), |agent| tools.among(&agent.tools)).disclosing();
+        let skills =
+            if tools.get(USE_SKILL).is_some() { fitting_skills(&self.ports, accepted).await } else { Vec::new() };
+        let tail = [vec![tail], skills].concat().join("\n");
         let fixed = Fixed { system: self.system_of(name, agent), tools: tools.schemas(), tail };
         let (context, context_tokens) = self.context(fixed, history).await?;
         let models = self.chain(session.model.as_deref().or(persona.model.as_deref()), session, accepted).await?;

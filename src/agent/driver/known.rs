@@ -69,3 +69,11 @@ async fn look_up(ports: &Ports, accepted: &Accepted, question: Question) -> Resu
         }
     }
 }
+
+/// The skills that fit what was said, as lines for the context. What nobody vouches for brings none up.
+pub(super) async fn fitting_skills(ports: &Ports, accepted: &Accepted) -> Vec<String> {
+    match accepted.order {
+        Order::Answer | Order::Scheduled => ports.skills.fitting(&accepted.text).await,
+        Order::Heartbeat | Order::Compact | Order::Event => Vec::new(),
+    }
+}

@@ -10,6 +10,7 @@ mod claim;
 mod gate;
 mod known;
 mod perform;
+mod procedures;
 mod redacted;
 mod telemetry;
 

@@ -129,12 +129,14 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("window_calls".to_owned(), 100.into());
             }
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
+            "mcp" => servers(section),
             // Their limits say it all.
             "approvals" | "destinations" => {}
             "workspace" => workspace(section),
             "web" => web(section),
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
             "terminal" => replace(section, "shell", "/bin/sh"),
+            "skills" => folders(section, "dirs"),
             "state" => replace(section, "dir", "/d $${"),
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());
@@ -186,9 +188,35 @@ fn signed(webhook: &mut toml::Table) {
 fn workspace(section: &mut toml::Table) {
     replace(section, "dir", "/w");
     for key in ["read_dirs", "write_dirs"] {
-        if let Some(Toml::Array(dirs)) = section.get_mut(key) {
-            dirs.iter_mut().for_each(|dir| *dir = "/w".into());
-        }
+        folders(section, key);
+    }
+}
+
+fn folders(section: &mut toml::Table, key: &str) {
+    if let Some(Toml::Array(dirs)) = section.get_mut(key) {
+        dirs.iter_mut().for_each(|dir| *dir = "/w".into());
+    }
+}
+
+fn servers(section: &mut toml::Table) {
+    let servers = std::mem::take(section).into_iter().enumerate();
+    *section = servers.map(|(index, (_, server))| (format!("s{index}"), server)).collect();
+    section.iter_mut().filter_map(|(_, server)| server.as_table_mut()).for_each(server);
+}
+
+fn server(server: &mut toml::Table) {
+    let by_url = server.remove("url").is_some();
+    for key in if by_url { ["command", "env", "working_dir"] } else { ["bearer", "headers", "url"] } {
+        server.remove(key);
+    }
+    if by_url {
+        server.insert("url".to_owned(), "https://example.org/mcp".into());
+        replace(server, "bearer", "k${A}");
+        server.insert("headers".to_owned(), Toml::Table([("X-A".to_owned(), "v".into())].into_iter().collect()));
+    } else {
+        server.insert("command".to_owned(), Toml::Array(vec!["/bin/${A}".into()]));
+        server.insert("env".to_owned(), Toml::Table([("A_B".to_owned(), "v ä".into())].into_iter().collect()));
+        replace(server, "working_dir", "/w");
     }
 }
 

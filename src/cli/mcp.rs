@@ -1,0 +1,134 @@
+//! `hob mcp`: the MCP servers of the config, and a look at one of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::cli::{Base, runtime, show};
+use crate::daemon::toolset::mcp::settings;
+use crate::domain::clock::SystemClock;
+use crate::domain::rng::SystemRng;
+use crate::tool::leftovers::Leftovers;
+use crate::tool::mcp::Place;
+use crate::tool::mcp::probe::{self, Seen};
+use crate::tool::mcp::settings::{Settings, Way};
+
+/// The most characters of what a tool does on its line.
+const LINE_CHARS_MAX: usize = 80;
+/// How long a server's process is waited for at the end.
+const END: Duration = Duration::from_secs(5);
+
+/// What `hob mcp` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum McpCommand {
+    /// Show the servers of the config; none is started
+    List,
+    /// Start a server, show its tools, and remember them as they are now
+    Test {
+        /// Its name in the config
+        name: String,
+    },
+}
+
+/// Carries it out.
+///
+/// # Errors
+/// When there is no such server, or it does not answer.
+pub(super) fn run(command: &McpCommand, base: Base) -> anyhow::Result<()> {
+    let servers = base.loaded.config.mcp.iter().map(|(name, config)| settings(name, config, &base.data_dir));
+    let servers: Vec<Settings> = servers.collect();
+    match command {
+        McpCommand::List => Ok(show(&list(&servers, &base))?),
+        McpCommand::Test { name } => {
+            let Some(server) = servers.iter().find(|server| &server.name == name) else {
+                let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+                let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                bail!("there is no [mcp.{name}] in the config; there are: {there}");
+            };
+            let seen = runtime(2)?.block_on(look(server, &base))?;
+            Ok(show(&base.redactor.redact(&told(server, &seen)))?)
+        }
+    }
+}
+
+async fn look(server: &Settings, base: &Base) -> anyhow::Result<Seen> {
+    let place = Place {
+        data_dir: base.data_dir.clone(),
+        leftovers: Leftovers::of(&base.data_dir),
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+        tracker: TaskTracker::new(),
+        stop: CancellationToken::new(),
+    };
+    let seen = Box::pin(probe::look(server, &place)).await;
+    place.tracker.close();
+    if tokio::time::timeout(END, place.tracker.wait()).await.is_err() {
+        tracing::warn!("the server does not end");
+    }
+    seen.with_context(|| format!("the MCP server {}", server.name))
+}
+
+fn list(servers: &[Settings], base: &Base) -> String {
+    if servers.is_empty() {
+        return "The config names no MCP server; docs/mcp.md says how.\n".to_owned();
+    }
+    let line = |server: &Settings| {
+        let place = match &server.way {
+            Way::Program { vector, .. } => vector.join(" "),
+            Way::Address { url, .. } => url.clone(),
+        };
+        let tools = match probe::known(server, &base.data_dir) {
+            Some(1) => "1 tool".to_owned(),
+            Some(tools) => format!("{tools} tools"),
+            None => "tools not known yet".to_owned(),
+        };
+        let trusted = if server.trusted { ", trusted" } else { "" };
+        format!("{}: {tools}{trusted}: {place}\n", server.name)
+    };
+    let all: String = servers.iter().map(line).collect();
+    base.redactor.redact(&all).into_owned()
+}
+
+fn told(server: &Settings, seen: &Seen) -> String {
+    let mut lines = vec![format!(
+        "{} answers after {:.1} s; tools on offer: {}",
+        server.name,
+        seen.took.as_secs_f64(),
+        seen.tools.len()
+    )];
+    let short = |words: &str| words.lines().next().unwrap_or_default().chars().take(LINE_CHARS_MAX).collect::<String>();
+    lines.extend(seen.tools.iter().map(|(name, about)| format!("  {name}: {}", short(about))));
+    let several = |what: &str, names: &[String]| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
+    lines.extend(several("left out by the config", &seen.left_out));
+    lines.extend(seen.quarantined.iter().map(|(name, why)| format!("cannot be offered: {name:?}: {why}")));
+    lines.extend(several("described otherwise than before", &seen.changed));
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_at_a_server_is_told_in_full() {
+        let server = settings("notes", &toml::from_str("command = ['notes']").unwrap(), std::path::Path::new("/d"));
+        let seen = Seen {
+            took: Duration::from_millis(640),
+            tools: vec![("notes__add".to_owned(), "Adds a note.\nMore.".to_owned())],
+            left_out: vec!["drop".to_owned()],
+            quarantined: vec![("bad".to_owned(), "its arguments' schema is none".to_owned())],
+            changed: vec!["add".to_owned()],
+        };
+        insta::assert_snapshot!(told(&server, &seen), @r#"
+        notes answers after 0.6 s; tools on offer: 1
+          notes__add: Adds a note.
+        left out by the config: drop
+        cannot be offered: "bad": its arguments' schema is none
+        described otherwise than before: add
+        "#);
+    }
+}

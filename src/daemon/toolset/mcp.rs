@@ -1,0 +1,68 @@
+//! The MCP servers of the config.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::mcp::McpConfig;
+use crate::daemon::Blueprint;
+use crate::daemon::parts::role;
+use crate::daemon::toolset::approval;
+use crate::domain::secret::Secret;
+use crate::tool::leftovers::Leftovers;
+use crate::tool::mcp::settings::{Settings, Way};
+use crate::tool::mcp::{Place, Servers};
+use crate::tool::shed::Tools;
+
+/// How long a server is kept when nobody calls it.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// All of them; what is known of their tools is on offer from now on, and none is started.
+pub(in crate::daemon) fn servers(
+    blueprint: &Blueprint,
+    shed: &Arc<Tools>,
+    (tracker, stop): (&TaskTracker, &CancellationToken),
+) -> Servers {
+    let all = blueprint.config.mcp.iter();
+    let all = all.map(|(name, config)| settings(name, config, &blueprint.data_dir)).collect();
+    let place = Place {
+        data_dir: blueprint.data_dir.clone(),
+        leftovers: Leftovers::of(&blueprint.data_dir),
+        clock: Arc::clone(&blueprint.clock),
+        rng: Arc::clone(&blueprint.rng),
+        tracker: tracker.clone(),
+        stop: stop.clone(),
+    };
+    Servers::new(all, place, shed)
+}
+
+/// A server, as the config has it.
+#[must_use]
+pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
+    let owned =
+        |secrets: &BTreeMap<String, Secret>| secrets.iter().map(|(n, value)| (n.clone(), value.clone())).collect();
+    let way = match &config.url {
+        Some(url) => Way::Address { url: url.clone(), bearer: config.bearer.clone(), headers: owned(&config.headers) },
+        None => Way::Program {
+            vector: config.command.clone(),
+            environment: owned(&config.env),
+            dir: config.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
+        },
+    };
+    Settings {
+        name: name.to_owned(),
+        way,
+        trusted: config.trusted,
+        role: role(config.role),
+        approval: config.approval.map(approval),
+        allow: config.allow.clone(),
+        deny: config.deny.clone(),
+        start_within: Duration::from_secs(config.start_timeout_secs),
+        call_within: Duration::from_secs(config.timeout_secs),
+        idle: IDLE,
+    }
+}

@@ -1,0 +1,19 @@
+//! Skills: folders with instructions for a kind of task (the Agent Skills format), which the model reads when one fits.
+//!
+//! Never: a right. What a skill says widens nothing that a run may call, and one that was installed does nothing until
+//! somebody enabled it as it is.
+//! Start at [`library::Library`]; a folder is read by [`folder`], its `SKILL.md` by [`format`].
+
+pub mod archive;
+pub mod draft;
+pub mod fetch;
+pub mod folder;
+pub mod format;
+pub mod install;
+pub mod library;
+pub mod matching;
+pub mod meaning;
+pub mod report;
+pub mod shelf;
+mod shipped;
+pub mod watch;

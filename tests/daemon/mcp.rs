@@ -1,0 +1,117 @@
+//! MCP servers in a running house: on offer, called, and gone with Hob however it ends.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::fake_model::Reply;
+use crate::support::house::{ADA, House, OWNER};
+use crate::support::process::{hob, within};
+
+/// The section of a server that does what no server should, in this mode.
+fn hostile(name: &str, mode: &str) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/hostile_mcp.py");
+    let script = script.display();
+    format!(
+        "[mcp.{name}]
+        command = ['python3', '{script}', '$HOME', '{mode}']
+        trusted = true
+        approval = 'never'
+        "
+    )
+}
+
+fn called(tool: &str) -> Reply {
+    Reply::call("use_tool", &format!(r#"{{"name": "{tool}", "arguments": {{}}}}"#))
+}
+
+/// Is such a process there? One that has ended and was not yet waited for is not.
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+/// Waits until none of these processes is there.
+async fn gone(pids: &[String]) {
+    let all = async {
+        while pids.iter().any(|pid| is_alive(pid)) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    within("end of what a server started", all).await;
+}
+
+/// Has the server start processes, and returns all of its own.
+async fn forked(house: &mut House) -> Vec<String> {
+    let asked = house.model.requests().len();
+    house.model.reply(called("s__fork"));
+    assert_eq!(house.ask(ADA, "Go", Reply::text("Done.")).await, "Done.");
+    let mut pids: Vec<String> =
+        house.model.requests()[asked + 1].last_text().split_whitespace().map(str::to_owned).collect();
+    pids.extend(house.lines("starts").pop());
+    assert!(pids.len() == 3 && pids.iter().all(|pid| is_alive(pid)), "{pids:?}");
+    pids
+}
+
+#[tokio::test]
+async fn what_a_server_started_is_gone_with_hob_however_hob_ends() {
+    let mut house = House::with(&hostile("s", "")).await;
+    house.start().await;
+    house.hob().until_log("mcp.listed").await;
+    assert_eq!(house.lines("starts").len(), 1, "it was asked for its tools");
+    let pids = forked(&mut house).await;
+    house.recorded(1).await;
+    house.restart().await;
+    gone(&pids).await;
+    assert!(house.hob().log().contains("tool.leftover_killed"));
+    // Its tools are known from before: nothing is started until one is called.
+    assert_eq!(house.lines("starts").len(), 2);
+    let pids = forked(&mut house).await;
+    house.say(OWNER, "/status");
+    let status = house.told(OWNER, 1).await.pop().unwrap();
+    assert!(status.contains("\nmcp s: ready, 12 tools\n"), "{status}");
+    house.stop().await;
+    assert!(!pids.iter().any(|pid| is_alive(pid)), "{pids:?}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn twenty_servers_that_say_nothing_delay_nothing() {
+    let settings: String = (0..20).map(|n| hostile(&format!("s{n}"), "silent")).collect();
+    let mut house = House::with(&settings).await;
+    house.start().await;
+    assert_eq!(house.ask(ADA, "Are you there?", Reply::text("Yes.")).await, "Yes.");
+    assert!(house.lines("starts").len() <= 2, "few at a time");
+    house.say(OWNER, "/status");
+    let status = house.told(OWNER, 1).await.pop().unwrap();
+    assert_eq!(status.matches(": not asked yet").count(), 20, "{status}");
+    house.stop().await;
+    gone(&house.lines("starts")).await;
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn a_server_is_looked_at_from_the_command_line() {
+    let house =
+        House::with(&format!("{}deny = ['[a-z]*', 'die']\n{}", hostile("s", "pages"), hostile("t", "exit"))).await;
+    let run = async |arguments: &[&str]| {
+        let output = within("end of hob mcp", hob(house.home.path(), arguments).output()).await.unwrap();
+        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        text.replace(&house.home.path().display().to_string(), "HOME").replace(env!("CARGO_MANIFEST_DIR"), "HOB")
+    };
+    insta::assert_snapshot!(run(&["mcp", "list"]).await, @"
+    s: tools not known yet, trusted: python3 HOB/tests/support/hostile_mcp.py HOME pages
+    t: tools not known yet, trusted: python3 HOB/tests/support/hostile_mcp.py HOME exit
+    ");
+    let tested = run(&["mcp", "test", "s"]).await;
+    assert!(tested.starts_with("s answers after "), "{tested}");
+    assert!(tested.contains("; tools on offer: 11\n  s__ask: Does ask.\n"), "{tested}");
+    assert!(tested.ends_with("left out by the config: die\n"), "{tested}");
+    gone(&house.lines("starts")).await;
+    assert!(run(&["mcp", "list"]).await.starts_with("s: 11 tools, trusted: "));
+    let failed = run(&["mcp", "test", "t"]).await;
+    assert!(
+        failed.starts_with("hob: the MCP server t: the connection broke off: ") && failed.contains("no such database"),
+        "{failed}"
+    );
+    insta::assert_snapshot!(run(&["mcp", "test", "u"]).await, @"hob: there is no [mcp.u] in the config; there are: s, t");
+}
