@@ -65,7 +65,6 @@ CREATE INDEX occurrences_open ON occurrences (schedule_id) WHERE state = 'queued
 ALTER TABLE runs ADD COLUMN yields INTEGER NOT NULL DEFAULT 0 CHECK (yields IN (0, 1));
 -- Where the runs of a session ask and answer that is no conversation itself, such as an event's.
 ALTER TABLE sessions ADD COLUMN speaks_in INTEGER REFERENCES sessions (id);
-CREATE INDEX sessions_speaking ON sessions (speaks_in) WHERE speaks_in IS NOT NULL;
 
 -- What came of a run comes of its occurrence, in the transaction that ends it.
 CREATE TRIGGER occurrences_settle AFTER UPDATE OF ended_at ON runs

@@ -13,7 +13,7 @@ use crate::store::error::StoreError;
 use crate::store::{Tx, agents, open_runs, runs};
 
 /// The runs that perhaps wait for a word said in a conversation: its own, then the agents at work for it,
-/// then what an event has begun.
+/// then what events have begun.
 pub(super) async fn asking(
     tx: &mut Tx,
     home: SessionId,
@@ -21,8 +21,8 @@ pub(super) async fn asking(
 ) -> Result<Vec<WaitingAgent>, StoreError> {
     let own = active.map(|run| WaitingAgent { session: home, run: run.clone() });
     let mut all: Vec<WaitingAgent> = own.into_iter().chain(agents::waiting_at_home(tx, home).await?).collect();
-    // A run that an event has begun speaks here, too.
-    if let Some((run, open)) = open_runs::beside(tx, home).await? {
+    // What events have begun speaks here, too.
+    for (run, open) in open_runs::beside(tx, home).await? {
         all.push(WaitingAgent { session: open.session, run });
         all.extend(agents::waiting_at_home(tx, open.session).await?);
     }

@@ -10,6 +10,7 @@ use crate::domain::ids::{InboundId, SessionId};
 use crate::domain::inbound::{Attachment, Inbound};
 use crate::domain::origin::{Origin, Source};
 use crate::domain::principal::Principal;
+use crate::domain::redactor::Redactor;
 use crate::policy::memory::Place;
 use crate::router::delivery::{Delivery, Fetched};
 use crate::store::Tx;
@@ -31,8 +32,8 @@ pub(super) struct Came {
     fetched: Result<Fetched, String>,
 }
 
-/// Fetches what came with a message.
-pub(super) async fn fetch(delivery: &Delivery, inbound: &Inbound) -> Vec<Came> {
+/// Fetches what came with a message. A platform's error may hold the address that was asked, with this Hob's key in it.
+pub(super) async fn fetch(delivery: &Delivery, inbound: &Inbound, redactor: &Redactor) -> Vec<Came> {
     let end = tokio::time::Instant::now() + FETCH_MAX;
     let mut all = Vec::with_capacity(inbound.attachments.len().min(FILES_MAX));
     for (index, attachment) in inbound.attachments.iter().enumerate() {
@@ -41,6 +42,7 @@ pub(super) async fn fetch(delivery: &Delivery, inbound: &Inbound) -> Vec<Came> {
         } else {
             Err(format!("{FILES_MAX} files in one message are the most"))
         };
+        let fetched = fetched.map_err(|why| redactor.redact(&why).into_owned());
         if let Err(why) = &fetched {
             tracing::warn!(why, "a file that came with a message could not be had");
         }

@@ -56,7 +56,7 @@ impl Router {
             tracing::warn!(hook = hook.name, "a webhook's owner is not let in any more: the call was refused");
             return Ok(Called::Refused);
         };
-        let text = prompt(hook, &String::from_utf8_lossy(body));
+        let text = prompt(hook, &self.redactor.redact(&String::from_utf8_lossy(body)));
         let (delivery, now) = (delivery.to_owned(), self.clock.now());
         let call = Call { hook: hook.clone(), session: self.house.rng.id(), delivery, role, text, now };
         let begun = self.store.write(call).await?;

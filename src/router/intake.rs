@@ -1,5 +1,7 @@
 //! What becomes of a message: one transaction that claims it, with everything that follows from it.
 
+mod answers;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,14 +13,12 @@ use crate::agent::driver::encode_signal;
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::event::{Accepted as AcceptedEvent, CancelReason, Order};
 use crate::agent::machine::human::Decision;
-use crate::agent::machine::question::{Answer, Question};
-use crate::agent::machine::state::{Active, Phase};
-use crate::agent::projection::Press;
+use crate::agent::machine::question::Answer;
 use crate::agent::signal::Signal;
-use crate::agent::write_off::{change_queued, load_or_write_off};
+use crate::agent::write_off::change_queued;
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
-use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
+use crate::domain::ids::{InboundId, MemoryId, SessionId};
 use crate::domain::inbound::{ChannelKind, Conversation, Happening, Inbound};
 use crate::domain::memory::Scope;
 use crate::domain::origin::Taint;
@@ -28,16 +28,15 @@ use crate::domain::redactor::Redactor;
 use crate::memory::{forget, importance};
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
-use crate::router::answering::{
-    OpenQuestion, answer_in, asking, asking_elsewhere, is_asking, is_for_owners, is_for_requester,
-};
+use crate::router::answering::{answer_in, asking, is_asking};
 use crate::router::attachments::{self, Came};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
+use crate::router::intake::answers::{Asked, at_work};
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
 use crate::router::{memory, pause, pause_texts, texts};
-use crate::store::agents::{OpenAgent, WaitingAgent};
+use crate::store::agents::OpenAgent;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::open_runs::OpenRun;
@@ -98,6 +97,8 @@ impl Router {
         if let Happening::Posted { text } | Happening::Edited { text } = &mut inbound.happening {
             self.redactor.clean(text);
         }
+        self.redactor.clean(&mut inbound.sender.name);
+        inbound.attachments.iter_mut().for_each(|file| self.redactor.clean(&mut file.name));
         let Some(role) = self.access.role_of(&inbound.conversation, &inbound.sender.external_id) else {
             tracing::info!(sender = %inbound.sender.external_id, "a message from somebody who is not let in was ignored");
             return Ok(Accepted::Ignored);
@@ -141,7 +142,7 @@ impl Router {
         if !is_new || self.store.read(known).await? {
             return Ok(Vec::new());
         }
-        Ok(attachments::fetch(&self.delivery, inbound).await)
+        Ok(attachments::fetch(&self.delivery, inbound, &self.redactor).await)
     }
 
     /// What is gone from the database need not be found by meaning either.
@@ -319,23 +320,6 @@ impl Take {
         }
     }
 
-    /// What a waiting run asks. One whose record is damaged can ask nothing any more, and stands in nobody's way.
-    async fn open_question(&self, tx: &mut Tx, session: SessionId, run: RunId) -> Result<Asked, StoreError> {
-        let Some(folded) = load_or_write_off(tx, &RunKey { run, session }, self.now).await? else {
-            return Ok(Asked::Gone);
-        };
-        Ok(match folded.replay.state.active() {
-            Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, .. }) => Asked::Nothing,
-            Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
-                number: run.questions,
-                is_for_requester: is_for_requester(run, question),
-                is_for_owners: is_for_owners(run, question),
-                question: question.clone(),
-            }),
-            Some(_) | None => Asked::Nothing,
-        })
-    }
-
     /// The message becomes a run of its own, with its sender's authority, at the end of the lane.
     async fn enqueue(
         &self,
@@ -441,70 +425,6 @@ impl Take {
         Ok(told)
     }
 
-    async fn answer(
-        &self,
-        tx: &mut Tx,
-        arriving: &Arriving,
-        asking: &WaitingAgent,
-        mut answer: Answer,
-    ) -> Result<Taken, StoreError> {
-        let Some(inbound) = self.claim(tx, arriving, (&answer.text, "answer")).await? else {
-            return Ok(Taken::quietly(Accepted::Duplicate));
-        };
-        answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?;
-        signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
-        Ok(Taken { lane: Some(asking.session), ..Taken::quietly(Accepted::Committed) })
-    }
-
-    /// A button: it checks who presses, and which question it belongs to.
-    async fn pressed(&self, tx: &mut Tx, token: &str) -> Result<Taken, StoreError> {
-        let mut arriving = self.arriving(tx).await?;
-        // A press is no message that could be replied to.
-        arriving.destination.reply_to = None;
-        let open = match Press::parse(token) {
-            Some(press) => self.asked_by(tx, &arriving, press).await?,
-            None => None,
-        };
-        match open {
-            None => self.tell(tx, &arriving, (token, "refused"), texts::TOO_LATE.to_owned()).await,
-            Some((_, asking, asked)) if !asked.may_be_answered_by(&arriving.principal, &asking.run) => {
-                self.tell(tx, &arriving, (token, "refused"), asked.not_yours().to_owned()).await
-            }
-            Some((press, asking, _)) => {
-                let (by, text) = (arriving.principal.user, press.choice.to_string());
-                let answer = Answer { by, text, question: Some(press.question) };
-                self.answer(tx, &arriving, &asking, answer).await
-            }
-        }
-    }
-
-    /// The open question that a button belongs to, with its run and where that is: here, or, for an owner, where they were
-    /// asked from.
-    async fn asked_by(
-        &self,
-        tx: &mut Tx,
-        arriving: &Arriving,
-        press: Press,
-    ) -> Result<Option<(Press, WaitingAgent, OpenQuestion)>, StoreError> {
-        let here = arriving.session.id;
-        let active = runs::find_active(tx, here).await?;
-        let at_home = asking(tx, here, active.as_ref()).await?.into_iter().find(|asking| asking.run.id.0 == press.run);
-        let is_here = at_home.is_some();
-        let asking = match at_home {
-            None if arriving.principal.role == Role::Owner => asking_elsewhere(tx, RunId(press.run)).await?,
-            found => found,
-        };
-        let Some(asking) = asking else {
-            return Ok(None);
-        };
-        Ok(match self.open_question(tx, asking.session, asking.run.id).await? {
-            Asked::Question(asked) if asked.number == press.question && (is_here || asked.is_for_owners) => {
-                Some((press, asking, asked))
-            }
-            Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
-        })
-    }
-
     /// An edit or deletion on the platform reaches what still waits; what runs already is not touched.
     async fn changed(&self, tx: &mut Tx, text: Option<&str>) -> Result<Taken, StoreError> {
         let place = &self.inbound.conversation;
@@ -575,27 +495,12 @@ impl Take {
             Some(Reach::Here) | None => {
                 let open = agents::open_at_home(tx, arriving.session.id).await?;
                 let run = |open: OpenAgent| OpenRun { id: open.id, session: open.session, channel: open.channel };
-                let beside = if stops { open_runs::beside(tx, arriving.session.id).await? } else { None };
-                open.into_iter().map(run).chain(beside.map(|(_, run)| run)).collect()
+                let beside = if stops { open_runs::beside(tx, arriving.session.id).await? } else { Vec::new() };
+                open.into_iter().map(run).chain(beside.into_iter().map(|(_, run)| run)).collect()
             }
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let (forgotten, emptied) = (told.forgotten, told.emptied);
         Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules })
     }
-}
-
-/// What a run that waits wants to know.
-enum Asked {
-    /// This.
-    Question(OpenQuestion),
-    /// Nothing: it goes on by itself, perhaps when its agents are done.
-    Nothing,
-    /// Its record was damaged, and it is over.
-    Gone,
-}
-
-/// Who waits for their agents asks nobody: such a run can be joined as any other that is at work.
-fn at_work(run: &mut runs::ActiveRun) {
-    "running".clone_into(&mut run.state);
 }

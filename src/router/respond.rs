@@ -245,12 +245,9 @@ async fn reset(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, 
 }
 
 async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
-    let here = runs::find_active(tx, caller.session.id).await?;
-    // What an event has begun speaks here, too.
-    let beside = if here.is_none() { open_runs::beside(tx, caller.session.id).await? } else { None };
-    let Some(active) = here.or(beside.map(|(run, _)| run)) else {
-        let stopped = stop_agents(tx, desk, caller).await?;
-        return Ok(if stopped { texts::STOPPING } else { texts::NOTHING_RUNS }.to_owned());
+    let Some(active) = runs::find_active(tx, caller.session.id).await? else {
+        let (events, agents) = (stop_events(tx, desk, caller).await?, stop_agents(tx, desk, caller).await?);
+        return Ok(if events || agents { texts::STOPPING } else { texts::NOTHING_RUNS }.to_owned());
     };
     if !caller.principal.may_act_for(active.user, active.role) {
         return Ok(texts::NOT_YOURS.to_owned());
@@ -258,6 +255,19 @@ async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, S
     let reason = CancelReason::Stopped { by: caller.principal.user };
     signals::add(tx, active.id, &encode_signal(&Signal::Cancel { reason })?, desk.now).await?;
     Ok(texts::STOPPING.to_owned())
+}
+
+/// Nothing runs here but what events have begun, which speaks here: `/stop` ends that.
+async fn stop_events(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<bool, StoreError> {
+    let mut stopped = false;
+    let cancel = encode_signal(&Signal::Cancel { reason: CancelReason::Stopped { by: caller.principal.user } })?;
+    for (run, _) in open_runs::beside(tx, caller.session.id).await? {
+        if caller.principal.may_act_for(run.user, run.role) {
+            signals::add(tx, run.id, &cancel, desk.now).await?;
+            stopped = true;
+        }
+    }
+    Ok(stopped)
 }
 
 /// Nothing runs here any more but what a run that is over has left at work: `/stop` ends that too.

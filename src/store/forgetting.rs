@@ -179,15 +179,23 @@ pub async fn has_journal(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 /// # Errors
 /// When the database fails.
 pub async fn is_delivered(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let (from, to) = chunks(&format!("run:{run}"));
-    let open = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!: i64" FROM outbox WHERE key >= $1 AND key < $2 AND ended_at IS NULL"#,
-        from,
-        to
-    )
-    .fetch_one(&mut *tx)
-    .await?;
+    let mut open = 0;
+    for prefix in spoken(run) {
+        let (from, to) = chunks(&prefix);
+        open += sqlx::query_scalar!(
+            r#"SELECT count(*) AS "count!: i64" FROM outbox WHERE key >= $1 AND key < $2 AND ended_at IS NULL"#,
+            from,
+            to
+        )
+        .fetch_one(&mut *tx)
+        .await?;
+    }
     Ok(open == 0)
+}
+
+/// Under what a run says something: itself, by its calls, and, of an agent, what came when nobody waited for it any more.
+fn spoken(run: RunId) -> [String; 3] {
+    [format!("run:{run}"), format!("call:{run}"), format!("agent:{run}")]
 }
 
 /// The keys of all chunks of what is said under `prefix`.
@@ -397,7 +405,10 @@ pub async fn blank(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     )
     .execute(&mut *tx)
     .await?;
-    blank_delivered(tx, &format!("run:{run}")).await
+    for prefix in spoken(run) {
+        blank_delivered(tx, &prefix).await?;
+    }
+    Ok(())
 }
 
 /// Takes the words out of chunks that need not be delivered any more.

@@ -55,27 +55,28 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
     Ok(expired)
 }
 
-/// The run at work, of a session that is no conversation, that asks and answers in `session`; one that waits for a word first.
+/// The runs at work, of sessions that are no conversations, that ask and answer in `session`, the oldest first.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn beside(tx: &mut Tx, session: SessionId) -> Result<Option<(ActiveRun, OpenRun)>, StoreError> {
+pub async fn beside(tx: &mut Tx, session: SessionId) -> Result<Vec<(ActiveRun, OpenRun)>, StoreError> {
+    // Sessions of events only grow in number; what is at work is little.
     let found = sqlx::query!(
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel, r.user_id AS "user!: UserId",
                   u.role AS "role!: Role", r.state,
                   EXISTS (SELECT 1 FROM signals w WHERE w.run_id = r.id AND w.taken = 0) AS "signalled!: bool"
-           FROM sessions s JOIN runs r ON r.session_id = s.id AND r.state IN ('running', 'waiting')
-           JOIN users u ON u.id = r.user_id
-           WHERE s.speaks_in = $1 ORDER BY r.state = 'running', r.id LIMIT 1"#,
+           FROM runs r CROSS JOIN sessions s ON s.id = r.session_id CROSS JOIN users u ON u.id = r.user_id
+           WHERE r.state IN ('running', 'waiting') AND s.speaks_in = $1 ORDER BY r.session_id"#,
         session
     )
-    .fetch_optional(&mut *tx)
+    .fetch_all(&mut *tx)
     .await?;
-    Ok(found.map(|run| {
+    let beside = found.into_iter().map(|run| {
         let active =
             ActiveRun { id: run.id, user: run.user, role: run.role, state: run.state, signalled: run.signalled };
         (active, OpenRun { id: run.id, session: run.session, channel: run.channel })
-    }))
+    });
+    Ok(beside.collect())
 }
 
 /// Every run that is not over.

@@ -494,3 +494,48 @@ pub async fn let_people_pass(tx: &mut Tx, run: RunId) -> Result<(), StoreError> 
     sqlx::query!("UPDATE runs SET yields = 1 WHERE id = $1", run).execute(&mut *tx).await?;
     Ok(())
 }
+
+/// Was the schedule that this run is of taken away since it was claimed?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_called_off(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(
+        r#"SELECT 1 AS "one!: i64" FROM occurrences o CROSS JOIN schedules s ON s.id = o.schedule_id
+           WHERE o.run_id = $1 AND s.state = 'removed'"#,
+        run
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.is_some())
+}
+
+/// The runs of what this run has had scheduled, where nothing more will come of it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn runs_of_done(tx: &mut Tx, run: RunId) -> Result<Vec<RunId>, StoreError> {
+    let runs = sqlx::query_scalar!(
+        r#"SELECT o.run_id AS "run!: RunId" FROM schedules s CROSS JOIN occurrences o ON o.schedule_id = s.id
+           WHERE s.run_id = $1 AND s.state IN ('done', 'removed') AND o.run_id IS NOT NULL ORDER BY o.run_id"#,
+        run
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(runs)
+}
+
+/// Takes the words out of what this run has had scheduled, where nothing more will come of it.
+///
+/// # Errors
+/// When the database fails.
+pub async fn blank_done(tx: &mut Tx, run: RunId, word: &str) -> Result<(), StoreError> {
+    sqlx::query!(
+        "UPDATE schedules SET task = $1, asked = '' WHERE run_id = $2 AND state IN ('done', 'removed')",
+        word,
+        run
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}

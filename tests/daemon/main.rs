@@ -43,4 +43,5 @@ mod taint;
 mod toolbox;
 mod tools;
 mod typed;
+mod upgrading;
 mod windows;

@@ -120,6 +120,26 @@ async fn n13_a_person_goes_before_what_is_only_due() {
 }
 
 #[tokio::test]
+async fn n13_what_waits_is_not_done_once_its_schedule_is_deleted() {
+    let mut house = scheduled().await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().gate(&gate).text("First.").finish("stop").into());
+    house.say(ADA, "Go");
+    house.asked(3).await;
+    house.say(ADA, "/schedules run 1");
+    house.told(ADA, 2).await;
+    house.hob().until_logged("schedule.begun", 1).await;
+    house.say(ADA, "/schedules delete 1");
+    house.told(ADA, 3).await;
+    gate.open();
+    house.hob().until_logged("its schedule was deleted meanwhile", 1).await;
+    house.told(ADA, 4).await;
+    assert_eq!(house.ask(ADA, "Well?", Reply::text("Nothing.")).await, "Nothing.");
+    assert_eq!(house.told(ADA, 5).await[3..], ["First.", "Nothing."]);
+    assert_eq!(ask(&house, "SELECT state FROM occurrences").await, ["stopped"]);
+}
+
+#[tokio::test]
 async fn n13_the_configs_schedules_are_there_from_the_start() {
     let settings = "[[schedule]]\nname = 'morning'\nwhen = 'weekdays at 8:30'\ntask = 'Tell what is on.'";
     let mut house = House::with(settings).await;
@@ -193,6 +213,48 @@ async fn a12_an_event_is_told_once_to_whom_it_concerns() {
     assert_eq!(ask(&house, trust).await, ["untrusted event"]);
     assert_eq!(house.heard(OWNER).len(), 1);
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn a12_of_several_events_that_ask_each_is_answered() {
+    let (mut house, url) = doorbell("").await;
+    for who in ["Bob", "Cleo", "Dora"] {
+        let body = format!("{{\"who\": \"{who}\"}}");
+        let good = format!("sha256={}", sign(&body));
+        let before = house.heard(OWNER).len();
+        house.model.reply(Reply::call("ask_human", &format!(r#"{{"question": "Open for {who}?"}}"#)));
+        assert_eq!(post(&format!("{url}door"), &[("X-Hub-Signature-256", &good)], &body).await, StatusCode::ACCEPTED);
+        assert!(house.told(OWNER, before + 1).await[before].contains(&format!("Open for {who}?")));
+    }
+    // The oldest is answered first; what it has to say then stands in nobody's way.
+    for (told, said) in [(4, "Not for Bob."), (5, "Not for Cleo.")] {
+        house.model.reply(Reply::text(said));
+        house.say(OWNER, "no");
+        assert_eq!(house.told(OWNER, told).await[told - 1], said);
+    }
+    house.say(OWNER, "/stop");
+    house.told(OWNER, 6).await;
+    house.hob().until_logged("agent_run.ended", 3).await;
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n6_a_secret_that_calls_in_or_names_a_file_is_kept_nowhere() {
+    let (house, url) = doorbell("").await;
+    let body = format!(r#"{{"key": "{SECRET}"}}"#);
+    let good = format!("sha256={}", sign(&body));
+    house.model.reply(Reply::text("Somebody knows."));
+    assert_eq!(post(&format!("{url}door"), &[("X-Hub-Signature-256", &good)], &body).await, StatusCode::ACCEPTED);
+    house.told(OWNER, 1).await;
+    house.model.reply(Reply::text("A file."));
+    house.telegram.hand(ADA, (&format!("{SECRET}.txt"), b"milk"), "look");
+    house.told(ADA, 1).await;
+    let kept =
+        "SELECT text FROM inbound UNION ALL SELECT body FROM run_events UNION ALL SELECT name || origin FROM files
+                UNION ALL SELECT body FROM messages UNION ALL SELECT text FROM memories";
+    let kept = ask(&house, kept).await.join("\n");
+    assert!(kept.contains("[redacted].txt") && kept.contains("[redacted]\\\""), "{kept}");
+    assert!(!kept.contains(SECRET), "{kept}");
 }
 
 #[tokio::test]

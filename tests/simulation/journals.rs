@@ -215,6 +215,12 @@ impl Approvals {
                 self.tainted = true;
                 self.excused.clear();
             }
+            Event::ChildEnded(end) if !ignored && !end.taint.is_clean() => {
+                self.tainted = true;
+                self.excused.clear();
+            }
+            // What is asked again was not allowed.
+            Event::HumanAsked(Question::Approval { call, .. }) => drop(self.once.remove(&call.0)),
             Event::GrantRevoked { tool } => drop(self.granted.remove(tool)),
             Event::PauseRequested { .. } if !ignored => self.paused = true,
             Event::PauseLifted { .. } => self.paused = false,

@@ -9,7 +9,7 @@ use crate::agent::machine::state::State;
 use crate::agent::projection::owners::{Desk, desks};
 use crate::agent::prompt::{Material, Past, one_line};
 use crate::agent::write_off::load_or_write_off;
-use crate::domain::ids::{InboundId, SessionId, UserId};
+use crate::domain::ids::{InboundId, RunId, SessionId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::domain::origin::Taint;
 use crate::model::message::{Message, UserPart};
@@ -18,7 +18,9 @@ use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
-use crate::store::{Statement, Tx, blobs, files, grants, messages, model_calls, runs, sessions, summaries, users};
+use crate::store::{
+    Statement, Tx, blobs, files, grants, messages, model_calls, runs, schedules, sessions, summaries, users,
+};
 
 /// Claims the session's next run, if there is one to be driven.
 #[derive(Debug, Clone)]
@@ -313,6 +315,21 @@ impl Statement for Desks {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Desk>, StoreError> {
         desks(tx, &self.here).await
+    }
+}
+
+/// Whether the schedule of a run that waited was deleted meanwhile.
+#[derive(Clone)]
+pub(super) struct CalledOff {
+    pub(super) run: RunId,
+}
+
+#[async_trait]
+impl Statement for CalledOff {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        schedules::is_called_off(tx, self.run).await
     }
 }
 

@@ -30,7 +30,7 @@ use crate::agent::journal::RunKey;
 use crate::agent::machine::agents::Agent;
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Effect, ModelCall, SummaryCall};
-use crate::agent::machine::event::{Accepted, CancelReason, Event};
+use crate::agent::machine::event::{Accepted, CancelReason, Event, Order};
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::ports::Ports;
@@ -169,6 +169,10 @@ impl Driver {
         if let State::Queued(accepted) = &*Arc::clone(&self.state) {
             if !self.is_let_in(accepted).await? {
                 tracing::info!(run = %self.key.run, "its sender is not let in any more: withdrawn");
+                return Ok(Cause::Event(Event::Withdrawn));
+            }
+            if accepted.order == Order::Scheduled && self.read(claim::CalledOff { run: self.key.run }).await? {
+                tracing::info!(run = %self.key.run, "its schedule was deleted meanwhile: withdrawn");
                 return Ok(Cause::Event(Event::Withdrawn));
             }
             let mut begun = self.begin(accepted, &claimed).await?;

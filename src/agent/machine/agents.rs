@@ -16,7 +16,7 @@ use crate::agent::machine::human::unpause;
 use crate::agent::machine::ledger::Ledger;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::tools;
+use crate::agent::machine::{approval, tools};
 use crate::domain::agents::{DEPTH_MAX, OPEN_MAX};
 use crate::domain::ids::{CallId, RunId, SessionId, SessionKey};
 use crate::domain::money::Money;
@@ -167,13 +167,15 @@ pub(super) fn on_ended(run: &mut Active, end: &ChildEnd) -> Vec<Effect> {
     let Some(batch) = run.phase.batch_mut() else {
         return vec![ignored];
     };
-    if batch.find(&end.call).is_none_or(|open| open.progress != Progress::Child) {
+    let Some(call) = batch.get(&end.call).filter(|open| open.progress == Progress::Child).map(|open| open.call.clone())
+    else {
         return vec![ignored];
-    }
+    };
     batch.finish(&end.call, end.report(), end.end != End::Completed);
     let more = batch.children() > 0;
     run.crashes = 0;
-    run.taint.join(&end.taint);
+    // Its report is the result of that call, and was written by whoever read all this.
+    end.taint.sources().for_each(|source| approval::on_read(run, source, Some(&call)));
     run.ledger.join(&end.ledger);
     match &run.phase {
         Phase::Acting(_) => tools::settle(run),

@@ -156,12 +156,25 @@ fn open_batch(phase: &mut Phase) -> Option<&mut Batch> {
 /// The question about the first call that is held. What it was held for may be over: then it is asked about as it is now.
 pub(super) fn question(run: &Active) -> Option<Question> {
     let open = batch(run)?.held()?;
+    Some(question_about(run, open))
+}
+
+fn question_about(run: &Active, open: &OpenCall) -> Question {
     let (grantable, concern) = match verdict(run, open) {
         Verdict::Asked { grantable, concern } => (grantable, concern),
         Verdict::Free | Verdict::Refused(_) => (false, Box::default()),
     };
     let ToolCall { id, name, arguments } = open.call.clone();
-    Some(Question::Approval { call: id, name, arguments, grantable, concern })
+    Question::Approval { call: id, name, arguments, grantable, concern }
+}
+
+/// The question as it would be put now, where the run has since read something that it does not name.
+fn renewed(run: &Active, asked: &Question) -> Option<Question> {
+    let Question::Approval { call, concern: known, .. } = asked else { return None };
+    let now = question_about(run, open_call(run, call)?);
+    let Question::Approval { concern, .. } = &now else { return None };
+    let is_new = concern.sources.iter().any(|source| !known.sources.contains(source));
+    (run.rules >= Rules::FOURTH && is_new).then_some(now)
 }
 
 /// A person said something to a question for approval.
@@ -173,6 +186,10 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
     if decision == Some(Decision::Deny) {
         unpause(run);
         return deny_call(run, call, words::denied(words::reason(text)));
+    }
+    // Whoever says yes has been told of all that the run has read: what came meanwhile is asked about anew.
+    if let Some(changed) = renewed(run, question).filter(|_| decision.is_some()) {
+        return vec![Effect::AskHuman(changed)];
     }
     if decision == Some(Decision::Always) {
         run.granted.insert(name.clone());

@@ -9,7 +9,7 @@ use crate::model::message::{Message, ReplyPart, ToolCall};
 use crate::model::tokens;
 use crate::store::error::StoreError;
 use crate::store::forgetting::{self, FORGOTTEN, Kept, Part, PutOff, Said};
-use crate::store::{Tx, agents, facts, files, memories, people, remembered, retention, vectors};
+use crate::store::{Tx, agents, facts, files, memories, people, remembered, retention, schedules, vectors};
 
 /// One forgetting, within one transaction.
 #[derive(Default)]
@@ -171,9 +171,9 @@ async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
         forgetting::blank(tx, run).await?;
         forgetting::drop_journal(tx, run).await?;
     }
-    let agents_gone = take_out_agents(tx, said.run).await?;
+    let later_gone = take_out_agents(tx, said.run).await? && take_out_scheduled(tx, said.run).await?;
     forgetting::blank(tx, said.run).await?;
-    Ok(agents_gone && take_out(tx, said.run, Part::Journal).await? && forgetting::is_delivered(tx, said.run).await?)
+    Ok(later_gone && take_out(tx, said.run, Part::Journal).await? && forgetting::is_delivered(tx, said.run).await?)
 }
 
 /// What a run handed on to agents was in its words: all that those said and did goes along. Gives whether it is gone.
@@ -184,13 +184,29 @@ async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
             gone = false;
             continue;
         }
-        for kept in forgetting::history_of(tx, agent).await? {
-            blank(tx, kept).await?;
-        }
-        forgetting::blank(tx, agent).await?;
-        gone &= take_out(tx, agent, Part::Journal).await? && forgetting::is_delivered(tx, agent).await?;
+        gone &= take_out_scheduled(tx, agent).await? && take_out_whole(tx, agent).await?;
     }
     Ok(gone)
+}
+
+/// What a run had put off until later, and is done, goes with all that was said and done then. What is still to be done is
+/// kept until it is: it is a wish, and no memory. Gives whether it is gone.
+async fn take_out_scheduled(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let mut gone = true;
+    for later in schedules::runs_of_done(tx, run).await? {
+        gone &= forgetting::is_over(tx, later).await? && take_out_whole(tx, later).await?;
+    }
+    schedules::blank_done(tx, run, FORGOTTEN).await?;
+    Ok(gone)
+}
+
+/// All that was said and done in a run that is over.
+async fn take_out_whole(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    for kept in forgetting::history_of(tx, run).await? {
+        blank(tx, kept).await?;
+    }
+    forgetting::blank(tx, run).await?;
+    Ok(take_out(tx, run, Part::Journal).await? && forgetting::is_delivered(tx, run).await?)
 }
 
 async fn blank(tx: &mut Tx, mut kept: Kept) -> Result<(), StoreError> {

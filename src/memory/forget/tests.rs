@@ -174,6 +174,64 @@ async fn n8_what_is_forgotten_is_in_no_byte_of_the_file() {
     assert!(!house.keeps_the_word().await);
 }
 
+/// A schedule that run 1 made and that came once, as run 2, with what both had delivered besides their replies.
+async fn scheduled(state: &str) -> House {
+    let house = House::new().await;
+    house.says(1, 1, "Remind me of Zanzibar", "completed").await;
+    house.says(2, 1, "Zanzibar, now", "completed").await;
+    house
+        .sql(&[
+            "DELETE FROM memories WHERE id = 2".to_owned(),
+            format!(
+                "INSERT INTO schedules (id, source, user_id, channel, account, chat, task, rule, zone, asked, taint, run_id,
+                   call_id, state, why, grace_secs, coalesces, created_at)
+                   VALUES (1, 'chat', 1, 'telegram', 'default', '7', 'Zanzibar', '{{}}', 'UTC', 'zanzibar at 9', '[]', 1, '1.0',
+                     '{state}', CASE WHEN '{state}' = 'paused' THEN 'asked' END, 0, 1, 0)"
+            ),
+            "INSERT INTO occurrences (schedule_id, due_at, state, run_id, claimed_at) VALUES (1, 1, 'done', 2, 1)"
+                .to_owned(),
+        ])
+        .await;
+    house
+}
+
+#[tokio::test]
+async fn n8_what_was_scheduled_goes_when_it_is_done() {
+    let house = scheduled("done").await;
+    assert!(!house.forget(Item::parse("m1").unwrap().into()).await.put_off);
+    assert_eq!(house.texts("SELECT task || asked FROM schedules").await, ["[forgotten]"]);
+    assert_eq!(house.texts("SELECT run_id || '' FROM run_events").await, [""; 0]);
+    assert!(!house.keeps_the_word().await);
+    let house = scheduled("paused").await;
+    house.forget(Item::parse("m1").unwrap().into()).await;
+    assert_eq!(house.texts("SELECT task FROM schedules").await, ["Zanzibar"], "it is still to be done");
+}
+
+#[tokio::test]
+async fn n8_what_tools_and_agents_delivered_goes_once_it_is_out() {
+    let house = House::new().await;
+    house.says(1, 1, "Write of Zanzibar", "completed").await;
+    let sent = |key: &str, (state, ended): (&str, &str)| {
+        format!(
+            "INSERT INTO outbox (key, session_id, run_id, channel, account, chat, text, choices, state, next_attempt_at, created_at, ended_at)
+               VALUES ('{key}', 1, 1, 'telegram', 'default', '7', 'zanzibar', '[]', '{state}', 0, 0, {ended})"
+        )
+    };
+    house
+        .sql(&[
+            sent("call:1:1.0:0", ("pending", "NULL")),
+            sent("agent:1:0", ("delivered", "1")),
+            sent("call:11:1.0:0", ("delivered", "1")),
+        ])
+        .await;
+    assert!(house.forget(Item::parse("m1").unwrap().into()).await.put_off, "it is still on its way");
+    let texts = "SELECT text FROM outbox WHERE key NOT LIKE 'run:%' ORDER BY key";
+    assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "zanzibar"]);
+    house.sql(&["UPDATE outbox SET state = 'delivered', ended_at = 2 WHERE key = 'call:1:1.0:0'".to_owned()]).await;
+    house.store.write(Sweep).await.unwrap();
+    assert_eq!(house.texts(texts).await, ["[forgotten]", "zanzibar", "[forgotten]"], "another run's is its own");
+}
+
 #[tokio::test]
 async fn n8_a_vector_in_which_forgotten_words_were_is_made_anew() {
     let house = House::new().await;

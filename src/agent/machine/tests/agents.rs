@@ -11,7 +11,7 @@ use crate::domain::agents::Mission;
 use crate::domain::ids::{CallId, RunId, SessionId, SessionKey};
 use crate::domain::money::Money;
 use crate::domain::origin::{Origin, Source, Taint};
-use crate::domain::tools::ToolFacts;
+use crate::domain::tools::{Approval, Risk, ToolFacts};
 
 pub(crate) fn spawns(call: &str) -> Event {
     let mission = Mission { mission: "You dig.".to_owned(), task: "Dig.".to_owned(), id: format!("id-{call}") };
@@ -198,6 +198,67 @@ fn n6_what_an_agent_has_read_taints_who_waits_for_it() {
     end.taint.add(page.clone());
     run.check(Event::ChildEnded(end), &["ask a/one Work"]);
     assert_eq!(run.run().taint.sources().collect::<Vec<_>>(), [&page]);
+}
+
+/// An agent is done that has read a page.
+fn ended_tainted(call: &str, page: &str) -> Event {
+    let Event::ChildEnded(mut end) = ended(call, "Dug.", End::Completed) else { unreachable!() };
+    end.taint.add(Source::new(Origin::Web, page));
+    Event::ChildEnded(end)
+}
+
+/// A run whose `send` tells somebody, and whose `alone` keeps the calls of a reply apart.
+fn sending() -> Script {
+    let mut run = Script::queued();
+    let send = ToolFacts { changes: true, risk: Risk::Send, ..ToolFacts::default() };
+    let asks = ToolFacts { approval: Approval::Ask, ..send };
+    let alone = ToolFacts { exclusive: true, ..ToolFacts::default() };
+    let tools = [("send", send), ("pay", asks), ("alone", alone), ("spawn_agent", ToolFacts::default())];
+    let tools = tools.map(|(name, facts)| (name.to_owned(), facts)).into();
+    run.on(Event::Begun(Box::new(Begun { tools, ..begun() })));
+    run
+}
+
+#[test]
+fn n6_a_call_that_waited_behind_an_agent_is_asked_about_with_what_that_has_read() {
+    let mut run = sending();
+    run.check(wants(&["spawn_agent", "send", "alone"]), &["run 1.0 spawn_agent #1"]);
+    run.check(spawns("1.0"), &["agents"]);
+    run.check(ended_tainted("1.0", "https://a.example"), &["human approves 1.1 send"]);
+    run.check(answers("deny"), &["run 1.2 alone #1"]);
+}
+
+#[test]
+fn n6_what_was_allowed_for_this_run_ends_with_the_report_of_an_agent_that_has_read_something_new() {
+    let mut run = sending();
+    run.check(wants(&["spawn_agent"]), &["run 1.0 spawn_agent #1"]);
+    run.check(spawns("1.0"), &["agents"]);
+    run.check(ended_tainted("1.0", "https://a.example"), &["ask a/one Work"]);
+    run.check(wants(&["send"]), &["human approves 2.0 send"]);
+    run.check(answers("yes, for this run"), &["run 2.0 send #1"]);
+    run.check(done("2.0"), &["ask a/one Work"]);
+    run.check(wants(&["spawn_agent"]), &["run 3.0 spawn_agent #1"]);
+    run.check(spawns("3.0"), &["agents"]);
+    run.check(ended_tainted("3.0", "https://b.example"), &["ask a/one Work"]);
+    run.check(wants(&["send"]), &["human approves 4.0 send"]);
+}
+
+#[test]
+fn n6_a_yes_does_not_cover_what_was_read_after_the_question() {
+    for word in ["approve", "always", "1"] {
+        let mut run = sending();
+        run.check(wants(&["spawn_agent", "pay"]), &["run 1.0 spawn_agent #1"]);
+        run.check(spawns("1.0"), &["human approves 1.1 pay"]);
+        run.check(ended_tainted("1.0", "https://a.example"), &[]);
+        run.check(answers(word), &["human approves 1.1 pay"]);
+        assert!(run.run().granted.is_empty(), "{word}");
+        run.check(answers("approve"), &["run 1.1 pay #1"]);
+    }
+    let mut run = sending();
+    run.check(wants(&["spawn_agent", "pay"]), &["run 1.0 spawn_agent #1"]);
+    run.check(spawns("1.0"), &["human approves 1.1 pay"]);
+    run.check(ended_tainted("1.0", "https://a.example"), &[]);
+    run.check(answers("deny"), &["ask a/one Work"]);
 }
 
 #[test]
