@@ -14,6 +14,7 @@ mod parts;
 pub mod rest;
 pub mod toolset;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -190,19 +191,17 @@ impl Daemon {
         // The lock says that no other process is alive here: whatever it left behind is ours.
         store.write(VoidLeases { owner: owner.clone() }).await?;
         let table = Arc::new(Table::new(&blueprint.config.models)?);
-        let learned = Arc::new(LearnedFile::open(&blueprint.data_dir));
         let models = models::build(models::Sources {
             config: &blueprint.config,
             environment: &blueprint.environment,
             table: &table,
-            remember: learned,
+            remember: Arc::new(LearnedFile::open(&blueprint.data_dir)),
             clock: Arc::clone(&blueprint.clock),
         })
         .await?;
         let telegram = telegram(&blueprint)?;
         let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
-        let channels = channels(&blueprint, telegram.as_ref());
-        let serves = channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect();
+        let (channels, serves) = channels(&blueprint, telegram.as_ref());
         let begins = begins::prepare(&blueprint).await?;
         let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
@@ -340,9 +339,12 @@ fn telegram(blueprint: &Blueprint) -> Result<Option<Arc<Telegram>>, StartError> 
     Ok(Some(Arc::new(telegram)))
 }
 
-fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> Vec<Arc<dyn Channel>> {
+/// The channels, and what kinds of runs can be answered with them.
+fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> (Vec<Arc<dyn Channel>>, BTreeSet<ChannelKind>) {
     let telegram = telegram.map(|telegram| Arc::clone(telegram) as Arc<dyn Channel>);
-    blueprint.own_channel.iter().cloned().chain(telegram).collect()
+    let channels: Vec<_> = blueprint.own_channel.iter().cloned().chain(telegram).collect();
+    let serves = channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect();
+    (channels, serves)
 }
 
 /// Who sends what is to be said.

@@ -50,9 +50,9 @@ impl Look {
 
     async fn of(&self, run: &Active, index: usize, call: ToolCall) -> Assessment {
         let most = run.tools.get(&call.name).map_or(Risk::Read, |facts| facts.most());
-        // What cannot be made as it stands is not made, and its model is told why.
+        // What cannot be made as it stands is not made, and its model is told why: nobody need be asked.
         let Some((tool, invocation)) = self.invocation(run, index, &call) else {
-            return Assessment::usual(most);
+            return Assessment::usual(if self.is_malformed(&call) { Risk::Read } else { most });
         };
         let heard = |words: &str| self.heard(run, words);
         let look = AssertUnwindSafe(tool.assess(&invocation, &heard)).catch_unwind();
@@ -69,6 +69,13 @@ impl Look {
     fn at_least(&self, tool: &dyn Tool, risk: Risk) -> Risk {
         let facts = tool.spec().facts;
         if risk == facts.risk { facts.most() } else { risk }
+    }
+
+    /// Will its tool never get the call, because the arguments do not fit?
+    fn is_malformed(&self, call: &ToolCall) -> bool {
+        let tools = self.ports.tools.now();
+        let fits = arguments(&call.arguments).is_ok_and(|arguments| tools.misfit(&call.name, &arguments).is_none());
+        tools.get(&call.name).is_some() && !fits
     }
 
     /// The call as its tool would get it.
