@@ -71,6 +71,8 @@ async fn c6_a_file_is_written_sent_as_it_was_and_survives_a_kill() {
     house.model.reply(Reply::call("send_file", &send)).reply(Reply::text("Sent, I hope."));
     house.say(ADA, "write a plan and send it to me");
     house.asked(3).await;
+    // All is recorded, and nothing delivered, when the process dies.
+    house.ended(1).await;
     let requests = house.model.requests();
     assert!(requests[2].last_text().starts_with("The file is queued for delivery to this conversation"));
     let tried = || house.telegram.look(|world| world.called("sendDocument"));

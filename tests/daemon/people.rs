@@ -29,13 +29,14 @@ role = "admin"
 const EVERYBODYS: [&str; 4] = ["ask_human", "spawn_agent", "use_skill", "use_tool"];
 
 /// The tools that everybody may call.
-const GUESTS: [&str; 9] = [
+const GUESTS: [&str; 10] = [
     "append_run_journal_entry",
     "ask_human",
     "current_time",
     "get_run_journal",
     "read_result",
     "request_more_iterations",
+    "spawn_agent",
     "update_run_journal",
     "use_skill",
     "use_tool",

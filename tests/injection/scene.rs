@@ -127,7 +127,7 @@ impl Scene {
                 return (questions, Some(text));
             }
             assert!(text.contains("May I do this?"), "{text}");
-            if !text.contains("words that nobody here vouches for") {
+            if !text.contains("somebody else may have written") {
                 let always = text.contains("\nweb_fetch ") && text.contains("\n2. always");
                 self.house.press(person, if always { "always" } else { "approve" });
                 continue;

@@ -93,6 +93,11 @@ impl House {
         self.hob().until_logged("outbox.delivered", deliveries).await;
     }
 
+    /// Waits until so many runs are over.
+    pub async fn ended(&mut self, runs: usize) {
+        self.hob().until_logged("agent_run.ended", runs).await;
+    }
+
     /// SIGTERM; returns how it ended.
     pub async fn stop(&mut self) -> ExitStatus {
         let mut hob = self.hob.take().unwrap();

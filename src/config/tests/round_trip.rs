@@ -29,13 +29,15 @@ fn of_shape(shape: &Shape) -> BoxedStrategy<Toml> {
         Shape::Text { min, max } => {
             let (min, max) = (*min, (*max).min(20));
             let any_text = vec(any::<char>().prop_filter("no NUL", |c| *c != '\0'), min..=max);
-            prop_oneof![
-                any_text.prop_map(|chars| chars.into_iter().collect::<String>()),
-                proptest::sample::select(vec!["${", "$${A}", "'\"", "\"\"\"\n'''", "\\u0041", "{room}"])
-                    .prop_map(str::to_owned),
-            ]
-            .prop_map(Toml::String)
-            .boxed()
+            let words = ["${", "$${A}", "'\"", "\"\"\"\n'''", "\\u0041", "{room}"];
+            let awkward: Vec<&str> = words.into_iter().filter(|word| word.chars().count() >= min).collect();
+            let any_text = any_text.prop_map(|chars| chars.into_iter().collect::<String>()).boxed();
+            if awkward.is_empty() {
+                return any_text.prop_map(Toml::String).boxed();
+            }
+            prop_oneof![any_text, proptest::sample::select(awkward).prop_map(str::to_owned)]
+                .prop_map(Toml::String)
+                .boxed()
         }
         Shape::List { item, min, max } => vec(of_shape(item), *min..=(*max).min(3)).prop_map(Toml::Array).boxed(),
         Shape::Map { item, .. } => btree_map("[a-zA-Z][a-zA-Z0-9_-]{0,8}", of_shape(item), 0..3)
@@ -183,6 +185,7 @@ fn named(schedules: &mut [Toml]) {
 
 fn signed(webhook: &mut toml::Table) {
     replace(webhook, "header", "X-Signature");
+    replace(webhook, "secret", "sixteen-or-more-x");
 }
 
 fn workspace(section: &mut toml::Table) {
