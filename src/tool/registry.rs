@@ -149,7 +149,7 @@ impl Registry {
             // The model may never have seen it.
             lines.push(format!("Its schema: {}", known.tool.spec().schema.parameters));
         }
-        Some(format!("The arguments do not fit {name}; the call was not made:\n{}", lines.join("\n")))
+        Some(format!("The arguments do not fit {name}; the call was not made.\n{}", lines.join("\n")))
     }
 
     /// What the model is shown with every request.
@@ -287,13 +287,13 @@ pub(super) mod tests {
         let registry = Registry::default().with(tool("light", schema));
         assert_eq!(registry.misfit("light", &json!({ "room": "hall", "lamps": [{ "level": 10 }] })), None);
         insta::assert_snapshot!(registry.misfit("light", &json!({})).unwrap(), @r#"
-        The arguments do not fit light; the call was not made:
+        The arguments do not fit light; the call was not made.
         - the arguments: "room" is a required property
         "#);
         let wrong =
             json!({ "room": "hunter2", "lamps": [{ "level": 3 }, { "level": 11 }, { "level": "x" }], "color": 1 });
         insta::assert_snapshot!(registry.misfit("light", &wrong).unwrap(), @r#"
-        The arguments do not fit light; the call was not made:
+        The arguments do not fit light; the call was not made.
         - lamps.1.level: value is greater than the maximum of 10
         - lamps.2.level: value is not of type "integer"
         - room: value is not one of "kitchen" or "hall"

@@ -165,7 +165,7 @@ mod tests {
         insta::assert_snapshot!(none, @r#"There is no further tool "fly". There are: forget."#);
         let wrong = registry.misfit("forget", &json!({ "n": "x" })).unwrap();
         insta::assert_snapshot!(wrong, @r#"
-        The arguments do not fit forget; the call was not made:
+        The arguments do not fit forget; the call was not made.
         - n: value is not of type "integer"
         Its schema: {"properties":{"n":{"type":"integer"}},"type":"object"}
         "#);

@@ -257,10 +257,10 @@ async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
     house.model.reply(Reply::calls(&[("note", r#"{"line": 3, "loud": true}"#), ("note", "{}")]));
     house.ask(ADA, "Note it", Reply::text("No.")).await;
     insta::assert_snapshot!(results(&house).join("\n"), @r#"
-    The arguments do not fit note; the call was not made:
+    The arguments do not fit note; the call was not made.
     - line: value is not of type "string"
     - the arguments: Additional properties are not allowed ('loud' was unexpected)
-    The arguments do not fit note; the call was not made:
+    The arguments do not fit note; the call was not made.
     - the arguments: "line" is a required property
     "#);
     assert_eq!(house.lines("notes").len(), 0);
@@ -386,7 +386,7 @@ async fn a10_a_command_knows_its_session_and_whether_the_run_is_tainted() {
     let results = results(&house);
     assert_eq!(results[0], "7 0 7 0 hi");
     insta::assert_snapshot!(results[1], @r"
-    The arguments do not fit who; the call was not made:
+    The arguments do not fit who; the call was not made.
     - the arguments: Additional properties are not allowed ('_session_id', '_untrusted_source' were unexpected)
     ");
     let offered = house.model.requests()[0].body["tools"].to_string();

@@ -45,7 +45,7 @@ async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
     let said = |index: usize| requests[index].last_text();
     assert!(said(1).starts_with("The arguments are not valid JSON ("), "{}", said(1));
     insta::assert_snapshot!(said(2), @r#"
-    The arguments do not fit recall; the call was not made:
+    The arguments do not fit recall; the call was not made.
     - the arguments: Additional properties are not allowed ('question' was unexpected)
     - the arguments: "query" is a required property
 
