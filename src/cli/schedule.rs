@@ -15,7 +15,7 @@ use crate::config::load::load;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::policy::schedule::read::read;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, schedules};
+use crate::store::{Statement, Tx, occurrences, schedules};
 use crate::tool::schedule::shown;
 
 /// The most that are listed.
@@ -52,7 +52,7 @@ impl Statement for List {
     async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
         let mut cards = Vec::new();
         for row in schedules::list(tx, None, LISTED_MAX).await? {
-            let history = schedules::history(tx, row.id, HISTORY).await?;
+            let history = occurrences::history(tx, row.id, HISTORY).await?;
             cards.push(format!("{}\n   for: {}\n", shown::card(&row, &history, self.now), row.user_name));
         }
         Ok(cards)

@@ -3,6 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
+mod assembly;
 pub mod begins;
 mod chores;
 pub mod declared;
@@ -14,54 +15,40 @@ mod parts;
 pub mod rest;
 pub mod toolset;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::agent::persona::Personas;
-use crate::agent::ports::{Ports, RunLimits, Watcher};
-use crate::agent::prompt::{self, PromptSettings};
-use crate::agent::quota::Meter;
 use crate::channel::telegram::{SetupError, Telegram};
 use crate::config::Config;
 use crate::config::environment::Environment;
+use crate::daemon::assembly::{Shared, channels, delivery, intake_limits, people, ports, skills};
 use crate::daemon::chores::Household;
 use crate::daemon::learned::LearnedFile;
 use crate::daemon::rest::RestWatch;
-use crate::daemon::toolset::Grounds;
 use crate::domain::channel::Channel;
 use crate::domain::clock::Clock;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
-use crate::memory::recall::Memory;
-use crate::model::catalog::Catalog;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
-use crate::model::purse::Purse;
 use crate::model::table::{Table, TableError};
-use crate::policy::access::AccessList;
-use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
-use crate::router::intake::{IntakeLimits, Router};
+use crate::router::intake::Router;
 use crate::router::lanes::{LaneSettings, Lanes};
 use crate::router::respond::House;
-use crate::skill::library::Library;
-use crate::skill::shelf::Places;
 use crate::skill::watch;
 use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
-use crate::tool::shed::Tools;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 const FLUSH: Duration = Duration::from_secs(4);
@@ -337,159 +324,6 @@ fn telegram(blueprint: &Blueprint) -> Result<Option<Arc<Telegram>>, StartError> 
     let settings = parts::telegram(config)?;
     let telegram = Telegram::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
     Ok(Some(Arc::new(telegram)))
-}
-
-/// The channels, and what kinds of runs can be answered with them.
-fn channels(blueprint: &Blueprint, telegram: Option<&Arc<Telegram>>) -> (Vec<Arc<dyn Channel>>, BTreeSet<ChannelKind>) {
-    let telegram = telegram.map(|telegram| Arc::clone(telegram) as Arc<dyn Channel>);
-    let channels: Vec<_> = blueprint.own_channel.iter().cloned().chain(telegram).collect();
-    let serves = channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect();
-    (channels, serves)
-}
-
-/// Who sends what is to be said.
-fn delivery(
-    blueprint: &Blueprint,
-    store: &Store,
-    (channels, contents): (Vec<Arc<dyn Channel>>, &Contents),
-    switches: &Switches,
-    rest: &Arc<Notify>,
-) -> Delivery {
-    Delivery::new(DeliveryPorts {
-        store: store.clone(),
-        clock: Arc::clone(&blueprint.clock),
-        rng: Arc::clone(&blueprint.rng),
-        channels,
-        contents: contents.clone(),
-        limits: delivery_limits(&blueprint.config),
-        redactor: blueprint.redactor.clone(),
-        stop: switches.silence.clone(),
-        tracker: switches.outbox.clone(),
-        rest: Arc::clone(rest),
-    })
-}
-
-/// What runs share with the other parts.
-struct Shared {
-    models: Arc<Catalog>,
-    table: Arc<Table>,
-    purse: Arc<Purse>,
-    people: People,
-    memory: Memory,
-    skills: Arc<Library>,
-    watcher: Arc<dyn Watcher>,
-}
-
-/// The skills, as they lie in their folders.
-fn skills(blueprint: &Blueprint, memory: &Memory) -> Arc<Library> {
-    let places = Places::of(&blueprint.data_dir, blueprint.config.skills.dirs.clone());
-    let (redactor, nearby) = (blueprint.redactor.clone(), Arc::clone(&memory.nearby));
-    Arc::new(Library::open(memory.store.clone(), places, redactor, nearby))
-}
-
-/// Who speaks with whom, with which tools, and how much.
-struct People {
-    tools: Arc<Tools>,
-    meter: Arc<Meter>,
-    personas: Arc<Personas>,
-    access: Arc<AccessList>,
-    alarm: Arc<Notify>,
-    /// How commands are confined, in words for people.
-    confined: String,
-}
-
-async fn people(
-    blueprint: &Blueprint,
-    (memory, skills): (&Memory, &Arc<Library>),
-    (models, contents): (&Catalog, &Contents),
-) -> Result<People, StartError> {
-    let config = &blueprint.config;
-    let workspace = toolset::workspace(config, &blueprint.data_dir);
-    let around = (blueprint.data_dir.as_path(), &blueprint.environment);
-    let sandbox = toolset::terminal::sandbox(&config.terminal, &workspace, around).await;
-    let alarm = Arc::new(Notify::new());
-    let tools = Tools::new(toolset::tools(&Grounds {
-        config,
-        alarm: &alarm,
-        memory,
-        data_dir: &blueprint.data_dir,
-        environment: &blueprint.environment,
-        rng: &blueprint.rng,
-        workspace: &workspace,
-        sandbox: &sandbox,
-        config_file: blueprint.config_file.as_deref(),
-        models,
-        contents,
-        skills,
-        started: blueprint.clock.now(),
-    }));
-    let personas = Arc::new(parts::personas(config, models, &tools.now())?);
-    let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
-    let (access, confined) = (Arc::new(parts::access(config)), sandbox.strength().to_string());
-    Ok(People { tools: Arc::new(tools), meter, personas, access, alarm, confined })
-}
-
-fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
-    let Shared { models, table, purse, people, memory, skills, watcher } = shared;
-    let People { tools, meter, personas, access, .. } = people;
-    let agent = &blueprint.config.agent;
-    let zone = parts::zone(agent.time_zone.as_deref())?;
-    Ok(Ports {
-        store: memory.store.clone(),
-        memory,
-        skills,
-        clock: Arc::clone(&blueprint.clock),
-        models,
-        tools,
-        redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(&blueprint.config, &blueprint.environment, &blueprint.data_dir)?,
-        personas,
-        prompt: prompt_settings(&blueprint.config, zone.clone()),
-        limits: RunLimits {
-            iterations: agent.iterations_max,
-            iterations_step: agent.iterations_step,
-            iterations_cap: agent.iterations_cap,
-            soft: Duration::from_secs(agent.soft_limit_secs),
-            hard: Duration::from_secs(agent.hard_limit_secs),
-            tool_output_chars_max: agent.tool_output_chars_max,
-            policy: parts::policy(&blueprint.config),
-        },
-        table,
-        counts: Arc::default(),
-        reply_tokens: parts::reply_tokens(&blueprint.config),
-        purse,
-        meter,
-        access,
-        rng: Arc::clone(&blueprint.rng),
-        watcher,
-        owner,
-        lease: Duration::from_secs(blueprint.config.daemon.lease_secs),
-    })
-}
-
-fn prompt_settings(config: &Config, zone: TimeZone) -> PromptSettings {
-    PromptSettings {
-        base: config.agent.system_prompt.clone().unwrap_or_else(|| prompt::BASE.to_owned()),
-        zone,
-        history_messages_max: i64::try_from(config.agent.history_messages_max).unwrap_or(i64::MAX),
-    }
-}
-
-fn delivery_limits(config: &Config) -> DeliveryLimits {
-    DeliveryLimits {
-        attempts_max: i64::from(config.delivery.attempts_max),
-        age_max: Duration::from_secs(config.delivery.age_max_secs),
-        backoff_base: Duration::from_millis(config.delivery.backoff_base_ms),
-        backoff_max: Duration::from_secs(config.delivery.backoff_max_secs),
-    }
-}
-
-fn intake_limits(config: &Config) -> IntakeLimits {
-    IntakeLimits {
-        message_chars_max: config.agent.message_chars_max,
-        queue_len_max: i64::try_from(config.agent.queue_len_max).unwrap_or(i64::MAX),
-        mode: parts::mode(config.agent.queue_mode),
-    }
 }
 
 struct VoidLeases {

@@ -90,37 +90,46 @@ impl OpenQuestion {
     }
 }
 
-/// An approval is bound to who asked for the call; so is the word that such a call be made once more (row D6).
-pub(super) fn is_for_requester(run: &Active, question: &Question) -> bool {
+/// Who may answer a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answerer {
+    /// Whoever may act for the requester.
+    Anybody,
+    /// The requester or an owner.
+    Requester,
+    /// An owner.
+    Owner,
+}
+
+/// An approval is bound to who asked for the call; so is the word that such a call be made once more (row D6). What a run
+/// wants that listens to words nobody vouches for, and for somebody whom nobody vouches for either, is an owner's to allow
+/// (row N6).
+fn answerer(run: &Active, question: &Question) -> Answerer {
     match question {
-        Question::Approval { .. } => true,
-        Question::UnsafeCall { call, .. } => approval::is_due(run, call),
-        Question::Asked { .. }
+        Question::Approval { concern, .. } if concern.owners => Answerer::Owner,
+        Question::Approval { .. } => Answerer::Requester,
+        Question::UnsafeCall { call, .. } if approval::is_for_owners(run, call) => Answerer::Owner,
+        Question::UnsafeCall { call, .. } if approval::is_due(run, call) => Answerer::Requester,
+        Question::UnsafeCall { .. }
+        | Question::Asked { .. }
         | Question::PromptChanged { .. }
         | Question::Mismatch(_)
         | Question::CrashLoop
         | Question::ContextFull
         | Question::Circling { .. }
         | Question::Agents
-        | Question::Paused { .. } => false,
+        | Question::Paused { .. } => Answerer::Anybody,
     }
 }
 
-/// What a run wants that listens to words nobody vouches for, and for somebody whom nobody vouches for either, is an owner's
-/// to allow (row N6).
+/// May not just anybody answer who may act for the requester?
+pub(super) fn is_for_requester(run: &Active, question: &Question) -> bool {
+    answerer(run, question) != Answerer::Anybody
+}
+
+/// May only an owner answer?
 pub(super) fn is_for_owners(run: &Active, question: &Question) -> bool {
-    match question {
-        Question::Approval { concern, .. } => concern.owners,
-        Question::UnsafeCall { call, .. } => approval::is_for_owners(run, call),
-        Question::Asked { .. }
-        | Question::PromptChanged { .. }
-        | Question::Mismatch(_)
-        | Question::CrashLoop
-        | Question::ContextFull
-        | Question::Circling { .. }
-        | Question::Agents
-        | Question::Paused { .. } => false,
-    }
+    answerer(run, question) == Answerer::Owner
 }
 
 /// What of these words answers the question. One that offers decisions takes only them, be they said to Hob by name or not:

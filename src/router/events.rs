@@ -5,19 +5,17 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::agent::journal;
-use crate::agent::machine::event::{Accepted, Order};
+use crate::agent::machine::event::Order;
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::origin::{Origin, Source, Taint};
-use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::render::clean::clean;
 use crate::router::intake::Router;
 use crate::router::schedules::sync::owner_of;
+use crate::router::unasked::{self, Unasked};
 use crate::store::error::StoreError;
-use crate::store::inbound::NewInbound;
-use crate::store::{Statement, Tx, inbound, runs, sessions, users};
+use crate::store::{Statement, Tx, inbound, sessions, users};
 
 /// So much of what was sent is shown, in characters.
 const SHOWN_MAX: usize = 16_000;
@@ -114,34 +112,22 @@ impl Statement for Call {
         let key = event(&self.session).session_key();
         let session = sessions::ensure(tx, &key.0, ChannelKind::Event, self.now).await?;
         sessions::set_speaks_in(tx, session.id, home.id).await?;
-        let new = NewInbound {
-            session: session.id,
-            user,
-            conversation: &caller,
-            external_id: &self.delivery,
-            text: &self.text,
-            importance: 0.0,
-            disposition: "run",
-            sent_at: self.now,
-            received_at: self.now,
-        };
-        let Some(inbound) = inbound::claim(tx, &new).await? else {
-            return Ok(None);
-        };
-        let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
         let person = users::name(tx, user).await?.unwrap_or_default();
-        let accepted = Accepted {
-            inbound,
+        let what = Unasked {
+            session: session.id,
+            claim: (&caller, &self.delivery),
+            due: self.now,
             principal: Principal { user, name: person, role: self.role, trust: Trust::Untrusted },
-            destination: Destination { conversation: conversation.clone(), reply_to: None },
+            conversation,
             text: self.text.clone(),
             order: Order::Event,
-            agent: None,
             taint: Taint::from_iter([Source::new(Origin::Event, name)]),
         };
-        journal::open(tx, run, accepted, self.now).await?;
-        tracing::info!(hook = name, %run, "event.accepted");
-        Ok(Some(session.id))
+        let begun = unasked::begin(tx, what, self.now).await?;
+        if let Some(run) = begun {
+            tracing::info!(hook = name, %run, "event.accepted");
+        }
+        Ok(begun.map(|_| session.id))
     }
 }
 

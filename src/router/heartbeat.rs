@@ -7,19 +7,17 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::agent::journal;
-use crate::agent::machine::event::{Accepted, Order};
+use crate::agent::machine::event::Order;
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::Conversation;
 use crate::domain::origin::Taint;
-use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::policy::heartbeat::slot;
 use crate::router::intake::Router;
 use crate::router::pause;
+use crate::router::unasked::{self, Unasked};
 use crate::store::error::StoreError;
-use crate::store::inbound::NewInbound;
-use crate::store::{Statement, Tx, inbound, runs, sessions, users};
+use crate::store::{Statement, Tx, runs, sessions, users};
 
 /// What is looked for, how often and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,32 +74,18 @@ impl Statement for Beat {
         if busy || pause::standstill(tx, session.id).await?.is_some() {
             return Ok(None);
         }
-        let new = NewInbound {
-            session: session.id,
-            user,
-            conversation,
-            external_id: &format!("heartbeat:{}", slot(self.now.as_second(), *every_secs)),
-            text: prompt,
-            importance: 0.0,
-            disposition: "run",
-            sent_at: self.now,
-            received_at: self.now,
-        };
-        let Some(inbound) = inbound::claim(tx, &new).await? else {
-            return Ok(None);
-        };
-        let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
         let name = users::name(tx, user).await?.unwrap_or_default();
-        let accepted = Accepted {
-            inbound,
+        let slot = format!("heartbeat:{}", slot(self.now.as_second(), *every_secs));
+        let what = Unasked {
+            session: session.id,
+            claim: (conversation, &slot),
+            due: self.now,
             principal: Principal { user, name, role: self.role, trust: Trust::Trusted },
-            destination: Destination { conversation: conversation.clone(), reply_to: None },
+            conversation,
             text: prompt.clone(),
             order: Order::Heartbeat,
-            agent: None,
             taint: Taint::default(),
         };
-        journal::open(tx, run, accepted, self.now).await?;
-        Ok(Some(session.id))
+        Ok(unasked::begin(tx, what, self.now).await?.map(|_| session.id))
     }
 }

@@ -21,3 +21,4 @@ mod persona;
 pub mod respond;
 pub mod schedules;
 pub mod texts;
+mod unasked;

@@ -215,63 +215,53 @@ pub async fn drop_journal(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Takes away what was recalled for a run, unless a run that is not over began with the very same words: gives whether
-/// it is gone.
-///
-/// # Errors
-/// When the database fails.
-pub async fn drop_tail(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let tail = sqlx::query_scalar!(
-        r#"SELECT body ->> '$.body.context.tail' AS "tail: String" FROM run_events
-           WHERE run_id = $1 AND kind = 'run.begun'"#,
-        run
-    )
-    .fetch_optional(&mut *tx)
-    .await?;
-    let Some(tail) = tail.flatten() else { return Ok(true) };
-    let needed = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!: i64" FROM runs r CROSS JOIN run_events e ON e.run_id = r.id
-           WHERE r.state IN ('running', 'waiting') AND r.id <> $1 AND e.kind = 'run.begun'
-             AND e.body ->> '$.body.context.tail' = $2"#,
-        run,
-        tail
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    if needed > 0 {
-        return Ok(false);
-    }
-    sqlx::query!("DELETE FROM blobs WHERE hash = $1", tail).execute(&mut *tx).await?;
-    Ok(true)
+/// A text that a run began with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// What was recalled for it.
+    Tail,
+    /// An agent's prompt: its mission is in it.
+    Prompt,
 }
 
-/// Takes away the prompt that an agent's run began with, as its mission is in it, unless a run that is not over began with
-/// the very same: gives whether it is gone.
+impl Opening {
+    /// Where `run.begun` has its hash.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Tail => "$.body.context.tail",
+            Self::Prompt => "$.body.context.system",
+        }
+    }
+}
+
+/// Takes away a text that a run began with, unless a run that is not over began with the very same: gives whether it is
+/// gone.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn drop_prompt(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
-    let prompt = sqlx::query_scalar!(
-        r#"SELECT body ->> '$.body.context.system' AS "prompt: String" FROM run_events
-           WHERE run_id = $1 AND kind = 'run.begun'"#,
+pub async fn drop_opening(tx: &mut Tx, run: RunId, opening: Opening) -> Result<bool, StoreError> {
+    let path = opening.path();
+    let hash = sqlx::query_scalar!(
+        r#"SELECT body ->> $1 AS "hash: String" FROM run_events WHERE run_id = $2 AND kind = 'run.begun'"#,
+        path,
         run
     )
     .fetch_optional(&mut *tx)
     .await?;
-    let Some(prompt) = prompt.flatten() else { return Ok(true) };
+    let Some(hash) = hash.flatten() else { return Ok(true) };
     let needed = sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!: i64" FROM runs r CROSS JOIN run_events e ON e.run_id = r.id
-           WHERE r.state IN ('running', 'waiting') AND r.id <> $1 AND e.kind = 'run.begun'
-             AND e.body ->> '$.body.context.system' = $2"#,
+           WHERE r.state IN ('running', 'waiting') AND r.id <> $1 AND e.kind = 'run.begun' AND e.body ->> $2 = $3"#,
         run,
-        prompt
+        path,
+        hash
     )
     .fetch_one(&mut *tx)
     .await?;
     if needed > 0 {
         return Ok(false);
     }
-    sqlx::query!("DELETE FROM blobs WHERE hash = $1", prompt).execute(&mut *tx).await?;
+    sqlx::query!("DELETE FROM blobs WHERE hash = $1", hash).execute(&mut *tx).await?;
     Ok(true)
 }
 

@@ -20,6 +20,7 @@ pub mod memories;
 pub mod memory_calls;
 pub mod messages;
 pub mod model_calls;
+pub mod occurrences;
 pub mod open_runs;
 pub mod outbox;
 pub mod people;

@@ -19,7 +19,7 @@ use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, blobs, files, grants, messages, model_calls, runs, schedules, sessions, summaries, users,
+    Statement, Tx, blobs, files, grants, messages, model_calls, occurrences, runs, sessions, summaries, users,
 };
 
 /// Claims the session's next run, if there is one to be driven.
@@ -329,7 +329,7 @@ impl Statement for CalledOff {
     type Output = bool;
 
     async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        schedules::is_called_off(tx, self.run).await
+        occurrences::is_called_off(tx, self.run).await
     }
 }
 

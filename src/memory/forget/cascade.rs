@@ -8,8 +8,10 @@ use crate::memory::people::keys::tells_birthday;
 use crate::model::message::{Message, ReplyPart, ToolCall};
 use crate::model::tokens;
 use crate::store::error::StoreError;
-use crate::store::forgetting::{self, FORGOTTEN, Kept, Part, PutOff, Said};
-use crate::store::{Tx, agents, facts, files, memories, people, remembered, retention, schedules, vectors};
+use crate::store::forgetting::{self, FORGOTTEN, Kept, Opening, Part, PutOff, Said};
+use crate::store::{
+    Tx, agents, facts, files, memories, occurrences, people, remembered, retention, schedules, vectors,
+};
 
 /// One forgetting, within one transaction.
 #[derive(Default)]
@@ -144,7 +146,7 @@ pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), Stor
 
 /// Takes this part out of the record of a run, unless that is still in use: gives whether it is gone.
 async fn take_out(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
-    if !forgetting::is_over(tx, run).await? || !forgetting::drop_tail(tx, run).await? {
+    if !forgetting::is_over(tx, run).await? || !forgetting::drop_opening(tx, run, Opening::Tail).await? {
         return Ok(false);
     }
     if part == Part::Journal {
@@ -180,7 +182,7 @@ async fn take_out_words(tx: &mut Tx, said: &Said) -> Result<bool, StoreError> {
 async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut gone = true;
     for agent in agents::below(tx, run).await? {
-        if !forgetting::is_over(tx, agent).await? || !forgetting::drop_prompt(tx, agent).await? {
+        if !forgetting::is_over(tx, agent).await? || !forgetting::drop_opening(tx, agent, Opening::Prompt).await? {
             gone = false;
             continue;
         }
@@ -193,7 +195,7 @@ async fn take_out_agents(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
 /// kept until it is: it is a wish, and no memory. Gives whether it is gone.
 async fn take_out_scheduled(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
     let mut gone = true;
-    for later in schedules::runs_of_done(tx, run).await? {
+    for later in occurrences::runs_of_done(tx, run).await? {
         gone &= forgetting::is_over(tx, later).await? && take_out_whole(tx, later).await?;
     }
     schedules::blank_done(tx, run, FORGOTTEN).await?;

@@ -6,9 +6,8 @@ use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::journal;
-use crate::agent::machine::event::{Accepted, Order};
-use crate::domain::ids::{RunId, ScheduleId, SessionId, UserId};
+use crate::agent::machine::event::Order;
+use crate::domain::ids::{ScheduleId, SessionId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
@@ -18,10 +17,10 @@ use crate::policy::schedule::Rule;
 use crate::policy::schedule::misfire::{Misfire, Plan};
 use crate::render::chunk;
 use crate::router::schedules::texts;
+use crate::router::unasked::{self, Unasked};
 use crate::store::error::StoreError;
-use crate::store::inbound::NewInbound;
 use crate::store::schedules::ScheduleRow;
-use crate::store::{Statement, Tx, inbound, millis, outbox, runs, schedules, sessions, users};
+use crate::store::{Statement, Tx, millis, occurrences, outbox, schedules, sessions, users};
 use crate::tool::schedule::shown;
 
 /// Begins what is due of a schedule.
@@ -128,8 +127,8 @@ impl Fire {
         let misfire = Misfire { grace: SignedDuration::from_secs(row.grace_secs), coalesces: row.coalesces };
         let Plan { run, missed, next } = misfire.plan(rule, zone, (due, self.now));
         for at in &missed {
-            if !schedules::is_claimed(tx, self.id, *at).await? {
-                schedules::claim(tx, self.id, *at, ("missed", None), self.now).await?;
+            if !occurrences::is_claimed(tx, self.id, *at).await? {
+                occurrences::claim(tx, self.id, *at, ("missed", None), self.now).await?;
             }
         }
         // A run that is late tells of those before it; where nothing is run, nobody would.
@@ -140,7 +139,7 @@ impl Fire {
             fired.said = Some(say(tx, &schedule.conversation, (&key, &told), self.now).await?);
         }
         // Of several that are made up for none is in another's way.
-        let busy = schedules::is_open(tx, self.id).await?;
+        let busy = occurrences::is_open(tx, self.id).await?;
         for at in run {
             if busy {
                 self.skip(tx, at).await?;
@@ -153,7 +152,7 @@ impl Fire {
     }
 
     async fn begin(&self, tx: &mut Tx, schedule: &Readable, due: Due, fired: &mut Fired) -> Result<(), StoreError> {
-        if schedules::is_open(tx, self.id).await? {
+        if occurrences::is_open(tx, self.id).await? {
             return self.skip(tx, due.at).await;
         }
         self.queue(tx, schedule, due, fired).await
@@ -161,51 +160,36 @@ impl Fire {
 
     /// The one before it is still at work: this one would only wait behind it.
     async fn skip(&self, tx: &mut Tx, at: Timestamp) -> Result<(), StoreError> {
-        if !schedules::is_claimed(tx, self.id, at).await? {
+        if !occurrences::is_claimed(tx, self.id, at).await? {
             tracing::info!(schedule = %self.id, due = %at, "schedule.skipped: the one before it is still at work");
-            schedules::claim(tx, self.id, at, ("skipped", None), self.now).await?;
+            occurrences::claim(tx, self.id, at, ("skipped", None), self.now).await?;
         }
         Ok(())
     }
 
     /// Claims the instant, and puts its run at the end of the conversation's lane.
     async fn queue(&self, tx: &mut Tx, schedule: &Readable, due: Due, fired: &mut Fired) -> Result<(), StoreError> {
-        if schedules::is_claimed(tx, self.id, due.at).await? {
+        if occurrences::is_claimed(tx, self.id, due.at).await? {
             return Ok(());
         }
         let (row, conversation) = (&schedule.row, &schedule.conversation);
         let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
         let told = texts::Due { at: shown::instant(due.at, &schedule.zone), late: self.now.duration_since(due.at) };
-        let text = texts::prompt(row, &told, due.missed);
-        let new = NewInbound {
+        let what = Unasked {
             session: session.id,
-            user: row.user,
+            claim: (conversation, &format!("schedule:{}:{}", self.id, millis(due.at))),
+            due: due.at,
+            principal: Principal { user: row.user, name: row.user_name.clone(), role: due.role, trust: Trust::Trusted },
             conversation,
-            external_id: &format!("schedule:{}:{}", self.id, millis(due.at)),
-            text: &text,
-            importance: 0.0,
-            disposition: "run",
-            sent_at: due.at,
-            received_at: self.now,
-        };
-        let Some(inbound) = inbound::claim(tx, &new).await? else {
-            return Ok(());
-        };
-        let run: RunId = runs::enqueue(tx, session.id, inbound, row.user, self.now).await?;
-        schedules::let_people_pass(tx, run).await?;
-        schedules::claim(tx, self.id, due.at, ("queued", Some(run)), self.now).await?;
-        let principal =
-            Principal { user: row.user, name: row.user_name.clone(), role: due.role, trust: Trust::Trusted };
-        let accepted = Accepted {
-            inbound,
-            principal,
-            destination: Destination { conversation: conversation.clone(), reply_to: None },
-            text,
+            text: texts::prompt(row, &told, due.missed),
             order: Order::Scheduled,
-            agent: None,
             taint: schedule.taint.clone(),
         };
-        journal::open(tx, run, accepted, self.now).await?;
+        let Some(run) = unasked::begin(tx, what, self.now).await? else {
+            return Ok(());
+        };
+        schedules::let_people_pass(tx, run).await?;
+        occurrences::claim(tx, self.id, due.at, ("queued", Some(run)), self.now).await?;
         tracing::info!(schedule = %self.id, due = %due.at, %run, "schedule.begun");
         fired.begun = Some(session.id);
         Ok(())

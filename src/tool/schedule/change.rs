@@ -8,8 +8,9 @@ use crate::domain::inbound::Conversation;
 use crate::domain::origin::Taint;
 use crate::domain::principal::{Principal, Role};
 use crate::store::error::StoreError;
-use crate::store::schedules::{NewSchedule, OccurrenceRow, ScheduleRow};
-use crate::store::{Statement, Tx, schedules, users};
+use crate::store::occurrences::OccurrenceRow;
+use crate::store::schedules::{NewSchedule, ScheduleRow};
+use crate::store::{Statement, Tx, occurrences, schedules, users};
 use crate::tool::schedule::shown;
 
 /// The most schedules of one person that are not over.
@@ -113,7 +114,7 @@ impl Statement for List {
         for row in schedules::list(tx, own, LISTED_MAX).await? {
             if self.viewer.sees(&row) {
                 taint.join(&Taint::of_stored(Some(&row.taint)));
-                let history = schedules::history(tx, row.id, HISTORY).await?;
+                let history = occurrences::history(tx, row.id, HISTORY).await?;
                 let whose = if row.user == self.viewer.principal.user {
                     String::new()
                 } else {
@@ -170,7 +171,7 @@ impl Statement for Alter {
             (Change::Resume, "done") => return Ok(Changed::Over),
             (Change::RunNow | Change::Pause | Change::Resume, _) => {}
         }
-        let history = schedules::history(tx, id, HISTORY).await?;
+        let history = occurrences::history(tx, id, HISTORY).await?;
         let row = schedules::lookup(tx, id).await?;
         Ok(row.map_or(Changed::Unknown, |row| Changed::Done(Box::new(row), history)))
     }

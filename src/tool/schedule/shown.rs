@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::policy::schedule::Rule;
-use crate::store::schedules::{OccurrenceRow, ScheduleRow};
+use crate::store::occurrences::OccurrenceRow;
+use crate::store::schedules::ScheduleRow;
 use crate::tool::keeping::line;
 
 /// The most characters of a task in a list.

@@ -1,0 +1,59 @@
+//! How a run begins that no message of a person asked for: by the clock, by a schedule, by a call from outside.
+
+use jiff::Timestamp;
+
+use crate::agent::journal;
+use crate::agent::machine::event::{Accepted, Order};
+use crate::domain::ids::{RunId, SessionId};
+use crate::domain::inbound::Conversation;
+use crate::domain::origin::Taint;
+use crate::domain::outgoing::Destination;
+use crate::domain::principal::Principal;
+use crate::store::error::StoreError;
+use crate::store::inbound::NewInbound;
+use crate::store::{Tx, inbound, runs};
+
+/// What is to be done, and in whose name.
+pub(super) struct Unasked<'a> {
+    /// In which session.
+    pub(super) session: SessionId,
+    /// Where what began it comes from, and its id there: each begins one run.
+    pub(super) claim: (&'a Conversation, &'a str),
+    /// When it was due, or came.
+    pub(super) due: Timestamp,
+    /// For whom.
+    pub(super) principal: Principal,
+    /// Where the answer goes.
+    pub(super) conversation: &'a Conversation,
+    /// What the model is told.
+    pub(super) text: String,
+    /// What kind of run it is.
+    pub(super) order: Order,
+    /// What nobody vouches for in it.
+    pub(super) taint: Taint,
+}
+
+/// Claims it and queues its run; none: it was claimed before.
+pub(super) async fn begin(tx: &mut Tx, what: Unasked<'_>, now: Timestamp) -> Result<Option<RunId>, StoreError> {
+    let Unasked { session, claim: (conversation, external_id), due, principal, text, order, taint, .. } = what;
+    let user = principal.user;
+    let new = NewInbound {
+        session,
+        user,
+        conversation,
+        external_id,
+        text: &text,
+        importance: 0.0,
+        disposition: "run",
+        sent_at: due,
+        received_at: now,
+    };
+    let Some(inbound) = inbound::claim(tx, &new).await? else {
+        return Ok(None);
+    };
+    let run = runs::enqueue(tx, session, inbound, user, now).await?;
+    let destination = Destination { conversation: what.conversation.clone(), reply_to: None };
+    let accepted = Accepted { inbound, principal, destination, text, order, agent: None, taint };
+    journal::open(tx, run, accepted, now).await?;
+    Ok(Some(run))
+}
