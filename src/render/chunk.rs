@@ -34,10 +34,23 @@ impl Limit {
         Self { max: max.max(largest_char), unit }
     }
 
+    /// The same limit, or `least` if that is more.
+    #[must_use]
+    pub fn at_least(self, least: usize) -> Self {
+        Self { max: self.max.max(least), unit: self.unit }
+    }
+
+    /// How many units a message may have.
+    #[must_use]
+    pub fn max(self) -> usize {
+        self.max
+    }
+
     /// The text's length in this limit's unit.
     #[must_use]
     pub fn measure(self, text: &str) -> usize {
         match self.unit {
+            _ if text.is_ascii() => text.len(),
             Unit::Utf16 => text.encode_utf16().count(),
             Unit::Chars => text.chars().count(),
             Unit::Bytes => text.len(),

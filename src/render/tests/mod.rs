@@ -1,0 +1,3 @@
+mod corpus;
+mod laws;
+mod validators;
