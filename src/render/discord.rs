@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 
 use crate::render::document::{Span, Style};
-use crate::render::lines::{CodeLines, Dialect, Mark, Page, Put, Signs, all_marks};
+use crate::render::lines::{Dialect, Mark, all_marks};
+use crate::render::page::{CodeLines, Page, Put, Signs};
 
 /// Shows nothing, and keeps signs apart.
 pub(super) const APART: &str = "\u{200b}";

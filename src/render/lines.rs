@@ -1,47 +1,14 @@
 //! Walks a tree and writes it line by line: what the markups of chats, mail and terminals have in common.
 //!
-//! A [`Dialect`] says how its platform writes text, styles and code. A [`Page`] writes it, or only measures it, and
-//! stops as soon as more is written than a message holds.
+//! A [`Dialect`] says how its platform writes text, styles and code; a [`Page`] takes it.
 
 use std::rc::Rc;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::render::chunk::Limit;
 use crate::render::document::{Block, Item, List, Span, Style, Table, same_link};
+use crate::render::page::{Container, Full, Page, Put, Signs};
 use crate::render::table;
-
-/// The page is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Full;
-
-/// Whether there was room.
-pub(super) type Put = Result<(), Full>;
-
-/// How much is on a page, or may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Size {
-    /// In the platform's unit of length.
-    pub(super) units: usize,
-    /// In the platform's unit of markup, where it has such a limit too.
-    pub(super) weight: usize,
-}
-
-impl Size {
-    /// What is left of this one; none if the other is larger.
-    pub(super) fn less(self, other: Self) -> Option<Self> {
-        Some(Self { units: self.units.checked_sub(other.units)?, weight: self.weight.checked_sub(other.weight)? })
-    }
-}
-
-/// What a block stands in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Container {
-    /// A quote.
-    Quote,
-    /// An item whose text is indented by so many columns.
-    Item(usize),
-}
 
 /// Something that begins and ends within a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,39 +21,6 @@ pub(super) enum Mark {
 
 /// The styles, each alone; of those that begin and end together, the first is outside.
 const STYLES: [Style; 4] = [Style::STRONG, Style::EMPHASIS, Style::STRIKE, Style::CODE];
-
-/// Which lines of code begin with what all lines of their container begin with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CodeLines {
-    /// None: code stands at the margin.
-    Bare,
-    /// Those in a quote, with the quote's sign.
-    Quoted,
-    /// All.
-    Indented,
-}
-
-/// What differs between dialects without being code.
-pub(super) struct Signs {
-    /// What a quote's lines begin with, and its blank ones.
-    pub(super) quote: (&'static str, &'static str),
-    /// The same for quotes within quotes.
-    pub(super) inner_quote: (&'static str, &'static str),
-    /// The outermost quote is marked as a whole, so that only those within have signs.
-    pub(super) quote_is_marked: bool,
-    /// The markers of lists without numbers, by depth.
-    pub(super) bullets: [&'static str; 3],
-    /// What code's lines begin with.
-    pub(super) code: CodeLines,
-    /// A line across.
-    pub(super) rule: &'static str,
-    /// Where lines are broken.
-    pub(super) width: Option<usize>,
-    /// Stands where a mark would touch what keeps the platform from seeing it.
-    pub(super) glue: Option<&'static str>,
-    /// A style's mark must not touch a word on its outside, and its line must hold both its ends.
-    pub(super) marks_at_words: bool,
-}
 
 /// How a platform writes.
 pub(super) trait Dialect {
@@ -129,185 +63,6 @@ pub(super) fn all_marks(span: &Span) -> Vec<Mark> {
     marks
 }
 
-#[derive(Clone)]
-struct Prefix {
-    text: String,
-    /// What the first line has instead.
-    first: Option<String>,
-    /// What a blank line has; only quotes have something.
-    blank: Option<&'static str>,
-}
-
-/// What is written, or measured.
-pub(super) struct Page<'a> {
-    signs: &'a Signs,
-    written: Option<String>,
-    limit: Option<Limit>,
-    room: Size,
-    used: Size,
-    prefixes: Vec<Prefix>,
-    /// No prefix is written on this line.
-    at_margin: bool,
-    /// Nothing of the line's content is written.
-    at_start: bool,
-    column: usize,
-    /// The last sign, and whether it was a mark's.
-    last: Option<(char, bool)>,
-    quotes: usize,
-    lists: usize,
-}
-
-impl<'a> Page<'a> {
-    /// An empty page. Without a limit, everything fits; unless it is `kept`, it is only measured.
-    pub(super) fn new(signs: &'a Signs, limit: Option<Limit>, room: Size, kept: bool) -> Self {
-        Self {
-            signs,
-            written: kept.then(String::new),
-            limit,
-            room,
-            used: Size::default(),
-            prefixes: Vec::new(),
-            at_margin: true,
-            at_start: true,
-            column: 0,
-            last: None,
-            quotes: 0,
-            lists: 0,
-        }
-    }
-
-    /// How much is on it.
-    pub(super) fn used(&self) -> Size {
-        self.used
-    }
-
-    /// What is on it.
-    pub(super) fn into_text(self) -> String {
-        self.written.unwrap_or_default()
-    }
-
-    /// The line's content has not begun.
-    pub(super) fn at_start(&self) -> bool {
-        self.at_start
-    }
-
-    /// Writes what the platform counts as it stands.
-    pub(super) fn put(&mut self, text: &str) -> Put {
-        self.put_as(text, text)
-    }
-
-    /// Writes what the platform counts as something else: as `shown`.
-    pub(super) fn put_as(&mut self, text: &str, shown: &str) -> Put {
-        if let Some(limit) = self.limit {
-            self.used.units += limit.measure(shown);
-            if self.used.units > self.room.units {
-                return Err(Full);
-            }
-        }
-        if let Some(written) = &mut self.written {
-            written.push_str(text);
-        }
-        self.at_start &= shown.is_empty();
-        Ok(())
-    }
-
-    /// Counts markup that has a limit of its own.
-    pub(super) fn weigh(&mut self, weight: usize) -> Put {
-        self.used.weight += weight;
-        if self.limit.is_some() && self.used.weight > self.room.weight { Err(Full) } else { Ok(()) }
-    }
-
-    /// Writes what the line begins with, unless that is done.
-    pub(super) fn begin_line(&mut self) -> Put {
-        if !std::mem::take(&mut self.at_margin) {
-            return Ok(());
-        }
-        let start: String =
-            self.prefixes.iter_mut().map(|prefix| prefix.first.take().unwrap_or_else(|| prefix.text.clone())).collect();
-        self.column = start.width();
-        self.put(&start)?;
-        self.at_start = true;
-        Ok(())
-    }
-
-    /// Ends the line.
-    pub(super) fn end_line(&mut self) -> Put {
-        self.begin_line()?;
-        self.put("\n")?;
-        (self.at_margin, self.at_start, self.column, self.last) = (true, true, 0, None);
-        Ok(())
-    }
-
-    /// Ends the line and leaves a blank one.
-    pub(super) fn gap(&mut self, tight: bool) -> Put {
-        self.end_line()?;
-        if tight {
-            return Ok(());
-        }
-        let quotes = self.prefixes.iter().rposition(|prefix| prefix.blank.is_some()).map_or(0, |last| last + 1);
-        let blank: String =
-            self.prefixes.iter().take(quotes).map(|prefix| prefix.blank.unwrap_or(&prefix.text)).collect();
-        self.put(&blank)?;
-        self.put("\n")?;
-        self.at_start = true;
-        Ok(())
-    }
-
-    /// Writes lines of code within their container.
-    pub(super) fn code_lines(&mut self, text: &str, write: impl Fn(&mut Self, &str) -> Put) -> Put {
-        for (index, line) in text.split('\n').enumerate() {
-            if index > 0 {
-                self.end_line()?;
-            }
-            self.begin_line()?;
-            write(self, line)?;
-        }
-        Ok(())
-    }
-
-    /// Enters a container.
-    pub(super) fn enter(&mut self, container: Container, marker: Option<String>) {
-        let prefix = match container {
-            Container::Item(columns) => Prefix { text: " ".repeat(columns), first: marker, blank: None },
-            Container::Quote if self.signs.quote_is_marked && self.quotes == 0 => {
-                Prefix { text: String::new(), first: None, blank: Some("") }
-            }
-            Container::Quote => {
-                let (sign, blank) = if self.quotes == 0 { self.signs.quote } else { self.signs.inner_quote };
-                Prefix { text: sign.to_owned(), first: None, blank: Some(blank) }
-            }
-        };
-        match container {
-            Container::Item(_) => self.lists += 1,
-            Container::Quote => self.quotes += 1,
-        }
-        self.prefixes.push(prefix);
-    }
-
-    fn leave(&mut self) {
-        match self.prefixes.pop() {
-            Some(prefix) if prefix.blank.is_some() => self.quotes -= 1,
-            Some(_) => self.lists -= 1,
-            None => {}
-        }
-    }
-
-    /// Writes text within a line by words, broken where the line is full.
-    pub(super) fn words(&mut self, text: &str) -> Put {
-        let Some(width) = self.signs.width else { return self.put(text) };
-        for word in text.split_inclusive(' ') {
-            let columns = word.trim_end().width();
-            if self.column + columns > width && !self.at_start {
-                self.end_line()?;
-                self.begin_line()?;
-            }
-            self.put(word)?;
-            self.column += word.width();
-        }
-        Ok(())
-    }
-}
-
 /// Writes blocks, with a blank line between them unless they are `tight`.
 pub(super) fn blocks(dialect: &dyn Dialect, page: &mut Page<'_>, blocks: &[Block], tight: bool) -> Put {
     for (index, part) in blocks.iter().enumerate() {
@@ -326,7 +81,7 @@ pub(super) fn block(dialect: &dyn Dialect, page: &mut Page<'_>, block: &Block) -
         Block::Heading(level, text) => heading(dialect, page, *level, text),
         Block::Code { language, text } => code(dialect, page, language.as_deref(), text),
         Block::Quote(inside) => {
-            let outermost = page.quotes == 0;
+            let outermost = page.depth().0 == 0;
             if outermost {
                 dialect.open_quote(page)?;
             }
@@ -354,12 +109,16 @@ pub(super) fn block(dialect: &dyn Dialect, page: &mut Page<'_>, block: &Block) -
 
 /// Writes a table's header and its first rows.
 pub(super) fn rows(dialect: &dyn Dialect, page: &mut Page<'_>, table: &Table, rows: usize) -> Put {
+    // A long table is not aligned only to learn that it is too long.
+    if page.is_less_than(rows * table::row_units_min(table)) {
+        return Err(Full);
+    }
     code(dialect, page, None, &table::aligned(table, rows))
 }
 
 /// Writes a list's item; `index` is its place in the list.
 pub(super) fn item(dialect: &dyn Dialect, page: &mut Page<'_>, list: &List, (index, item): (usize, &Item)) -> Put {
-    let marker = marker(dialect, page.lists, list, (index, item));
+    let marker = marker(dialect, page.depth().1, list, (index, item));
     page.enter(Container::Item(marker.width()), (!item.continued).then_some(marker));
     if item.blocks.is_empty() {
         page.begin_line()?;
@@ -396,20 +155,7 @@ fn heading(dialect: &dyn Dialect, page: &mut Page<'_>, level: u8, text: &[Span])
 }
 
 fn code(dialect: &dyn Dialect, page: &mut Page<'_>, language: Option<&str>, text: &str) -> Put {
-    let kept: fn(&Prefix) -> bool = match dialect.signs().code {
-        CodeLines::Indented => return dialect.code(page, language, text),
-        CodeLines::Bare => |_| false,
-        CodeLines::Quoted => |prefix| prefix.blank.is_some(),
-    };
-    // A marker has its line, then code stands at the margin.
-    if page.prefixes.iter().any(|prefix| prefix.first.is_some()) {
-        page.end_line()?;
-    }
-    let around = std::mem::take(&mut page.prefixes);
-    page.prefixes = around.iter().filter(|prefix| kept(prefix)).cloned().collect();
-    let put = dialect.code(page, language, text);
-    page.prefixes = around;
-    put
+    page.code(|page| dialect.code(page, language, text))
 }
 
 /// How many of the spans a mark goes on for, as far as matters for which is outside.
@@ -468,11 +214,11 @@ impl Line<'_> {
         for mark in new {
             page.begin_line()?;
             let touches = |last: char, marked: bool| marked || (self.needs_words(&mark) && last.is_alphanumeric());
-            if page.last.is_some_and(|(last, marked)| touches(last, marked)) {
+            if page.last().is_some_and(|(last, marked)| touches(last, marked)) {
                 page.put(self.dialect.signs().glue.unwrap_or_default())?;
             }
             self.dialect.open(page, &mark, span)?;
-            page.last = Some(('(', false));
+            page.set_last('(', false);
             self.open.push(mark);
         }
         Ok(())
@@ -487,13 +233,13 @@ impl Line<'_> {
         while self.open.len() > stays {
             let Some((mark, span)) = self.open.pop().zip(self.previous.as_ref()) else { break };
             self.dialect.close(page, &mark, span)?;
-            page.last = Some((')', true));
+            page.set_last(')', true);
         }
         Ok(())
     }
 
     fn say(&mut self, page: &mut Page<'_>, text: &str, span: &Span) -> Put {
-        let after_mark = page.last.is_some_and(|(_, marked)| marked);
+        let after_mark = page.last().is_some_and(|(_, marked)| marked);
         let word = text.chars().next().is_some_and(char::is_alphanumeric);
         if after_mark && word && self.dialect.signs().marks_at_words {
             page.put(self.dialect.signs().glue.unwrap_or_default())?;
@@ -509,7 +255,7 @@ impl Line<'_> {
             if let Some(last) = part.chars().next_back() {
                 page.begin_line()?;
                 self.dialect.text(page, part, span)?;
-                page.last = Some((last, false));
+                page.set_last(last, false);
             }
         }
         Ok(())

@@ -13,7 +13,7 @@ const SCHEMES: [&str; 4] = ["http", "https", "mailto", "tel"];
 const BARE: [&str; 2] = ["https://", "http://"];
 
 /// A longer bare address stays text.
-const BARE_CHARS_MAX: usize = 2_048;
+const BARE_BYTES_MAX: usize = 2_048;
 
 /// The address to link to, in ASCII without spaces, quotes and brackets; none if it is not absolute or not safe.
 pub(super) fn safe(address: &str) -> Option<String> {
@@ -71,9 +71,11 @@ fn find(span: &Span, out: &mut Vec<Span>) {
     let mut rest = span.text.as_str();
     while let Some((text, from)) = next(rest) {
         before.push_str(text);
-        let (address, after) = from.split_at(without_stops(address(from)));
+        let end = from.find(|sign: char| sign.is_whitespace() || "<>\"`".contains(sign)).unwrap_or(from.len());
+        let (run, behind) = from.split_at(end);
+        let (address, after) = from.split_at(without_stops(run));
         let glued = before.chars().next_back().is_some_and(char::is_alphanumeric);
-        match safe(address).filter(|_| !glued) {
+        match safe(address).filter(|_| !glued && address.len() <= BARE_BYTES_MAX) {
             Some(link) => {
                 if !before.is_empty() {
                     out.push(span.like(std::mem::take(&mut before)));
@@ -82,26 +84,15 @@ fn find(span: &Span, out: &mut Vec<Span>) {
                 rest = after;
             }
             None => {
-                // Past the scheme, so that the search goes on.
-                let (scheme, after) = from.split_at(from.find("//").map_or(from.len(), |at| at + 2));
-                before.push_str(scheme);
-                rest = after;
+                // Past the run, so that each is looked at once.
+                before.push_str(run);
+                rest = behind;
             }
         }
     }
     before.push_str(rest);
     if !before.is_empty() {
         out.push(span.like(before));
-    }
-}
-
-/// The address that the text begins with; nothing if it is too long.
-fn address(text: &str) -> &str {
-    let ends = |sign: char| sign.is_whitespace() || "<>\"`".contains(sign);
-    match text.char_indices().take(BARE_CHARS_MAX).find(|(_, sign)| ends(*sign)) {
-        Some((end, _)) => text.split_at(end).0,
-        None if text.chars().nth(BARE_CHARS_MAX).is_none() => text,
-        None => "",
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 use crate::render::clean::clean;
 use crate::render::document::{Block, Cell, Item, List, Side, Span, Style, Table};
@@ -70,6 +70,8 @@ impl Builder {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text, Style::default()),
+            // White alone is nothing to mark.
+            Event::Code(text) if text.trim().is_empty() => self.text(&text, Style::default()),
             Event::Code(text) => self.text(&text, Style::CODE),
             Event::SoftBreak | Event::HardBreak => self.text("\n", Style::default()),
             Event::Rule => {
@@ -93,16 +95,8 @@ impl Builder {
             Tag::Strong => self.strong += 1,
             Tag::Emphasis => self.emphasis += 1,
             Tag::Strikethrough => self.strike += 1,
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                let outer = self.targets.first().and_then(|target| target.link.clone());
-                let link = outer.or_else(|| links::safe(&dest_url).map(Rc::from));
-                self.targets.push(Target {
-                    address: clean(&dest_url).into_owned(),
-                    link,
-                    label: String::new(),
-                    filled: false,
-                });
-            }
+            Tag::Link { link_type: LinkType::Email, dest_url, .. } => self.target(&format!("mailto:{dest_url}")),
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.target(&dest_url),
             Tag::CodeBlock(kind) => {
                 self.flush();
                 self.code = Some((language(&kind), String::new()));
@@ -129,6 +123,14 @@ impl Builder {
             }
             _ => self.flush(),
         }
+    }
+
+    /// Begins a link; of one within another, the outer counts.
+    fn target(&mut self, address: &str) {
+        let outer = self.targets.first().and_then(|target| target.link.clone());
+        let link = outer.or_else(|| links::safe(address).map(Rc::from));
+        let address = clean(address).into_owned();
+        self.targets.push(Target { address, link, label: String::new(), filled: false });
     }
 
     fn end(&mut self, tag: TagEnd) {
@@ -202,6 +204,15 @@ impl Builder {
     }
 
     fn push(&mut self, block: Block) {
+        let shows = match &block {
+            Block::Code { text, .. } => !text.trim().is_empty(),
+            Block::Quote(blocks) => !blocks.is_empty(),
+            Block::List(list) => !list.items.is_empty(),
+            Block::Paragraph(_) | Block::Heading(..) | Block::Table(_) | Block::Rule => true,
+        };
+        if !shows {
+            return;
+        }
         let blocks = self.frames.iter_mut().rev().find_map(|frame| match frame {
             Frame::Quote(blocks) => Some(blocks),
             Frame::Item(item) => Some(&mut item.blocks),

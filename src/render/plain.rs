@@ -1,7 +1,8 @@
 //! Text without markup, and with a terminal's: for whatever shows no other, and for a chunk that was refused.
 
 use crate::render::document::{Span, Style};
-use crate::render::lines::{CodeLines, Dialect, Mark, Page, Put, Signs};
+use crate::render::lines::{Dialect, Mark};
+use crate::render::page::{CodeLines, Page, Put, Signs};
 use crate::render::{links, slack};
 
 /// What stands for white at a line's start and is not taken away.
@@ -33,7 +34,10 @@ impl Plain {
 
     /// For a chat on Slack, which wants `&`, `<` and `>` as entities even there.
     pub(super) fn slack() -> Self {
-        Self::new(None, Text::Slack)
+        let mut plain = Self::new(None, Text::Slack);
+        // Slack knows no quote in a quote, and would have the sign escaped.
+        plain.signs.inner_quote = ("│ ", "│");
+        plain
     }
 
     /// For pages: lines of at most `width` columns, code indented.
@@ -52,7 +56,7 @@ impl Plain {
     fn new(width: Option<usize>, text: Text) -> Self {
         let signs = Signs {
             quote: ("> ", ">"),
-    inner_quote: ("> ", ">"),
+            inner_quote: ("> ", ">"),
             quote_is_marked: false,
             bullets: ["• ", "◦ ", "▪ "],
             code: CodeLines::Bare,
@@ -71,7 +75,7 @@ impl Plain {
 
     fn put(&self, page: &mut Page<'_>, text: &str) -> Put {
         match self.text {
-            Text::Slack => page.words(&slack::escaped(text)),
+            Text::Slack => page.words(&slack::neutral(text)),
             Text::Bare | Text::Ansi => page.words(text),
         }
     }
@@ -126,7 +130,7 @@ impl Dialect for Plain {
             self.switch(page, CODE.0)?;
             // Code is not broken: its lines mean something.
             match self.text {
-                Text::Slack => page.put(&slack::escaped(line))?,
+                Text::Slack => page.put(&slack::neutral(line))?,
                 Text::Bare | Text::Ansi => page.put(line)?,
             }
             self.switch(page, CODE.1)

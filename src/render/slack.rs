@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::render::discord::{APART, one_line, without_fences};
 use crate::render::document::{Span, Style, same_link};
-use crate::render::lines::{CodeLines, Dialect, Mark, Page, Put, Signs, all_marks};
+use crate::render::lines::{Dialect, Mark, all_marks};
+use crate::render::page::{CodeLines, Page, Put, Signs};
 
 const SIGNS: Signs = Signs {
     quote: ("> ", ">"),
@@ -28,7 +29,7 @@ const SIGNS: Signs = Signs {
 pub(super) struct Slack;
 
 /// The text as Slack shows it: nobody is called by it, and nothing in it is a link.
-pub(super) fn escaped(text: &str) -> Cow<'_, str> {
+fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>']) {
         return Cow::Borrowed(text);
     }
@@ -42,6 +43,11 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// The text as Slack shows it, also where it holds what would begin code.
+pub(super) fn neutral(text: &str) -> Cow<'_, str> {
+    if text.contains("```") { without_fences(&escaped(text)).into_owned().into() } else { escaped(text) }
 }
 
 fn sign(style: Style) -> &'static str {
@@ -63,7 +69,7 @@ impl Dialect for Slack {
             // Slack takes the entity for a quote's sign, too.
             page.put(APART)?;
         }
-        page.put(&without_fences(&escaped(text)))
+        page.put(&neutral(text))
     }
 
     fn marks(&self, span: &Span) -> Vec<Mark> {
@@ -89,10 +95,12 @@ impl Dialect for Slack {
     }
 
     fn code(&self, page: &mut Page<'_>, _language: Option<&str>, text: &str) -> Put {
+        page.begin_line()?;
         page.put("```")?;
         page.end_line()?;
-        page.code_lines(&without_fences(&escaped(text)), |page, line| page.put(line))?;
+        page.code_lines(&neutral(text), |page, line| page.put(line))?;
         page.end_line()?;
+        page.begin_line()?;
         page.put("```")
     }
 

@@ -40,6 +40,11 @@ pub(super) fn width(table: &Table) -> usize {
     widths.iter().sum::<usize>() + BETWEEN.len() * widths.len().saturating_sub(1)
 }
 
+/// What each row takes at least: the signs between its columns but the last, and its line's end.
+pub(super) fn row_units_min(table: &Table) -> usize {
+    1 + (BETWEEN.len() * table.header.len().saturating_sub(1)).saturating_sub(1)
+}
+
 /// The longest row, by `measure`, without its padding.
 pub(super) fn longest(table: &Table, measure: impl Fn(&str) -> usize) -> usize {
     let row = |row: &Vec<Cell>| row.iter().map(|cell| measure(&words(cell)) + BETWEEN.len()).sum();

@@ -6,7 +6,8 @@
 
 use crate::render::document::{Span, Style};
 use crate::render::html::escaped;
-use crate::render::lines::{CodeLines, Dialect, Mark, Page, Put, Signs, all_marks};
+use crate::render::lines::{Dialect, Mark, all_marks};
+use crate::render::page::{CodeLines, Page, Put, Signs};
 
 /// The weight of all entities of a message.
 pub(super) const WEIGHT_MAX: usize = 9_000;
@@ -88,6 +89,10 @@ impl Dialect for Telegram {
     }
 
     fn code(&self, page: &mut Page<'_>, language: Option<&str>, text: &str) -> Put {
+        if text.trim().is_empty() {
+            // An entity must hold something.
+            return Ok(());
+        }
         page.weigh(ENTITY)?;
         page.begin_line()?;
         let (open, close) = match language {

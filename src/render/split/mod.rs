@@ -13,7 +13,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::render::chunk::Limit;
 use crate::render::document::{Block, Item, List, Span, Table};
-use crate::render::lines::{self, Container, Dialect, Page, Put, Size};
+use crate::render::lines::{self, Dialect};
+use crate::render::page::{Container, Page, Put, Size};
 
 /// The room in a message: for its markup and for its plain form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -99,10 +100,10 @@ impl Splitter<'_> {
         self.measure(place, &|dialect, page| lines::block(dialect, page, block)).is_some()
     }
 
-    /// The room after a gap between blocks or items.
-    fn after_gap(&self, place: &Place, room: Room, tight: bool) -> Option<Room> {
-        let used = self.measure(&place.with(room, false), &|_, page| page.gap(tight))?;
-        room.less(used)
+    /// What the gap between blocks or items takes; no place is too small for one.
+    fn gap(&self, place: &Place, tight: bool) -> Room {
+        let used = self.measure(&place.with(self.full(), false), &|_, page| page.gap(tight));
+        used.unwrap_or_else(|| self.full())
     }
 
     /// Whether what does not fit here is cut rather than left for the next message, `alone` telling if it fits one.
@@ -120,8 +121,9 @@ impl Splitter<'_> {
         let mut taken: Vec<Block> = Vec::new();
         let mut left = place.room;
         let mut cut = false;
+        let gap = self.gap(place, place.tight);
         while let Some(block) = queue.pop_front() {
-            let room = if taken.is_empty() { Some(left) } else { self.after_gap(place, left, place.tight) };
+            let room = if taken.is_empty() { Some(left) } else { left.less(gap) };
             let Some(room) = room else {
                 queue.push_front(block);
                 break;
@@ -168,12 +170,10 @@ impl Splitter<'_> {
         }
     }
 
-    fn cut_text(&self, text: Vec<Span>, place: &Place, block: &dyn Fn(Vec<Span>) -> Block) -> Parts<Block> {
+    fn cut_text(&self, mut text: Vec<Span>, place: &Place, block: &dyn Fn(Vec<Span>) -> Block) -> Parts<Block> {
         let fits = |head: Vec<Span>| self.fits(place, &block(head));
-        match text::cut(&text, place.room.plain.units, place.empty, &fits) {
-            Some((head, rest)) => (Some(block(head)), Some(rest).filter(|rest| !rest.is_empty()).map(block)),
-            None => (None, Some(block(text))),
-        }
+        let head = text::cut(&mut text, place.room.plain.units, place.empty, &fits);
+        (head.map(block), some(text).map(block))
     }
 
     fn cut_quote(&self, inside: Vec<Block>, place: &Place) -> Parts<Block> {
@@ -190,8 +190,9 @@ impl Splitter<'_> {
         let mut taken: Vec<Item> = Vec::new();
         let mut left = place.room;
         let mut next = 0;
+        let gap = self.gap(place, list.tight);
         while let Some(item) = queue.pop_front() {
-            let room = if taken.is_empty() { Some(left) } else { self.after_gap(place, left, list.tight) };
+            let room = if taken.is_empty() { Some(left) } else { left.less(gap) };
             let Some(room) = room else {
                 queue.push_front(item);
                 break;

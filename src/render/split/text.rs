@@ -22,20 +22,23 @@ struct Cut {
 }
 
 /// Cuts a text of which not everything `fits`. The text holds at most `most` chars that could; it is cut within a word
-/// only if it `must` be. None if nothing fits.
+/// only if it `must` be. None if nothing fits;
+/// else what fits, which is no longer in the spans.
 pub(super) fn cut(
-    spans: &[Span],
+    spans: &mut Vec<Span>,
     most: usize,
     must: bool,
     fits: &dyn Fn(Vec<Span>) -> bool,
-) -> Option<(Vec<Span>, Vec<Span>)> {
+) -> Option<Vec<Span>> {
     let window: String = spans.iter().flat_map(|span| span.text.chars()).take(most + 1).collect();
     let fits_at = |at: usize| {
-        let (head, _) = parts(spans, at);
+        let head = head(spans, at);
         !head.is_empty() && fits(head)
     };
     let at = between_words(&window, &fits_at).or_else(|| if must { within_word(&window, &fits_at) } else { None })?;
-    Some(parts(spans, at))
+    let taken = head(spans, at);
+    remove(spans, at);
+    Some(taken)
 }
 
 /// The best place between words.
@@ -113,22 +116,36 @@ fn apart(one: char, other: char) -> bool {
     both.is_ascii() || both.graphemes(true).count() > 1
 }
 
-/// The text before and after a place, without the white there.
-fn parts(spans: &[Span], at: usize) -> (Vec<Span>, Vec<Span>) {
-    let (mut head, mut tail): (Vec<Span>, Vec<Span>) = (Vec::new(), Vec::new());
-    let mut start = 0;
+/// The text before a place, without the white around it.
+fn head(spans: &[Span], at: usize) -> Vec<Span> {
+    let mut head = Vec::new();
+    let mut left = at;
     for span in spans {
-        let here = at.saturating_sub(start).min(span.text.len());
-        let (before, after) = span.text.split_at(here);
-        if !before.is_empty() {
-            head.push(span.like(before));
+        if left < span.text.len() {
+            if left > 0 {
+                head.push(span.like(span.text.split_at(left).0));
+            }
+            break;
         }
-        if !after.is_empty() {
-            tail.push(span.like(after));
-        }
-        start += span.text.len();
+        left -= span.text.len();
+        head.push(span.clone());
     }
     trim(&mut head);
-    trim(&mut tail);
-    (head, tail)
+    head
+}
+
+/// Takes the text before a place away, and the white behind it.
+fn remove(spans: &mut Vec<Span>, at: usize) {
+    let mut left = at;
+    let whole = spans.iter().take_while(|span| {
+        let within = left >= span.text.len();
+        left -= if within { span.text.len() } else { 0 };
+        within
+    });
+    let whole = whole.count();
+    spans.drain(..whole);
+    if let Some(first) = spans.first_mut() {
+        first.text.drain(..left);
+    }
+    trim(spans);
 }

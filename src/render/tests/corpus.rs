@@ -6,12 +6,40 @@ use proptest::sample::select;
 
 /// Words with everything that counts otherwise than it looks.
 fn word() -> impl Strategy<Value = String> {
-    let odd = [
-        "Straße", "übergroß", "👩‍👩‍👧‍👦", "🇩🇪🇫🇷", "👍🏽", "e\u{301}tude", "שלום", "مرحبا", "漢字かな。", "नमस्ते", "a<b", "R&D", "x_y_z",
-        "2*3", "~30", "a|b", "[x]", "C:\\dir", "\"so\"", "don't", "1.", "#1", "-5", "+1", "`tick", "https://e.example/a_b?c=d&e=f",
-        "end.", "Why?", "<div>", "&amp;", "@everyone",
+    const ODD: &[&str] = &[
+        "Straße",
+        "übergroß",
+        "👩‍👩‍👧‍👦",
+        "🇩🇪🇫🇷",
+        "👍🏽",
+        "e\u{301}tude",
+        "שלום",
+        "مرحبا",
+        "漢字かな。",
+        "नमस्ते",
+        "a<b",
+        "R&D",
+        "x_y_z",
+        "2*3",
+        "~30",
+        "a|b",
+        "[x]",
+        "C:\\dir",
+        "\"so\"",
+        "don't",
+        "1.",
+        "#1",
+        "-5",
+        "+1",
+        "`tick",
+        "https://e.example/a_b?c=d&e=f",
+        "end.",
+        "Why?",
+        "<div>",
+        "&amp;",
+        "@everyone",
     ];
-    prop_oneof![3 => "[a-zäöü]{1,9}", 1 => select(&odd[..]).prop_map(str::to_owned), 1 => "[a-z]{2,40}[.!?]?"]
+    prop_oneof![3 => "[a-zäöü]{1,9}", 1 => select(ODD).prop_map(str::to_owned), 1 => "[a-z]{2,40}[.!?]?"]
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -62,7 +90,8 @@ fn indented(text: &str, first: &str, rest: &str) -> String {
 
 fn block() -> impl Strategy<Value = String> {
     leaf().prop_recursive(4, 24, 6, |inner| {
-        let list = (vec(vec(inner.clone(), 1..3), 1..6), select(&["- ", "7. ", "- [x] "][..]), select(&["\n", "\n\n"][..]));
+        let list =
+            (vec(vec(inner.clone(), 1..3), 1..6), select(&["- ", "7. ", "- [x] "][..]), select(&["\n", "\n\n"][..]));
         prop_oneof![
             2 => list.prop_map(|(items, marker, between)| {
                 let rest = " ".repeat(marker.len().min(3));
@@ -82,11 +111,56 @@ pub(super) fn reply() -> impl Strategy<Value = String> {
 /// What nobody writes on purpose.
 pub(super) fn noise() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
-        select(&[
-            "*", "**", "_", "~~", "`", "```", "````\n", "[", "](", ")", "![", "<", ">", "> ", "- ", "1. ", "# ", "|", "|-|\n", "\n", "\n\n",
-            "    ", "\t", "\\", "&", "&lt;", "&#27;", "&nbsp;", "http://", "<b>", "</b>", "<!channel>", "<@1>", "---\n", "\u{301}", "\u{200d}",
-            "👩", "🇩", "\u{202e}", "\0", "\r\n", "[x]: http://y\n", "<https://e.example/a>", "- [ ] ", "\u{1b}[31m", "\u{feff}",
-        ][..])
+        select(
+            &[
+                "*",
+                "**",
+                "_",
+                "~~",
+                "`",
+                "```",
+                "````\n",
+                "[",
+                "](",
+                ")",
+                "![",
+                "<",
+                ">",
+                "> ",
+                "- ",
+                "1. ",
+                "# ",
+                "|",
+                "|-|\n",
+                "\n",
+                "\n\n",
+                "    ",
+                "\t",
+                "\\",
+                "&",
+                "&lt;",
+                "&#27;",
+                "&nbsp;",
+                "http://",
+                "<b>",
+                "</b>",
+                "<!channel>",
+                "<@1>",
+                "---\n",
+                "\u{301}",
+                "\u{200d}",
+                "👩",
+                "🇩",
+                "\u{202e}",
+                "\0",
+                "\r\n",
+                "[x]: http://y\n",
+                "<https://e.example/a>",
+                "- [ ] ",
+                "\u{1b}[31m",
+                "\u{feff}",
+            ][..]
+        )
         .prop_map(str::to_owned),
         "[a-z ]{1,12}",
         any::<char>().prop_map(String::from),

@@ -25,7 +25,11 @@ fn limited() -> Vec<Capabilities> {
 fn shown(chunk: &Chunk, capabilities: &Capabilities) -> Result<String, String> {
     let limit = capabilities.limit.unwrap();
     let within = |text: &str| {
-        if limit.fits(text) && !text.trim().is_empty() { Ok(()) } else { Err(format!("{} of {limit:?}", limit.measure(text))) }
+        if limit.fits(text) && !text.trim().is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{} of {limit:?}", limit.measure(text)))
+        }
     };
     match capabilities.markup {
         Markup::TelegramHtml => {

@@ -1,3 +1,5 @@
 mod corpus;
+mod cuts;
 mod laws;
+mod snapshots;
 mod validators;
