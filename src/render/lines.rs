@@ -6,17 +6,28 @@ use std::rc::Rc;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::render::document::{Block, Item, List, Span, Style, Table, same_link};
+use crate::render::document::{Block, Item, List, Span, Style, Table};
 use crate::render::page::{Container, Full, Page, Put, Signs};
 use crate::render::table;
 
 /// Something that begins and ends within a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Mark {
     /// A link.
     Link(Rc<str>),
     /// One of the styles.
     Style(Style),
+}
+
+/// Two links to one place are two.
+impl PartialEq for Mark {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Link(one), Self::Link(other)) => Rc::ptr_eq(one, other),
+            (Self::Style(one), Self::Style(other)) => one == other,
+            _ => false,
+        }
+    }
 }
 
 /// The styles, each alone; of those that begin and end together, the first is outside.
@@ -197,15 +208,10 @@ impl Line<'_> {
     fn turn(&mut self, page: &mut Page<'_>, spans: &[Span]) -> Put {
         let Some(span) = spans.first() else { return Ok(()) };
         let wanted = self.dialect.marks(span);
-        let same = |mark: &Mark| match mark {
-            Mark::Link(_) => {
-                let before = self.previous.as_ref().and_then(|previous| previous.link.as_ref());
-                wanted.contains(mark) && same_link(before, span.link.as_ref())
-            }
-            Mark::Style(_) => wanted.contains(mark),
-        };
         let in_line = !self.dialect.signs().marks_at_words || !self.white.contains('\n');
-        let stays = self.open.iter().take_while(|mark| in_line && same(mark)).count();
+        // Each stretch of code has marks of its own.
+        let stays = |mark: &Mark| in_line && *mark != Mark::Style(Style::CODE) && wanted.contains(mark);
+        let stays = self.open.iter().take_while(|mark| stays(mark)).count();
         self.close(page, stays)?;
         let white = std::mem::take(&mut self.white);
         self.write(page, &white, None)?;
@@ -213,7 +219,9 @@ impl Line<'_> {
         new.sort_by_key(|mark| std::cmp::Reverse(reach(self.dialect, mark, spans)));
         for mark in new {
             page.begin_line()?;
-            let touches = |last: char, marked: bool| marked || (self.needs_words(&mark) && last.is_alphanumeric());
+            let touches = |last: char, marked: bool| {
+                marked || (self.needs_words(&mark) && (last.is_alphanumeric() || last == '`'))
+            };
             if page.last().is_some_and(|(last, marked)| touches(last, marked)) {
                 page.put(self.dialect.signs().glue.unwrap_or_default())?;
             }

@@ -63,13 +63,15 @@ pub fn render(text: &str, capabilities: &Capabilities) -> Vec<Chunk> {
 
 /// Whether a reader sees anything of a text; platforms refuse what shows nothing.
 fn is_visible(text: &str) -> bool {
-    let hidden = |sign: char| {
-        sign.is_whitespace()
-            || sign.is_control()
-            || matches!(sign, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
-            || matches!(sign, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{2800}')
-    };
-    !text.chars().all(hidden)
+    !text.chars().all(is_hidden)
+}
+
+/// Whether a reader sees nothing of it.
+fn is_hidden(sign: char) -> bool {
+    sign.is_whitespace()
+        || sign.is_control()
+        || matches!(sign, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(sign, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{2800}')
 }
 
 /// What a platform's messages are made with.

@@ -155,8 +155,11 @@ impl<'a> Page<'a> {
             return write(self);
         }
         // A marker has its line, then code stands at the margin.
-        if self.prefixes.iter().any(|prefix| prefix.first.is_some() && prefix.blank.is_none()) {
+        let marker = self.prefixes.iter().rposition(|prefix| prefix.first.is_some() && prefix.blank.is_none());
+        if let Some(marker) = marker {
+            let within = self.prefixes.split_off(marker + 1);
             self.end_line()?;
+            self.prefixes.extend(within);
         }
         let signs = self.signs;
         let kept = |prefix: &&Prefix| signs.code == CodeLines::Quoted && prefix.text == signs.quote.0;

@@ -69,6 +69,9 @@ impl Dialect for Slack {
             // Slack takes the entity for a quote's sign, too.
             page.put(APART)?;
         }
+        if text.starts_with('`') && page.last().is_some_and(|(last, is_mark)| is_mark || last == '`') {
+            page.put(APART)?;
+        }
         page.put(&neutral(text))
     }
 

@@ -75,11 +75,26 @@ impl Splitter<'_> {
         let place = Place { room: self.full(), path: Vec::new(), tight: false, empty: true };
         while !queue.is_empty() {
             let taken = self.take(&mut queue, &place);
-            // Something always fits a message; should it not, it goes alone, and the platform has the last word.
-            let taken = if taken.is_empty() { queue.pop_front().into_iter().collect() } else { taken };
-            chunks.push(taken);
+            if taken.is_empty() {
+                // Something always fits a message; should it not, it goes alone, and the platform has the last word.
+                chunks.push(queue.pop_front().into_iter().collect());
+            } else {
+                self.push(taken, &place, &mut chunks);
+            }
         }
         chunks
+    }
+
+    /// Parts are measured each for itself. Should they be more together, they are split with more to spare.
+    fn push(&self, taken: Vec<Block>, place: &Place, chunks: &mut Vec<Vec<Block>>) {
+        let fits = self.measure(place, &|dialect, page| lines::blocks(dialect, page, &taken, false)).is_some();
+        let less = Size { units: self.size.units - self.size.units / 8, weight: self.size.weight };
+        if fits || less.units * 2 < self.limit.max() {
+            chunks.push(taken);
+        } else {
+            let careful = Splitter { markup: self.markup, plain: self.plain, limit: self.limit, size: less };
+            chunks.extend(careful.split(taken));
+        }
     }
 
     fn full(&self) -> Room {
@@ -222,9 +237,17 @@ impl Splitter<'_> {
 
     fn cut_item(&self, list: &List, (index, item): (usize, Item), place: &Place) -> Parts<Item> {
         let depth = place.path.iter().filter(|container| matches!(container, Container::Item(_))).count();
-        let columns = lines::marker(self.markup, depth, list, (index, &item)).width();
+        let marker = lines::marker(self.markup, depth, list, (index, &item));
+        // The marker has a line of its own where the item begins with code.
+        let line = self.measure(place, &|_, page| {
+            page.begin_line()?;
+            page.put(&marker)?;
+            page.end_line()
+        });
+        let Some(room) = line.and_then(|line| place.room.less(line)) else { return (None, Some(item)) };
+        let inside = place.with(room, place.empty).within(Container::Item(marker.width()), list.tight);
         let mut queue = VecDeque::from(item.blocks);
-        let head = self.take(&mut queue, &place.within(Container::Item(columns), list.tight));
+        let head = self.take(&mut queue, &inside);
         let begun = item.continued || !head.is_empty();
         let rest = some(queue.into()).map(|blocks| Item { task: item.task, continued: begun, blocks });
         (some(head).map(|blocks| Item { task: item.task, continued: item.continued, blocks }), rest)

@@ -210,3 +210,9 @@ fn k2_hostile_texts_are_rendered() {
         }
     }
 }
+
+#[test]
+fn k2_links_in_a_row_are_links_of_their_own() {
+    let slack = render("[a](http://x)**[b](http://x)**[c](http://x)", &Capabilities::slack_text());
+    assert_eq!(slack[0].markup, "<http://x|a>\u{200b}*<http://x|b>*\u{200b}<http://x|c>");
+}

@@ -141,9 +141,11 @@ pub(super) fn sections(blocks: &str) -> Vec<String> {
 pub(super) fn discord(markup: &str) -> Result<String, String> {
     let mut shown = String::new();
     let mut prose = String::new();
-    let mut in_code = false;
+    let (mut in_code, mut quoted) = (false, false);
     for line in markup.split('\n') {
-        let text = line.strip_prefix("> ").unwrap_or(line);
+        // Within code, only a quote's code has the quote's sign.
+        let text = line.strip_prefix("> ").filter(|_| quoted || !in_code).unwrap_or(line);
+        quoted = if in_code { quoted } else { text != line };
         if let Some(name) = text.strip_prefix("```") {
             if name.contains('`') || (in_code && !name.is_empty()) {
                 return Err(format!("a fence within a line: {line}"));
