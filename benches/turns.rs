@@ -13,11 +13,11 @@ use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::{BASE, PromptSettings};
 use hob::agent::quota::Meter;
-use hob::domain::channel::{Channel, Intake, Progress};
+use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::{Clock, SystemClock};
-use hob::domain::ids::RunId;
+use hob::domain::health::{ChannelHealth, Liveness};
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
-use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
 use hob::domain::redactor::Redactor;
 use hob::domain::rng::{Rng, SystemRng};
 use hob::memory::recall::Memory;
@@ -39,6 +39,7 @@ use hob::store::{Pace, Store};
 use hob::tool::Toolbox;
 use hob::tool::mcp::Servers;
 use hob::tool::registry::Registry;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sqlx::Executor;
 use tokio::sync::{Notify, oneshot};
@@ -88,10 +89,8 @@ impl Channel for Platform {
         Ok(Receipt { external_id: None })
     }
 
-    fn progress(&self, _destination: &Destination, _run: RunId, _progress: Progress) {}
-
-    fn health(&self) -> String {
-        "fine".to_owned()
+    fn health(&self) -> ChannelHealth {
+        ChannelHealth::plain(Liveness::Connected, Timestamp::UNIX_EPOCH)
     }
 }
 
@@ -212,6 +211,7 @@ impl World {
             happening: Happening::Posted { text: "What is there to be said about the garden today?".to_owned() },
             sent_at: SystemClock.now(),
             attachments: Vec::new(),
+            circumstances: Default::default(),
         };
         self.router.accept(inbound).await.unwrap();
         answered.await.unwrap();

@@ -27,6 +27,7 @@ use crate::domain::origin::Taint;
 use crate::domain::outgoing::{Choice, Delivery};
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ToolCall, Usage};
+use crate::render::Form;
 use crate::store::model_calls::CallEnd;
 
 /// One row to be written.
@@ -124,6 +125,8 @@ pub enum Row {
         seq: i64,
         /// The words.
         text: String,
+        /// What the words are written in.
+        form: Form,
         /// Buttons under the last chunk.
         choices: Vec<Choice>,
     },
@@ -271,7 +274,7 @@ impl Cause<'_> {
     /// Nobody answered: that is told where it was asked.
     fn expired(&self, number: u32, seq: i64) -> Option<Row> {
         let question = approval::expiring(self.before.active()?, number)?;
-        Some(Row::Say { seq, text: approval::words::expired(question), choices: Vec::new() })
+        Some(Row::Say { seq, text: approval::words::expired(question), form: Form::Plain, choices: Vec::new() })
     }
 
     fn asked(&self, event: &Event, seq: i64) -> Option<Row> {
@@ -370,10 +373,13 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
                 text: text.clone(),
                 choices: choices.clone(),
             });
-            std::iter::once(Row::Say { seq, text, choices }).chain(owners).collect()
+            std::iter::once(Row::Say { seq, text, form: Form::Plain, choices }).chain(owners).collect()
         }
-        Event::Replied(Reply::Answer { text } | Reply::Notice { text }) => {
-            vec![Row::Say { seq, text: text.clone(), choices: Vec::new() }]
+        Event::Replied(Reply::Answer { text }) => {
+            vec![Row::Say { seq, text: text.clone(), form: Form::Markdown, choices: Vec::new() }]
+        }
+        Event::Replied(Reply::Notice { text }) => {
+            vec![Row::Say { seq, text: text.clone(), form: Form::Plain, choices: Vec::new() }]
         }
         Event::Replied(Reply::Silence)
         | Event::Accepted(_)

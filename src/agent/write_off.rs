@@ -18,6 +18,7 @@ use crate::agent::projection::agents;
 use crate::agent::projection::write::{Target, write};
 use crate::domain::ids::RunId;
 use crate::domain::outgoing::Destination;
+use crate::render::Form;
 use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
 use crate::store::runs::{Reached, Waits};
@@ -49,7 +50,7 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
         // Who waits for it will tell.
         return Ok(());
     }
-    let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), choices: Vec::new() };
+    let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), form: Form::Plain, choices: Vec::new() };
     write(tx, &target, &[told]).await.map(|_elsewhere| ())
 }
 

@@ -11,11 +11,10 @@ use crate::agent::persona::Personas;
 use crate::agent::ports::{Ports, RunLimits, Watcher};
 use crate::agent::prompt::{self, PromptSettings};
 use crate::agent::quota::Meter;
-use crate::channel::telegram::Telegram;
 use crate::config::Config;
 use crate::daemon::toolset::{self, Grounds};
 use crate::daemon::{Blueprint, StartError, Switches, parts};
-use crate::domain::channel::Channel;
+use crate::domain::channel::{Adapter, Channel};
 use crate::domain::inbound::ChannelKind;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
@@ -33,10 +32,10 @@ use crate::tool::shed::Tools;
 /// The channels, and what kinds of runs can be answered with them.
 pub(super) fn channels(
     blueprint: &Blueprint,
-    telegram: Option<&Arc<Telegram>>,
+    adapters: &[Arc<dyn Adapter>],
 ) -> (Vec<Arc<dyn Channel>>, BTreeSet<ChannelKind>) {
-    let telegram = telegram.map(|telegram| Arc::clone(telegram) as Arc<dyn Channel>);
-    let channels: Vec<_> = blueprint.own_channel.iter().cloned().chain(telegram).collect();
+    let adapters = adapters.iter().map(|adapter| Arc::clone(adapter) as Arc<dyn Channel>);
+    let channels: Vec<_> = blueprint.own_channel.iter().cloned().chain(adapters).collect();
     let serves = channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect();
     (channels, serves)
 }

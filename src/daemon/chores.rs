@@ -6,10 +6,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::channel::telegram::Telegram;
 use crate::config::memory::MemoryConfig;
 use crate::daemon::{Blueprint, Switches, parts};
-use crate::domain::channel::Intake;
+use crate::domain::channel::{Adapter, Intake};
 use crate::domain::clock::Clock;
 use crate::memory::forget;
 use crate::memory::recall::Memory;
@@ -37,27 +36,29 @@ pub(super) struct Household<'a> {
     pub(super) blueprint: &'a Blueprint,
 }
 
-/// The channel receives, and Hob looks by itself whether there is something to do there, if it is to.
+/// The channels receive, and Hob looks by itself whether there is something to do there, if it is to.
 pub(super) fn listen(
     switches: &Switches,
-    telegram: Option<Arc<Telegram>>,
+    adapters: Vec<Arc<dyn Adapter>>,
     router: &Arc<Router>,
     blueprint: &Blueprint,
 ) {
-    let Some(telegram) = telegram else { return };
-    if let Some(heartbeat) = parts::heartbeat(&blueprint.config) {
+    if let Some(heartbeat) = parts::heartbeat(&blueprint.config).filter(|_| !adapters.is_empty()) {
         switches.channels.spawn(beat(heartbeat, Arc::clone(router), switches.drain.clone()));
     }
-    switches.channels.spawn(receive(telegram, Arc::clone(router), switches.clone()));
+    for adapter in adapters {
+        switches.channels.spawn(receive(adapter, Arc::clone(router), switches.clone()));
+    }
 }
 
 /// Receives until the stop. A panic in the adapter is told and leaves no deaf channel: it starts again.
-async fn receive(telegram: Arc<Telegram>, router: Arc<Router>, switches: Switches) {
+async fn receive(adapter: Arc<dyn Adapter>, router: Arc<Router>, switches: Switches) {
     loop {
-        let run = Arc::clone(&telegram).run(Arc::clone(&router) as Arc<dyn Intake>, switches.intake.clone());
+        let run = Arc::clone(&adapter).run(Arc::clone(&router) as Arc<dyn Intake>, switches.intake.clone());
+        let (channel, account) = adapter.address();
         match switches.channels.spawn(run).await {
             Ok(()) => return,
-            Err(error) => tracing::error!(%error, "Telegram's adapter broke; it starts again"),
+            Err(error) => tracing::error!(%channel, account, %error, "the channel's adapter broke; it starts again"),
         }
         if slept(CHANNEL_RESTART, &switches.intake).await {
             return;

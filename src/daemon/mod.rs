@@ -5,6 +5,7 @@
 
 mod assembly;
 pub mod begins;
+mod channels;
 mod chores;
 pub mod declared;
 mod extraction;
@@ -25,10 +26,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::channel::telegram::{SetupError, Telegram};
+use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::daemon::assembly::{Shared, channels, delivery, intake_limits, people, ports, skills};
+use crate::daemon::channels::adapters;
 use crate::daemon::chores::Household;
 use crate::daemon::learned::LearnedFile;
 use crate::daemon::rest::RestWatch;
@@ -186,9 +188,9 @@ impl Daemon {
             clock: Arc::clone(&blueprint.clock),
         })
         .await?;
-        let telegram = telegram(&blueprint)?;
+        let adapters = adapters(&blueprint)?;
         let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
-        let (channels, serves) = channels(&blueprint, telegram.as_ref());
+        let (channels, serves) = channels(&blueprint, &adapters);
         let begins = begins::prepare(&blueprint).await?;
         let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
@@ -246,7 +248,7 @@ impl Daemon {
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
         begins.start(&switches, &router, blueprint.stays).await?;
-        chores::listen(&switches, telegram, &router, &blueprint);
+        chores::listen(&switches, adapters, &router, &blueprint);
         // Last: no server delays the start.
         servers.keep(blueprint.stays);
         let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
@@ -315,15 +317,6 @@ async fn ended(what: &str, tasks: &TaskTracker, last: Instant) {
     if tokio::time::timeout_at(last, tasks.wait()).await.is_err() {
         tracing::warn!(what, tasks = tasks.len(), "hob.stop_overdue: tasks that do not end are left");
     }
-}
-
-fn telegram(blueprint: &Blueprint) -> Result<Option<Arc<Telegram>>, StartError> {
-    let Some(config) = blueprint.config.telegram.as_ref().filter(|_| blueprint.own_channel.is_none()) else {
-        return Ok(None);
-    };
-    let settings = parts::telegram(config)?;
-    let telegram = Telegram::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
-    Ok(Some(Arc::new(telegram)))
 }
 
 struct VoidLeases {

@@ -87,21 +87,24 @@ fn context(config: &ContextConfig) -> ContextPolicy {
 pub(super) fn access(config: &Config) -> AccessList {
     let mut list = AccessList::default();
     if let Some(telegram) = &config.telegram {
-        list.guests = telegram.allow_guests;
+        let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
+        door.guests = telegram.allow_guests;
         for (ids, role) in [
             (&telegram.guest_user_ids, Role::Guest),
             (&telegram.allowed_user_ids, Role::User),
             (&telegram.admin_user_ids, Role::Admin),
             (&telegram.owner_user_ids, Role::Owner),
         ] {
-            ids.iter().for_each(|id| list.admit(&id.to_string(), role));
+            ids.iter().for_each(|id| door.admit(&id.to_string(), role));
         }
     }
     for person in config.people.values() {
         let ids = person.telegram_user_ids.iter().map(i64::to_string);
-        ids.clone().for_each(|id| list.admit(&id, role(person.role)));
-        let terminal = person.terminal.then_some(Alias::Terminal);
-        list.people.push(ids.map(Alias::Telegram).chain(terminal).collect());
+        let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
+        ids.clone().for_each(|id| door.admit(&id, role(person.role)));
+        let terminal = person.terminal.then_some(Alias::TERMINAL);
+        let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
+        list.people.push(telegram.chain(terminal).collect());
     }
     list
 }

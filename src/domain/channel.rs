@@ -1,10 +1,16 @@
 //! The port between the outbox and the platforms.
 
-use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::capabilities::Capabilities;
+use crate::domain::health::ChannelHealth;
 use crate::domain::ids::RunId;
-use crate::domain::inbound::{Attachment, ChannelKind, Inbound};
-use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use crate::domain::inbound::{Attachment, ChannelKind, Cursor, Inbound};
+use crate::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
 
 /// What became of an update that a channel handed in. In each case the platform may now be told that Hob has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +33,12 @@ pub struct IntakeError(pub String);
 pub trait Intake: Send + Sync {
     /// Commits the update. Only after `Ok` may the channel acknowledge it to the platform.
     async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError>;
+
+    /// How far an account has come, by list: from there on it catches up.
+    async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError>;
+
+    /// Moves a cursor on past what is no message for Hob.
+    async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError>;
 }
 
 /// Why a file could not be fetched, in words for its sender, without a full stop.
@@ -43,18 +55,84 @@ pub enum Progress {
     Delta(String),
     /// What was streamed so far is void: the model's reply is being made again.
     Restart,
-    /// The run waits or is over.
-    Idle,
+    /// The run stands still until somebody here says something.
+    Waiting,
+    /// Nobody is at work on it any more.
+    Idle(Ended),
 }
 
-/// A platform's delivery side. Its transport and its mapping to `Inbound` are the adapter's own business.
+/// How it came that nobody is at work on a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It is answered.
+    Done,
+    /// It failed, and says so.
+    Failed,
+    /// Somebody ended it, or it said nothing on purpose.
+    Quietly,
+    /// It stands still, and goes on later.
+    Suspended,
+}
+
+/// What becomes of a message, as a sign under it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// It is taken in, and waits its turn.
+    Seen,
+    /// It is being worked on.
+    Working,
+    /// Hob waits for its sender.
+    Waiting,
+    /// It is answered.
+    Done,
+    /// It failed.
+    Failed,
+    /// Nothing is to be said of it: the sign goes.
+    Gone,
+}
+
+/// Something small that a platform shows beside messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// Hob types, for the few seconds that the platform shows it.
+    Typing,
+    /// This becomes of the message that `reply_to` names. It takes the place of the one before.
+    Mood(Mood),
+}
+
+/// A platform's delivery side, as the outbox and the signs see it: no conversation logic, only the platform's calls.
 #[async_trait]
 pub trait Channel: Send + Sync {
     /// Which platform and which of Hob's accounts there.
     fn address(&self) -> (ChannelKind, &str);
 
-    /// Sends one chunk. Called for one chunk of a conversation at a time, in order.
+    /// What it can show and take.
+    fn capabilities(&self) -> &'static Capabilities {
+        Capabilities::of(self.address().0)
+    }
+
+    /// Sends one chunk, or changes the message that it is to replace. Called for one chunk of a conversation at a time, in
+    /// order.
     async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError>;
+
+    /// Posts a message that still grows, or changes it. Best effort; nothing rests on it. Only where
+    /// [`Feature::Edits`](crate::domain::capabilities::Feature::Edits) is.
+    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+        let _unused = draft;
+        Err(DeliveryError::Refused { why: "nothing can be changed here".to_owned() })
+    }
+
+    /// Takes back a message that was posted as a draft and came to nothing. One that is gone is no error.
+    async fn retract(&self, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
+        let _unused = (place, external_id);
+        Ok(())
+    }
+
+    /// Shows a sign; best effort. The caller keeps to one at a time for a conversation.
+    async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+        let _unused = (place, sign);
+        Ok(())
+    }
 
     /// Fetches a file that came with a message, of at most `bytes_max` bytes.
     async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
@@ -62,9 +140,19 @@ pub trait Channel: Send + Sync {
         Err(FetchError("files cannot be fetched from here".to_owned()))
     }
 
-    /// Shows progress. Must return at once; spawn through the adapter's own tracker if there is something to send.
-    fn progress(&self, destination: &Destination, run: RunId, progress: Progress);
+    /// Progress as it is, for who shows each word at once. Must return at once.
+    fn progress(&self, destination: &Destination, run: RunId, progress: &Progress) {
+        let _unused = (destination, run, progress);
+    }
 
-    /// One line for `/status`: connected, last receive, what is wrong.
-    fn health(&self) -> String;
+    /// How it fares.
+    fn health(&self) -> ChannelHealth;
+}
+
+/// A platform's whole adapter: it also receives.
+#[async_trait]
+pub trait Adapter: Channel {
+    /// Hands in what the platform has, until `stop`; reconnects by itself. What the intake has not confirmed is not
+    /// acknowledged. Once it ends, nothing of it is at work any more; deliveries go on working.
+    async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken);
 }

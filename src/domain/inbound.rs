@@ -17,6 +17,12 @@ pub enum ChannelKind {
     Terminal,
     /// Telegram's Bot API.
     Telegram,
+    /// Slack, by Socket Mode.
+    Slack,
+    /// Discord's gateway.
+    Discord,
+    /// A mailbox: IMAP in, SMTP out.
+    Email,
     /// What calls in from outside (`POST /hooks/…`); nobody can be spoken to there.
     Event,
 }
@@ -28,6 +34,9 @@ impl ChannelKind {
         match self {
             Self::Terminal => "terminal",
             Self::Telegram => "telegram",
+            Self::Slack => "slack",
+            Self::Discord => "discord",
+            Self::Email => "email",
             Self::Event => "event",
         }
     }
@@ -51,6 +60,9 @@ impl FromStr for ChannelKind {
         match name {
             "terminal" => Ok(Self::Terminal),
             "telegram" => Ok(Self::Telegram),
+            "slack" => Ok(Self::Slack),
+            "discord" => Ok(Self::Discord),
+            "email" => Ok(Self::Email),
             "event" => Ok(Self::Event),
             other => Err(UnknownChannel(other.to_owned())),
         }
@@ -64,9 +76,10 @@ pub struct Conversation {
     pub channel: ChannelKind,
     /// Which of Hob's accounts there; `default` where there is one.
     pub account: String,
-    /// The platform's id of the chat.
+    /// The platform's id of the chat. On Discord, where an id does not tell, a private one begins with `dm:`; of e-mail it
+    /// is the thread's root: the Message-ID of its first letter, without `<>`.
     pub chat: String,
-    /// The platform's id of the thread in it, if any.
+    /// The platform's id of the thread in it, if any: a forum topic, Slack's `thread_ts`, Discord's id of a thread.
     pub thread: Option<String>,
 }
 
@@ -80,22 +93,35 @@ impl Conversation {
             ChannelKind::Terminal => format!("terminal{account}:{}", self.chat),
             ChannelKind::Telegram if account.is_empty() => format!("{}{thread}", self.chat),
             ChannelKind::Telegram => format!("telegram{account}:{}{thread}", self.chat),
+            ChannelKind::Slack => format!("slack{account}:{}{thread}", self.chat),
+            // A thread there is a channel of its own.
+            ChannelKind::Discord => {
+                let chat = self.chat.strip_prefix(DISCORD_PRIVATE).unwrap_or(&self.chat);
+                format!("discord{account}:{}", self.thread.as_deref().unwrap_or(chat))
+            }
+            ChannelKind::Email => format!("email{account}:{}", self.chat),
             ChannelKind::Event => format!("event_{}", self.chat),
         })
     }
 }
 
 impl Conversation {
-    /// Whether one person alone talks with Hob here. On Telegram a group's id is negative, and a private chat's is its person's.
+    /// Whether one person alone talks with Hob here. On Telegram a group's id is negative, and a private chat's is its
+    /// person's; Slack's private ones begin with `D`. A letter can be handed on to anybody.
     #[must_use]
     pub fn is_private(&self) -> bool {
         match self.channel {
             ChannelKind::Terminal => true,
             ChannelKind::Telegram => !self.chat.starts_with('-'),
-            ChannelKind::Event => false,
+            ChannelKind::Slack => self.chat.starts_with('D'),
+            ChannelKind::Discord => self.chat.starts_with(DISCORD_PRIVATE),
+            ChannelKind::Email | ChannelKind::Event => false,
         }
     }
 }
+
+/// What the id of a private chat on Discord begins with, in [`Conversation::chat`].
+pub const DISCORD_PRIVATE: &str = "dm:";
 
 /// The account's name where a platform has only one.
 pub const DEFAULT_ACCOUNT: &str = "default";
@@ -148,6 +174,82 @@ pub struct Inbound {
     /// The files that came with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
+    /// How it was said.
+    #[serde(default, skip_serializing_if = "Circumstances::is_ordinary")]
+    pub circumstances: Circumstances,
+}
+
+/// What else a platform tells of a message. The default is a message of one's own, said to Hob by somebody who is
+/// certainly who they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Circumstances {
+    /// Whether it is said to Hob.
+    pub audience: Audience,
+    /// How sure it is who said it.
+    pub proof: Proof,
+    /// Whose words these are, where the sender only hands them on: what is forwarded is nobody's own word.
+    pub forwarded_from: Option<String>,
+    /// What it answers, as far as the platform shows that.
+    pub quoted: Option<Quoted>,
+    /// What the channel needs to answer this message, in its own words; it comes back as
+    /// [`Outgoing::envelope`](crate::domain::outgoing::Outgoing::envelope).
+    pub envelope: Option<String>,
+    /// With this message, everything that a channel has to catch up with was handed in, up to here. Stored with it.
+    pub cursor: Option<Cursor>,
+}
+
+impl Circumstances {
+    /// Is there nothing to tell?
+    #[must_use]
+    pub fn is_ordinary(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// To whom something is said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Audience {
+    /// To Hob: in private, by its name, as an answer to it, as a command, with a button.
+    #[default]
+    Hob,
+    /// To a group that Hob is in. Whether it answers, the group's mode decides.
+    Group,
+}
+
+/// How sure it is that a sender is who they seem to be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    /// The platform vouches for them.
+    #[default]
+    Platform,
+    /// Nobody does: their name gives them no rights. A letter whose sender is not authenticated.
+    Nobody {
+        /// Why, for people: `"DMARC failed"`.
+        why: String,
+    },
+}
+
+/// A message that another one answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quoted {
+    /// Who said it.
+    pub author: String,
+    /// What, cut to what is worth repeating.
+    pub text: String,
+    /// Whether Hob itself said it: then the conversation has it already.
+    pub own: bool,
+}
+
+/// How far a channel has come with what it must catch up with after an outage. It only grows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cursor {
+    /// Of which list: a chat's id, a mailbox with its UIDVALIDITY.
+    pub list: String,
+    /// Up to where, by the platform's own order: a message's id, a timestamp in microseconds, a UID.
+    pub position: i64,
 }
 
 /// A file that came with a message, as the platform tells of it. Nothing of that is checked, and nothing is fetched yet.
@@ -175,11 +277,43 @@ mod tests {
             (ChannelKind::Terminal, DEFAULT_ACCOUNT, None, "terminal:7"),
             (ChannelKind::Terminal, "work", None, "terminal@work:7"),
             (ChannelKind::Event, DEFAULT_ACCOUNT, None, "event_7"),
+            (ChannelKind::Slack, DEFAULT_ACCOUNT, None, "slack:7"),
+            (ChannelKind::Slack, DEFAULT_ACCOUNT, Some("17.01"), "slack:7:17.01"),
+            (ChannelKind::Slack, "work", Some("17.01"), "slack@work:7:17.01"),
+            (ChannelKind::Discord, DEFAULT_ACCOUNT, None, "discord:7"),
+            (ChannelKind::Discord, DEFAULT_ACCOUNT, Some("8"), "discord:8"),
+            (ChannelKind::Email, DEFAULT_ACCOUNT, None, "email:7"),
         ];
         for (channel, account, thread, expected) in table {
             let thread = thread.map(str::to_owned);
             let place = Conversation { channel, account: account.to_owned(), chat: "7".to_owned(), thread };
             assert_eq!(place.session_key().0, expected);
         }
+    }
+
+    #[test]
+    fn c4_a_place_tells_whether_it_is_private() {
+        let table = [
+            (ChannelKind::Telegram, "7", true),
+            (ChannelKind::Telegram, "-1007", false),
+            (ChannelKind::Slack, "D07", true),
+            (ChannelKind::Slack, "C07", false),
+            (ChannelKind::Slack, "G07", false),
+            (ChannelKind::Discord, "dm:7", true),
+            (ChannelKind::Discord, "7", false),
+            (ChannelKind::Email, "a@b.example", false),
+            (ChannelKind::Event, "7", false),
+        ];
+        for (channel, chat, private) in table {
+            let place = Conversation { channel, account: DEFAULT_ACCOUNT.into(), chat: chat.into(), thread: None };
+            assert_eq!(place.is_private(), private, "{channel} {chat}");
+        }
+        let dm = Conversation {
+            channel: ChannelKind::Discord,
+            account: DEFAULT_ACCOUNT.into(),
+            chat: "dm:7".into(),
+            thread: None,
+        };
+        assert_eq!(dm.session_key().0, "discord:7");
     }
 }

@@ -4,8 +4,10 @@
 //! Start at [`inbound`] (what comes in), [`outgoing`] (what goes out) and [`channel`] (the port between them).
 
 pub mod agents;
+pub mod capabilities;
 pub mod channel;
 pub mod clock;
+pub mod health;
 pub mod ids;
 pub mod inbound;
 pub mod memory;

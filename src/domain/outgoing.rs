@@ -35,14 +35,42 @@ pub struct Outgoing {
     pub destination: Destination,
     /// The run it belongs to, if any.
     pub run: Option<RunId>,
-    /// What to say.
+    /// What to say, without markup.
     pub text: String,
+    /// The same in the platform's markup; what the platform refuses goes out as `text`. None: it has none.
+    pub markup: Option<String>,
+    /// The message that this one is to replace, where the platform can do that.
+    pub replaces: Option<Replaces>,
+    /// What the channel said it needs to answer, with the message that this answers, or with the last one that came.
+    pub envelope: Option<String>,
     /// Buttons under it. The text has them too, by number, for whoever cannot press.
     pub choices: Vec<Choice>,
     /// The file that goes out; the text stands under it.
     pub file: Option<Enclosed>,
     /// An earlier attempt may have reached the platform: the channel verifies where it can, else marks this one.
     pub may_repeat: bool,
+}
+
+/// An earlier message that takes another form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaces {
+    /// The platform's id of it.
+    pub external_id: String,
+    /// Whether the words go out as a message of their own if it is gone or cannot be changed; if not, they are done without.
+    pub or_send: bool,
+}
+
+/// A message that still grows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// Where.
+    pub destination: Destination,
+    /// The platform's id of it, once it is posted.
+    pub external_id: Option<String>,
+    /// What it says so far, without markup.
+    pub text: String,
+    /// The same in the platform's markup.
+    pub markup: Option<String>,
 }
 
 /// A file on its way out.

@@ -8,40 +8,46 @@ use crate::domain::tools::CONTROL;
 
 /// A name on a platform, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Alias {
-    /// Telegram's id of a user.
-    Telegram(String),
-    /// Whoever sits at this machine.
-    Terminal,
+pub struct Alias {
+    /// The platform.
+    pub channel: ChannelKind,
+    /// The platform's id of the person; none: there is only one.
+    pub external_id: Option<String>,
 }
 
 impl Alias {
-    /// The platform.
-    #[must_use]
-    pub fn channel(&self) -> ChannelKind {
-        match self {
-            Self::Telegram(_) => ChannelKind::Telegram,
-            Self::Terminal => ChannelKind::Terminal,
-        }
-    }
+    /// Whoever sits at this machine.
+    pub const TERMINAL: Self = Self { channel: ChannelKind::Terminal, external_id: None };
 
-    /// The platform's id of the person; none: there is only one.
+    /// Somebody on a platform, by its id of them.
     #[must_use]
-    pub fn external_id(&self) -> Option<&str> {
-        match self {
-            Self::Telegram(id) => Some(id),
-            Self::Terminal => None,
-        }
+    pub fn of(channel: ChannelKind, external_id: &str) -> Self {
+        Self { channel, external_id: Some(external_id.to_owned()) }
     }
 }
 
-/// The people that the config names, by the platform's ids.
+/// Who is let in by one account of Hob's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Door {
+    /// Those that are named, by the platform's ids, and what they may.
+    pub roles: BTreeMap<String, Role>,
+    /// Whether others are let in, as guests.
+    pub guests: bool,
+}
+
+impl Door {
+    /// Lets somebody in; where they are named twice, the higher role counts.
+    pub fn admit(&mut self, external_id: &str, role: Role) {
+        let known = self.roles.entry(external_id.to_owned()).or_insert(role);
+        *known = role.max(*known);
+    }
+}
+
+/// The people that the config names, by the platform's ids. An account that has no door lets nobody in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessList {
-    /// Telegram's users, and what they may.
-    pub telegram: BTreeMap<String, Role>,
-    /// Whether others are let in on Telegram, as guests.
-    pub guests: bool,
+    /// Who is let in, by platform and account.
+    pub doors: BTreeMap<(ChannelKind, String), Door>,
     /// The names of those who have several.
     pub people: Vec<BTreeSet<Alias>>,
 }
@@ -53,25 +59,27 @@ impl AccessList {
         match conversation.channel {
             // Whoever can type at this machine's terminal as its user can do everything already.
             ChannelKind::Terminal => Some(Role::Owner),
-            ChannelKind::Telegram => self.telegram.get(sender).copied().or_else(|| self.guests.then_some(Role::Guest)),
+            ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Email => {
+                let door = self.doors.get(&(conversation.channel, conversation.account.clone()))?;
+                door.roles.get(sender).copied().or_else(|| door.guests.then_some(Role::Guest))
+            }
             // What calls in is nobody.
             ChannelKind::Event => None,
         }
     }
 
-    /// Lets somebody in; where they are named twice, the higher role counts.
-    pub fn admit(&mut self, telegram: &str, role: Role) {
-        let known = self.telegram.entry(telegram.to_owned()).or_insert(role);
-        *known = role.max(*known);
+    /// The door of an account.
+    pub fn door(&mut self, channel: ChannelKind, account: &str) -> &mut Door {
+        self.doors.entry((channel, account.to_owned())).or_default()
     }
 
     /// The other names of the same person.
     #[must_use]
     pub fn others_of(&self, conversation: &Conversation, sender: &str) -> Vec<Alias> {
         let own = match conversation.channel {
-            ChannelKind::Terminal => Alias::Terminal,
-            ChannelKind::Telegram => Alias::Telegram(sender.to_owned()),
+            ChannelKind::Terminal => Alias::TERMINAL,
             ChannelKind::Event => return Vec::new(),
+            channel => Alias::of(channel, sender),
         };
         let person = self.people.iter().find(|person| person.contains(&own));
         person.into_iter().flatten().filter(|alias| **alias != own).cloned().collect()
@@ -105,9 +113,11 @@ mod tests {
     }
 
     fn some(guests: bool) -> AccessList {
-        let mut list = AccessList { guests, ..AccessList::default() };
+        let mut list = AccessList::default();
+        let door = list.door(ChannelKind::Telegram, "default");
+        door.guests = guests;
         for (id, role) in [("1", Role::User), ("2", Role::Owner), ("3", Role::Admin), ("4", Role::Guest)] {
-            list.admit(id, role);
+            door.admit(id, role);
         }
         list
     }
@@ -127,6 +137,10 @@ mod tests {
             (&closed, ChannelKind::Telegram, "7", None),
             (&open, ChannelKind::Telegram, "5", Some(Role::Guest)),
             (&open, ChannelKind::Telegram, "1", Some(Role::User)),
+            // Each platform has a door of its own.
+            (&open, ChannelKind::Slack, "1", None),
+            (&open, ChannelKind::Discord, "2", None),
+            (&open, ChannelKind::Email, "5", None),
         ];
         for (list, channel, sender, expected) in table {
             assert_eq!(list.role_of(&at(channel), sender), expected, "{channel} {sender}");
@@ -137,20 +151,21 @@ mod tests {
     fn c1_who_is_named_twice_has_the_higher_role() {
         for (first, second) in [(Role::User, Role::Owner), (Role::Owner, Role::User)] {
             let mut list = AccessList::default();
-            list.admit("1", first);
-            list.admit("1", second);
+            let door = list.door(ChannelKind::Telegram, "default");
+            door.admit("1", first);
+            door.admit("1", second);
             assert_eq!(list.role_of(&at(ChannelKind::Telegram), "1"), Some(Role::Owner));
         }
     }
 
     #[test]
     fn c1_one_person_has_several_names() {
-        let telegram = |id: &str| Alias::Telegram(id.to_owned());
+        let telegram = |id: &str| Alias::of(ChannelKind::Telegram, id);
         let people =
-            vec![BTreeSet::from([telegram("1"), telegram("10"), Alias::Terminal]), BTreeSet::from([telegram("2")])];
+            vec![BTreeSet::from([telegram("1"), telegram("10"), Alias::TERMINAL]), BTreeSet::from([telegram("2")])];
         let list = AccessList { people, ..some(false) };
         let table = [
-            (ChannelKind::Telegram, "1", vec![telegram("10"), Alias::Terminal]),
+            (ChannelKind::Telegram, "1", vec![Alias::TERMINAL, telegram("10")]),
             (ChannelKind::Terminal, "local", vec![telegram("1"), telegram("10")]),
             (ChannelKind::Telegram, "2", vec![]),
             (ChannelKind::Telegram, "3", vec![]),
@@ -158,8 +173,6 @@ mod tests {
         for (channel, sender, expected) in table {
             assert_eq!(list.others_of(&at(channel), sender), expected, "{channel} {sender}");
         }
-        assert_eq!((telegram("1").channel(), telegram("1").external_id()), (ChannelKind::Telegram, Some("1")));
-        assert_eq!((Alias::Terminal.channel(), Alias::Terminal.external_id()), (ChannelKind::Terminal, None));
     }
 
     #[test]

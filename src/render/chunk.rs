@@ -2,81 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::domain::inbound::ChannelKind;
-
-/// What a platform counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// UTF-16 code units (Telegram).
-    Utf16,
-    /// Unicode scalar values.
-    Chars,
-    /// Bytes of UTF-8.
-    Bytes,
-}
-
-/// How long one message may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
-    max: usize,
-    unit: Unit,
-}
-
-impl Limit {
-    /// At most `max` of `unit`, but never so few that one char would not fit.
-    #[must_use]
-    pub fn new(max: usize, unit: Unit) -> Self {
-        let largest_char = match unit {
-            Unit::Utf16 => 2,
-            Unit::Chars => 1,
-            Unit::Bytes => 4,
-        };
-        Self { max: max.max(largest_char), unit }
-    }
-
-    /// The text's length in this limit's unit.
-    #[must_use]
-    pub fn measure(self, text: &str) -> usize {
-        match self.unit {
-            Unit::Utf16 => text.encode_utf16().count(),
-            Unit::Chars => text.chars().count(),
-            Unit::Bytes => text.len(),
-        }
-    }
-
-    /// Whether the text is one message.
-    #[must_use]
-    pub fn fits(self, text: &str) -> bool {
-        self.measure(text) <= self.max
-    }
-}
-
-/// Telegram's limit for one message, in UTF-16 code units.
-const TELEGRAM_MESSAGE_UTF16_MAX: usize = 4096;
-
-/// A terminal takes everything; the bound only keeps one row of the outbox from being huge.
-const TERMINAL_MESSAGE_BYTES_MAX: usize = 1 << 20;
-
-/// Telegram's limit for the words under a file, in UTF-16 code units.
-const TELEGRAM_CAPTION_UTF16_MAX: usize = 1024;
-
-/// How long the words under a file may be.
-#[must_use]
-pub fn caption_limit(channel: ChannelKind) -> Limit {
-    match channel {
-        ChannelKind::Telegram => Limit::new(TELEGRAM_CAPTION_UTF16_MAX, Unit::Utf16),
-        ChannelKind::Terminal | ChannelKind::Event => limit(channel),
-    }
-}
-
-/// How long one message of a channel may be.
-#[must_use]
-pub fn limit(channel: ChannelKind) -> Limit {
-    match channel {
-        ChannelKind::Telegram => Limit::new(TELEGRAM_MESSAGE_UTF16_MAX, Unit::Utf16),
-        ChannelKind::Terminal | ChannelKind::Event => Limit::new(TERMINAL_MESSAGE_BYTES_MAX, Unit::Bytes),
-    }
-}
+use crate::domain::capabilities::Limit;
 
 /// What a reader sees as one character; or one char of such a cluster that alone exceeds the limit.
 struct Cluster<'a> {
@@ -127,7 +53,7 @@ fn clusters(text: &str, limit: Limit) -> Vec<Cluster<'_>> {
     let mut clusters = Vec::with_capacity(text.len());
     for grapheme in text.graphemes(true) {
         let cluster = Cluster::new(grapheme, limit);
-        if cluster.size <= limit.max {
+        if cluster.size <= limit.max() {
             clusters.push(cluster);
         } else {
             let chars = grapheme.split("").filter(|char| !char.is_empty());
@@ -142,7 +68,7 @@ fn fitting(clusters: &[Cluster<'_>], limit: Limit) -> usize {
     let mut size = 0;
     let over = clusters.iter().position(|cluster| {
         size += cluster.size;
-        size > limit.max
+        size > limit.max()
     });
     over.unwrap_or(clusters.len())
 }

@@ -1,8 +1,222 @@
-//! Text for platforms: cleaned of what they refuse, cut into what they take.
+//! Text for platforms: Markdown as a tree, the tree in each platform's markup, cut into what one message takes.
 //!
 //! Never: I/O, or a cut inside what a reader sees as one character.
-//! Start at [`chunk::chunks`].
+//! Start at [`render()`]; plain words that are no Markdown are cut by [`chunk::chunks`].
 #![warn(clippy::string_slice)]
 
 pub mod chunk;
 pub mod clean;
+mod discord;
+mod document;
+mod html;
+mod lines;
+mod links;
+mod lower;
+mod page;
+mod parse;
+mod plain;
+mod slack;
+mod split;
+mod table;
+mod telegram;
+
+use crate::domain::capabilities::{Capabilities, Limit, Markup, Unit};
+use crate::domain::inbound::ChannelKind;
+use crate::render::clean::clean;
+use crate::render::discord::Discord;
+use crate::render::document::{Block, Span};
+use crate::render::html::{For, html};
+use crate::render::lines::Dialect;
+use crate::render::lower::{Shows, lower};
+use crate::render::page::{Page, Size};
+use crate::render::plain::Plain;
+use crate::render::slack::Slack;
+use crate::render::split::Splitter;
+use crate::render::telegram::Telegram;
+
+/// The least a message must hold, so that every piece of markup fits one.
+pub const UNITS_MIN: usize = 512;
+
+/// One message, as a platform takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// In the platform's markup.
+    pub markup: String,
+    /// Without markup, within the same limit: for a platform that refuses the other, and for what shows beside it (a
+    /// mail's text part, a notice of Slack's `text`). It goes out as it is.
+    pub plain: String,
+}
+
+/// The messages that say a Markdown text.
+///
+/// Each is within the platform's limit and complete in itself; together they hold the whole text in order. Text that
+/// shows nothing has no messages.
+#[must_use]
+pub fn render(text: &str, capabilities: &Capabilities) -> Vec<Chunk> {
+    if capabilities.markup == Markup::Source {
+        let source = |piece: String| Chunk { markup: piece.clone(), plain: piece };
+        return chunk::chunks(text, capabilities.text_limit()).into_iter().map(source).collect();
+    }
+    let blocks = parse::parse(text);
+    let kit = Kit::new(capabilities);
+    let chunks = kit.chunks(blocks);
+    if !chunks.is_empty() || !is_visible(text) {
+        return chunks;
+    }
+    // Nothing but definitions, say: it is shown as it was written.
+    kit.chunks(vec![Block::Paragraph(vec![Span::plain(clean(text).trim())])])
+}
+
+/// What words are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Markdown, as models write it.
+    Markdown,
+    /// As they stand: Hob's own words, in which a star is a star.
+    Plain,
+}
+
+/// One chunk of words for the outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Without markup.
+    pub text: String,
+    /// In the platform's markup, where the words have one.
+    pub markup: Option<String>,
+}
+
+/// Words as a platform's messages.
+#[must_use]
+pub fn pieces(text: &str, form: Form, channel: ChannelKind) -> Vec<Piece> {
+    let capabilities = Capabilities::of(channel);
+    match form {
+        Form::Plain => {
+            let plain = |text| Piece { text, markup: None };
+            chunk::chunks(text, capabilities.text_limit()).into_iter().map(plain).collect()
+        }
+        Form::Markdown => {
+            let marked = |chunk: Chunk| Piece { text: chunk.plain, markup: Some(chunk.markup) };
+            render(text, capabilities).into_iter().map(marked).collect()
+        }
+    }
+}
+
+/// Whether a reader sees anything of a text; platforms refuse what shows nothing.
+fn is_visible(text: &str) -> bool {
+    !text.chars().all(is_hidden)
+}
+
+/// Whether a reader sees nothing of it.
+fn is_hidden(sign: char) -> bool {
+    sign.is_whitespace()
+        || sign.is_control()
+        || matches!(sign, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(sign, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{2800}')
+}
+
+/// What a platform's messages are made with.
+struct Kit {
+    capabilities: Capabilities,
+    limit: Option<Limit>,
+    markup: Box<dyn Dialect>,
+    plain: Box<dyn Dialect>,
+    links: fn(&str, &str) -> bool,
+}
+
+impl Kit {
+    fn new(capabilities: &Capabilities) -> Self {
+        let columns = capabilities.columns;
+        let any: fn(&str, &str) -> bool = |_, _| true;
+        let (markup, plain, links): (Box<dyn Dialect>, Plain, _) = match capabilities.markup {
+            Markup::TelegramHtml => (Box::new(Telegram), Plain::chat(), telegram::links as fn(&str, &str) -> bool),
+            Markup::SlackMrkdwn | Markup::SlackBlocks => (Box::new(Slack), Plain::slack(), any),
+            Markup::DiscordMarkdown => (Box::new(Discord), Plain::chat(), discord::links as fn(&str, &str) -> bool),
+            Markup::Ansi => (Box::new(Plain::ansi(columns)), Plain::page(columns), any),
+            Markup::MailHtml | Markup::WebHtml | Markup::Plain | Markup::Source => {
+                (Box::new(Plain::page(columns)), Plain::page(columns), any)
+            }
+        };
+        let limit = capabilities.limit.map(|limit| limit.at_least(UNITS_MIN));
+        Self { capabilities: *capabilities, limit, markup, plain: Box::new(plain), links }
+    }
+
+    fn chunks(&self, blocks: Vec<Block>) -> Vec<Chunk> {
+        let pages = match self.capabilities.markup {
+            Markup::MailHtml => Some(html(&blocks, For::Mail)),
+            Markup::WebHtml => Some(html(&blocks, For::Web)),
+            _ => None,
+        };
+        let blocks = lower(blocks, &self.shows());
+        let trees = match self.limit {
+            Some(limit) => self.splitter(limit).split(blocks),
+            None => vec![blocks],
+        };
+        let chunk = |tree: Vec<Block>| {
+            let markup = pages.clone().unwrap_or_else(|| write(&*self.markup, &tree));
+            Chunk { markup, plain: write(&*self.plain, &tree) }
+        };
+        let chunks: Vec<Chunk> = trees.into_iter().map(chunk).filter(|chunk| is_visible(&chunk.plain)).collect();
+        if self.capabilities.markup == Markup::SlackBlocks { messages(chunks) } else { chunks }
+    }
+
+    fn splitter(&self, limit: Limit) -> Splitter<'_> {
+        let size = Size { units: limit.max(), weight: telegram::WEIGHT_MAX };
+        Splitter { markup: &*self.markup, plain: &*self.plain, limit, size }
+    }
+
+    fn shows(&self) -> Shows {
+        let units = self.limit.map_or(usize::MAX, Limit::max);
+        Shows {
+            table_columns_max: self.capabilities.columns.unwrap_or(usize::MAX),
+            row_chars_max: units / 8,
+            link_bytes_max: (units / 8).min(2_048),
+            links: self.links,
+        }
+    }
+}
+
+fn write(dialect: &dyn Dialect, tree: &[Block]) -> String {
+    let mut page = Page::new(dialect.signs(), None, Size::default(), true);
+    // A page without a limit is never full.
+    if lines::blocks(dialect, &mut page, tree, false).is_err() {
+        return String::new();
+    }
+    page.into_text()
+}
+
+/// How much one of Slack's messages holds in all its sections. Slack refuses blocks that are too long together and says
+/// nowhere from when on; people have met its `msg_blocks_too_long` between 11,300 and 13,300 characters.
+const SLACK_MESSAGE: (usize, Unit) = (10_000, Unit::Utf16);
+
+/// How many blocks one of Slack's messages has at most.
+const SLACK_BLOCKS_MAX: usize = 50;
+
+/// Sections to messages.
+fn messages(sections: Vec<Chunk>) -> Vec<Chunk> {
+    let limit = Limit::new(SLACK_MESSAGE.0, SLACK_MESSAGE.1);
+    let size = |chunk: &Chunk| limit.measure(&chunk.markup).max(limit.measure(&chunk.plain)) + "\n\n".len();
+    let mut messages: Vec<Vec<Chunk>> = Vec::new();
+    let mut used = 0;
+    for section in sections {
+        let more = size(&section);
+        match messages.last_mut() {
+            Some(last) if used + more <= limit.max() && last.len() < SLACK_BLOCKS_MAX => {
+                used += more;
+                last.push(section);
+            }
+            _ => {
+                used = more;
+                messages.push(vec![section]);
+            }
+        }
+    }
+    let message = |sections: Vec<Chunk>| {
+        let (texts, plain): (Vec<String>, Vec<String>) =
+            sections.into_iter().map(|section| (section.markup, section.plain)).unzip();
+        Chunk { markup: slack::blocks(&texts), plain: plain.join("\n\n") }
+    };
+    messages.into_iter().map(message).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ use tracing::Instrument;
 use crate::agent::ports::Watcher;
 use crate::domain::channel::{Channel, FetchError, Progress};
 use crate::domain::clock::Clock;
+use crate::domain::health::ChannelHealth;
 use crate::domain::ids::{OutboxId, RunId, SessionId};
 use crate::domain::inbound::{Attachment, ChannelKind, Conversation};
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
@@ -158,11 +159,14 @@ impl Delivery {
         self.inner.ports.contents.sweep(&self.inner.ports.store).await
     }
 
-    /// One line per channel, for `/status`.
+    /// How each account fares.
     #[must_use]
-    pub fn health(&self) -> Vec<String> {
-        let line = |channel: &Arc<dyn Channel>| format!("{}: {}", channel.address().0, channel.health());
-        self.inner.ports.channels.iter().map(line).collect()
+    pub fn health(&self) -> Vec<(ChannelKind, String, ChannelHealth)> {
+        let health = |channel: &Arc<dyn Channel>| {
+            let (kind, account) = channel.address();
+            (kind, account.to_owned(), channel.health())
+        };
+        self.inner.ports.channels.iter().map(health).collect()
     }
 }
 
@@ -181,7 +185,7 @@ impl Watcher for Delivery {
             return;
         };
         // It is only a sign of life, also told while a run's panic unwinds: a second one would end the process.
-        let told = std::panic::catch_unwind(AssertUnwindSafe(|| channel.progress(destination, run, progress)));
+        let told = std::panic::catch_unwind(AssertUnwindSafe(|| channel.progress(destination, run, &progress)));
         if told.is_err() {
             tracing::error!(%run, "the channel's code panicked while it showed progress");
         }
@@ -284,6 +288,7 @@ impl Inner {
     /// Sends a chunk; none if the daemon could not wait for its outcome any longer.
     async fn send(&self, mut waiting: Waiting) -> Option<Settled> {
         self.ports.redactor.clean(&mut waiting.message.text);
+        waiting.message.markup.iter_mut().for_each(|markup| self.ports.redactor.clean(markup));
         let id = waiting.message.id;
         let now = self.ports.clock.now();
         let Some(channel) = self.channel(&waiting.message.destination.conversation) else {

@@ -2,6 +2,7 @@
 
 mod answers;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ use crate::agent::write_off::change_queued;
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, MemoryId, SessionId};
-use crate::domain::inbound::{ChannelKind, Conversation, Happening, Inbound};
+use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound};
 use crate::domain::memory::Scope;
 use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
@@ -42,7 +43,7 @@ use crate::store::inbound::NewInbound;
 use crate::store::open_runs::OpenRun;
 use crate::store::sessions::Session;
 use crate::store::users::Identity;
-use crate::store::{Statement, Store, Tx, agents, inbound, open_runs, runs, sessions, signals, users};
+use crate::store::{Statement, Store, Tx, agents, cursors, inbound, open_runs, runs, sessions, signals, users};
 
 /// So much of a scope of which everything is to go is gone before its command is done with; the lanes' rounds do the rest.
 const SLICES_AT_ONCE: usize = 20;
@@ -90,6 +91,45 @@ impl Intake for Router {
         );
         self.take(inbound).instrument(span).await.map_err(|error| IntakeError(error.to_string()))
     }
+
+    async fn cursors(&self, channel: ChannelKind, account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
+        let read = self.store.read(Cursors { channel, account: account.to_owned() }).await;
+        read.map_err(|error| IntakeError(error.to_string()))
+    }
+
+    async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {
+        let advance = Advance { channel, account: account.to_owned(), cursor };
+        self.store.write(advance).await.map_err(|error| IntakeError(error.to_string()))
+    }
+}
+
+struct Cursors {
+    channel: ChannelKind,
+    account: String,
+}
+
+#[async_trait]
+impl Statement for Cursors {
+    type Output = BTreeMap<String, i64>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<BTreeMap<String, i64>, StoreError> {
+        cursors::of_account(tx, (self.channel, &self.account)).await
+    }
+}
+
+struct Advance {
+    channel: ChannelKind,
+    account: String,
+    cursor: Cursor,
+}
+
+#[async_trait]
+impl Statement for Advance {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        cursors::advance(tx, (self.channel, &self.account), &self.cursor).await
+    }
 }
 
 impl Router {
@@ -101,13 +141,17 @@ impl Router {
         inbound.attachments.iter_mut().for_each(|file| self.redactor.clean(&mut file.name));
         let Some(role) = self.access.role_of(&inbound.conversation, &inbound.sender.external_id) else {
             tracing::info!(sender = %inbound.sender.external_id, "a message from somebody who is not let in was ignored");
+            if let Some(cursor) = inbound.circumstances.cursor {
+                let Conversation { channel, account, .. } = inbound.conversation;
+                self.store.write(Advance { channel, account, cursor }).await?;
+            }
             return Ok(Accepted::Ignored);
         };
         let now = self.clock.now();
         let others = self.access.others_of(&inbound.conversation, &inbound.sender.external_id);
-        let others = others.iter().map(|alias| (alias.channel(), alias.external_id().map(str::to_owned))).collect();
+        let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
         let looked = memory::look(&self.house.memory, &inbound, role, now).await?;
-        let desk = self.house.desk(now, self.delivery.health(), looked);
+        let desk = self.house.desk(now, texts::channels(&self.delivery.health()), looked);
         let files = self.fetch(&inbound).await?;
         let take = Take { inbound, role, others, files, limits: self.limits, desk, now };
         let taken = self.store.write(take).await?;
@@ -215,6 +259,11 @@ impl Statement for Take {
     type Output = Taken;
 
     async fn run(&self, tx: &mut Tx) -> Result<Taken, StoreError> {
+        let Circumstances { cursor, .. } = &self.inbound.circumstances;
+        if let Some(cursor) = cursor {
+            let Conversation { channel, account, .. } = &self.inbound.conversation;
+            cursors::advance(tx, (*channel, account), cursor).await?;
+        }
         match &self.inbound.happening {
             Happening::Posted { text } => self.posted(tx, clean(text).trim()).await,
             Happening::Edited { text } => self.changed(tx, Some(clean(text).trim())).await,
@@ -256,6 +305,7 @@ impl Take {
             external_id: &self.inbound.external_id,
             text,
             importance: importance::score(text),
+            envelope: self.inbound.circumstances.envelope.as_deref(),
             disposition,
             sent_at: self.inbound.sent_at,
             received_at: self.now,

@@ -22,7 +22,7 @@ use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::purse::Purse;
 use crate::policy::routing::Tiers;
-use crate::render::chunk;
+use crate::render::{Form, pieces};
 use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
@@ -363,14 +363,14 @@ impl<'a> Reply<'a> {
 
 /// Queues the words that answer a message; said once, however often they are queued.
 pub(super) async fn say(tx: &mut Tx, reply: &Reply<'_>, text: &str, now: Timestamp) -> Result<(), StoreError> {
-    let limit = chunk::limit(reply.destination.conversation.channel);
-    for (index, chunk) in chunk::chunks(text, limit).iter().enumerate() {
+    let channel = reply.destination.conversation.channel;
+    for (index, piece) in pieces(text, Form::Plain, channel).iter().enumerate() {
         let new = outbox::NewChunk {
             key: &format!("inbound:{}:{index}", reply.inbound),
             session: reply.session,
             run: None,
             destination: reply.destination,
-            text: chunk,
+            piece,
             choices: &[],
             file: None,
         };

@@ -2,6 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::health::ChannelHealth;
+use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::skills::{SkillLine, SkillList};
 use crate::memory::nearby::Standing;
@@ -196,6 +198,15 @@ pub(super) fn mode_set(mode: Mode) -> String {
         Mode::Interrupt => "From now on, what comes while I work stops it and comes next.",
     }
     .to_owned()
+}
+
+/// A line of `/status` for each account.
+pub(super) fn channels(all: &[(ChannelKind, String, ChannelHealth)]) -> Vec<String> {
+    let line = |(kind, account, health): &(ChannelKind, String, ChannelHealth)| match account.as_str() {
+        DEFAULT_ACCOUNT => format!("{kind}: {health}"),
+        named => format!("{kind} ({named}): {health}"),
+    };
+    all.iter().map(line).collect()
 }
 
 /// What `/status` shows.

@@ -44,6 +44,7 @@ pub(super) async fn begin(tx: &mut Tx, what: Unasked<'_>, now: Timestamp) -> Res
         external_id,
         text: &text,
         importance: 0.0,
+        envelope: None,
         disposition: "run",
         sent_at: due,
         received_at: now,

@@ -369,12 +369,16 @@ pub async fn drop_questions(tx: &mut Tx, said: &Said) -> Result<Vec<MemoryId>, S
 /// # Errors
 /// When the database fails.
 pub async fn blank(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE inbound SET text = $1 WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)", FORGOTTEN, run)
-        .execute(&mut *tx)
-        .await?;
+    sqlx::query!(
+        "UPDATE inbound SET text = $1, envelope = NULL WHERE id = (SELECT inbound_id FROM runs WHERE id = $2)",
+        FORGOTTEN,
+        run
+    )
+    .execute(&mut *tx)
+    .await?;
     // What was said to its questions: in the same chat, while it was not over.
     sqlx::query!(
-        "UPDATE inbound SET text = $1 WHERE id IN (
+        "UPDATE inbound SET text = $1, envelope = NULL WHERE id IN (
            SELECT a.id FROM runs r CROSS JOIN inbound i ON i.id = r.inbound_id
              CROSS JOIN inbound a ON a.channel = i.channel AND a.account = i.account AND a.chat = i.chat
            WHERE r.id = $2 AND a.disposition = 'answer' AND a.session_id = r.session_id
@@ -405,7 +409,7 @@ pub async fn blank(tx: &mut Tx, run: RunId) -> Result<(), StoreError> {
 async fn blank_delivered(tx: &mut Tx, prefix: &str) -> Result<(), StoreError> {
     let (from, to) = chunks(prefix);
     sqlx::query!(
-        "UPDATE outbox SET text = $1, choices = '[]' WHERE key >= $2 AND key < $3 AND ended_at IS NOT NULL",
+        "UPDATE outbox SET text = $1, markup = NULL, choices = '[]' WHERE key >= $2 AND key < $3 AND ended_at IS NOT NULL",
         FORGOTTEN,
         from,
         to

@@ -22,6 +22,8 @@ pub struct NewInbound<'a> {
     pub text: &'a str,
     /// Row A1: 0 to 1.
     pub importance: f64,
+    /// What the channel needs to answer it.
+    pub envelope: Option<&'a str>,
     /// `run`, `command`, `answer` or `refused`.
     pub disposition: &'static str,
     /// By the platform's clock.
@@ -39,8 +41,9 @@ pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId
     let (sent_at, received_at) = (millis(new.sent_at), millis(new.received_at));
     let id = sqlx::query_scalar!(
         r#"INSERT INTO inbound
-             (session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+             (session_id, user_id, channel, account, chat, external_id, text, importance, disposition, sent_at, received_at,
+              envelope)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
            ON CONFLICT (channel, account, chat, external_id) DO NOTHING
            RETURNING id AS "id!: InboundId""#,
         new.session,
@@ -53,11 +56,36 @@ pub async fn claim(tx: &mut Tx, new: &NewInbound<'_>) -> Result<Option<InboundId
         new.importance,
         new.disposition,
         sent_at,
-        received_at
+        received_at,
+        new.envelope
     )
     .fetch_optional(&mut *tx)
     .await?;
     Ok(id)
+}
+
+/// What the channel needs to answer this message; without one, the last that came to the chat.
+///
+/// # Errors
+/// When the database fails.
+pub async fn envelope(
+    tx: &mut Tx,
+    conversation: &Conversation,
+    external_id: Option<&str>,
+) -> Result<Option<String>, StoreError> {
+    let channel = conversation.channel.as_str();
+    let found = sqlx::query_scalar!(
+        "SELECT envelope FROM inbound
+         WHERE channel = $1 AND account = $2 AND chat = $3 AND envelope IS NOT NULL AND external_id = coalesce($4, external_id)
+         ORDER BY id DESC LIMIT 1",
+        channel,
+        conversation.account,
+        conversation.chat,
+        external_id
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(found.flatten())
 }
 
 /// Was this message claimed before?

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod beside;
 pub mod blobs;
 pub mod contents;
+pub mod cursors;
 pub mod episodes;
 pub mod error;
 pub mod facts;

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use crate::domain::ids::{FileId, OutboxId, RunId, SessionId};
 use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::{Choice, Destination, Enclosed, Outgoing};
+use crate::render::Piece;
 use crate::store::error::StoreError;
-use crate::store::{Tx, files, millis};
+use crate::store::{Tx, files, inbound, millis};
 
 /// A chunk about to be queued.
 #[derive(Debug, Clone)]
@@ -22,7 +23,7 @@ pub struct NewChunk<'a> {
     /// Where to.
     pub destination: &'a Destination,
     /// The words, within the platform's limit.
-    pub text: &'a str,
+    pub piece: &'a Piece,
     /// Buttons under it.
     pub choices: &'a [Choice],
     /// The file that goes out.
@@ -41,8 +42,8 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
     sqlx::query!(
         "INSERT INTO outbox
            (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, state, next_attempt_at, created_at,
-            file_id)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11, $12)
+            file_id, markup)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11, $12, $13)
          ON CONFLICT (key) DO NOTHING",
         new.key,
         new.session,
@@ -52,10 +53,11 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
         place.chat,
         place.thread,
         new.destination.reply_to,
-        new.text,
+        new.piece.text,
         choices,
         now,
-        new.file
+        new.file,
+        new.piece.markup
     )
     .execute(&mut *tx)
     .await?;
@@ -87,6 +89,7 @@ struct Row {
     thread: Option<String>,
     reply_to: Option<String>,
     text: String,
+    markup: Option<String>,
     choices: String,
     attempts: i64,
     may_repeat: bool,
@@ -107,6 +110,9 @@ impl Row {
             destination: Destination { conversation, reply_to: self.reply_to },
             run: self.run_id,
             text: self.text,
+            markup: self.markup,
+            replaces: None,
+            envelope: None,
             choices,
             file: None,
             may_repeat: self.may_repeat,
@@ -129,7 +135,7 @@ pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, St
     let row = sqlx::query_as!(
         Row,
         r#"SELECT id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
-                  channel, account, chat, thread, reply_to, text, choices, attempts, may_repeat AS "may_repeat!: bool",
+                  channel, account, chat, thread, reply_to, text, markup, choices, attempts, may_repeat AS "may_repeat!: bool",
                   next_attempt_at, created_at, file_id AS "file_id: FileId"
            FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown') ORDER BY id LIMIT 1"#,
         session
@@ -169,7 +175,7 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
              AND (attempts = 0 OR created_at >= $3)
              AND (attempts = 0 OR next_attempt_at <= $2 OR (id = $4 AND next_attempt_at = $5))
            RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
-                     channel, account, chat, thread, reply_to, text, choices, attempts,
+                     channel, account, chat, thread, reply_to, text, markup, choices, attempts,
                      may_repeat AS "may_repeat!: bool", next_attempt_at, created_at,
                      file_id AS "file_id: FileId""#,
         session,
@@ -185,6 +191,10 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
     };
     let file = row.file_id;
     let mut waiting = row.decode()?;
+    let Destination { conversation, reply_to } = &waiting.message.destination;
+    if conversation.channel == ChannelKind::Email {
+        waiting.message.envelope = inbound::envelope(tx, conversation, reply_to.as_deref()).await?;
+    }
     if let Some(file) = file {
         waiting.message.file = files::find(tx, file).await?.map(enclosed);
     }

@@ -13,10 +13,12 @@ use hob::channel::console::{Ports, Quiet, local};
 use hob::domain::channel::{Accepted, Channel, Intake, IntakeError};
 use hob::domain::clock::Clock;
 use hob::domain::ids::{OutboxId, RunId};
+use hob::domain::inbound::{ChannelKind, Cursor};
 use hob::domain::inbound::{Happening, Inbound};
 use hob::domain::outgoing::{DeliveryError, Destination, Outgoing};
 use hob::domain::rng::Rng;
 use jiff::Timestamp;
+use std::collections::BTreeMap;
 
 mod piped;
 mod streaming;
@@ -69,6 +71,9 @@ fn reply(run: Option<RunId>, text: &str) -> Outgoing {
         destination: destination(),
         run,
         text: text.to_owned(),
+        markup: None,
+        replaces: None,
+        envelope: None,
         choices: Vec::new(),
         file: None,
         may_repeat: false,
@@ -135,6 +140,14 @@ impl<W: Write + Send + 'static> Intake for Echo<W> {
         }
         self.taken.lock().unwrap().push(inbound);
         Ok(Accepted::Committed)
+    }
+
+    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
+        Ok(BTreeMap::new())
+    }
+
+    async fn advance(&self, _channel: ChannelKind, _account: &str, _cursor: Cursor) -> Result<(), IntakeError> {
+        Ok(())
     }
 }
 

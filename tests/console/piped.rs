@@ -85,8 +85,8 @@ async fn a_very_long_line_is_handed_in_whole() {
 async fn progress_is_not_printed() {
     let paper = Paper::default();
     let console = Console::pipe(paper.clone());
-    console.progress(&destination(), RunId(1), Progress::Delta("It is".to_owned()));
-    console.progress(&destination(), RunId(1), Progress::Restart);
+    console.progress(&destination(), RunId(1), &Progress::Delta("It is".to_owned()));
+    console.progress(&destination(), RunId(1), &Progress::Restart);
     console.deliver(&reply(Some(RunId(1)), "It is five.")).await.unwrap();
     assert_eq!(paper.text(), "It is five.\n");
 }
@@ -125,6 +125,6 @@ async fn it_ends_when_nobody_reads() {
     let input = Input { lines: Box::new(BufReader::new(reading)), errors: Box::new(Paper::default()) };
     pipe(input, &console, echo.as_ref(), &echo.ports()).await.unwrap();
     assert_eq!(echo.texts(), ["one"]);
-    assert_eq!(console.health(), "closed: nobody reads the output");
+    assert_eq!(console.health().to_string(), "closed: nobody reads the output");
     drop(writing);
 }

@@ -1,6 +1,7 @@
 //! What a person sees of replies.
 
 use hob::channel::console::screen::Console;
+use hob::domain::channel::Ended;
 use hob::domain::channel::{Channel, Progress};
 use hob::domain::ids::RunId;
 use hob::domain::outgoing::{Choice, Outgoing};
@@ -8,7 +9,7 @@ use hob::domain::outgoing::{Choice, Outgoing};
 use crate::{Paper, destination, reply};
 
 fn show(console: &Console<Paper>, run: i64, progress: Progress) {
-    console.progress(&destination(), RunId(run), progress);
+    console.progress(&destination(), RunId(run), &progress);
 }
 
 fn stream(console: &Console<Paper>, run: i64, deltas: &[&str]) {
@@ -34,7 +35,7 @@ async fn a_reply_is_shown_as_it_comes_and_never_again() {
     assert_eq!(paper.text(), "It is five");
     stream(&console, 1, &[" o'clock."]);
     say(&console, 1, "It is five o'clock.").await;
-    show(&console, 1, Progress::Idle);
+    show(&console, 1, Progress::Idle(Ended::Done));
     insta::assert_snapshot!(paper.text(), @"It is five o'clock.");
     assert!(paper.text().ends_with(".\n"));
     assert!(!console.is_busy());

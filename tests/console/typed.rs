@@ -11,9 +11,12 @@ use hob::channel::console::Ports;
 use hob::channel::console::interact::interact;
 use hob::channel::console::screen::Console;
 use hob::channel::console::terminal::Terminal;
+use hob::domain::channel::Ended;
 use hob::domain::channel::{Accepted, Channel, Intake, IntakeError, Progress};
 use hob::domain::ids::RunId;
+use hob::domain::inbound::{ChannelKind, Cursor};
 use hob::domain::inbound::{Happening, Inbound};
+use std::collections::BTreeMap;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Echo, destination, reply};
@@ -29,7 +32,7 @@ impl<W: Write + Send + 'static> Intake for House<W> {
         let Happening::Posted { text } = inbound.happening.clone() else { panic!("{inbound:?}") };
         let first = self.0.taken.lock().unwrap().iter().all(|known| known.happening != inbound.happening);
         self.0.taken.lock().unwrap().push(inbound);
-        let show = |progress| self.0.console.progress(&destination(), RunId(1), progress);
+        let show = |progress| self.0.console.progress(&destination(), RunId(1), &progress);
         match text.as_str() {
             "fail" if first => return Err(IntakeError("the disk is full".to_owned())),
             "work" => {
@@ -42,7 +45,7 @@ impl<W: Write + Send + 'static> Intake for House<W> {
                 self.0.console.deliver(&reply(None, &format!("pid {pid} here"))).await.unwrap();
             }
             "/stop" => {
-                show(Progress::Idle);
+                show(Progress::Idle(Ended::Done));
                 self.0.console.deliver(&reply(None, "Stopped.")).await.unwrap();
             }
             other => {
@@ -50,6 +53,14 @@ impl<W: Write + Send + 'static> Intake for House<W> {
             }
         }
         Ok(Accepted::Committed)
+    }
+
+    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
+        Ok(BTreeMap::new())
+    }
+
+    async fn advance(&self, _channel: ChannelKind, _account: &str, _cursor: Cursor) -> Result<(), IntakeError> {
+        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use hob::config::delivery::DeliveryConfig;
 use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
 use hob::domain::inbound::ChannelKind;
+use hob::domain::inbound::DEFAULT_ACCOUNT;
 use hob::domain::money::Money;
 use hob::domain::principal::Role;
 use hob::domain::redactor::Redactor;
@@ -344,7 +345,8 @@ fn delivery_limits() -> DeliveryLimits {
 
 fn access() -> AccessList {
     let mut list = AccessList::default();
-    plan::MEMBERS.iter().for_each(|id| list.admit(id, Role::User));
-    list.admit(plan::OWNER, Role::Owner);
+    let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
+    plan::MEMBERS.iter().for_each(|id| door.admit(id, Role::User));
+    door.admit(plan::OWNER, Role::Owner);
     list
 }

@@ -145,6 +145,7 @@ fn update(world: &World, (chat, who): (&str, &str), id: &str, happening: Happeni
         happening,
         sent_at: world.now(),
         attachments: Vec::new(),
+        circumstances: Default::default(),
     }
 }
 

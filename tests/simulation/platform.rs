@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::channel::{Channel, Intake, Progress};
+use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock as _;
-use hob::domain::ids::RunId;
+use hob::domain::health::{ChannelHealth, Liveness};
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
-use hob::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
+use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
+use jiff::Timestamp;
 use tokio::time::sleep;
 
 use crate::plan::{self, GROUP};
@@ -115,10 +116,8 @@ impl Channel for Account {
         }
     }
 
-    fn progress(&self, _destination: &Destination, _run: RunId, _progress: Progress) {}
-
-    fn health(&self) -> String {
-        format!("{}: simulated", self.kind)
+    fn health(&self) -> ChannelHealth {
+        ChannelHealth::plain(Liveness::Connected, Timestamp::UNIX_EPOCH)
     }
 }
 
@@ -207,5 +206,6 @@ pub(crate) fn from(
         happening,
         sent_at: world.now(),
         attachments: Vec::new(),
+        circumstances: Default::default(),
     }
 }

@@ -8,13 +8,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hob::channel::telegram::Telegram;
 use hob::channel::telegram::settings::{Pace, Settings};
+use hob::domain::channel::Adapter;
 use hob::domain::channel::{Accepted, Channel as _, Intake, IntakeError};
 use hob::domain::clock::SystemClock;
 use hob::domain::ids::{OutboxId, RunId};
+use hob::domain::inbound::Cursor;
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound};
 use hob::domain::outgoing::{Destination, Outgoing};
 use hob::domain::rng::SystemRng;
 use hob::domain::secret::Secret;
+use std::collections::BTreeMap;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -51,6 +54,14 @@ impl Intake for Memory {
         }
         self.seen.send_modify(|seen| seen.push(inbound));
         Ok(Accepted::Committed)
+    }
+
+    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
+        Ok(BTreeMap::new())
+    }
+
+    async fn advance(&self, _channel: ChannelKind, _account: &str, _cursor: Cursor) -> Result<(), IntakeError> {
+        Ok(())
     }
 }
 
@@ -127,7 +138,7 @@ impl Running {
 
     /// Waits, by way of the fake's next change, until `/status` says this.
     pub(crate) async fn until_health(&self, fake: &FakeTelegram, says: &str) {
-        let health = || self.telegram.health();
+        let health = || self.telegram.health().to_string();
         fake.until(&format!("health that says {says:?}"), |_| health().contains(says).then_some(())).await;
     }
 }
@@ -157,6 +168,9 @@ pub(crate) fn message(chat: i64, text: &str) -> Outgoing {
         destination: to(chat),
         run: Some(RunId(1)),
         text: text.to_owned(),
+        markup: None,
+        replaces: None,
+        envelope: None,
         choices: Vec::new(),
         file: None,
         may_repeat: false,

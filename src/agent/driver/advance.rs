@@ -26,6 +26,7 @@ use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::memory::forget;
 use crate::model::purse::{Purse, Refusal, Spender};
+use crate::render::Form;
 use crate::store::error::StoreError;
 use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, blobs, millis, runs, signals};
@@ -300,7 +301,7 @@ impl Advance {
             return Ok(());
         };
         for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
-            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), (note, &[])).await?;
+            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), (note, Form::Plain, &[])).await?;
         }
         Ok(())
     }

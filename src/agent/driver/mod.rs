@@ -37,6 +37,7 @@ use crate::agent::ports::Ports;
 use crate::agent::projection::is_for_owners;
 use crate::agent::prompt::{Material, system_digest};
 use crate::agent::signal::Signal;
+use crate::domain::channel::Ended;
 use crate::domain::channel::Progress;
 use crate::domain::ids::{CallId, RunId, SessionId};
 use crate::domain::outgoing::Destination;
@@ -424,7 +425,7 @@ struct Idle {
 
 impl Drop for Idle {
     fn drop(&mut self) {
-        self.ports.watcher.progress(&self.destination, self.run, Progress::Idle);
+        self.ports.watcher.progress(&self.destination, self.run, Progress::Idle(Ended::Suspended));
     }
 }
 

@@ -17,6 +17,7 @@ use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey};
 use crate::domain::money::Money;
 use crate::domain::principal::Principal;
 use crate::model::message::Message;
+use crate::render::Form;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::{Tx, agents, inbound, runs, sessions, signals};
@@ -93,7 +94,7 @@ pub(super) fn said_by(agent: &Agent, event: &Event, rows: Vec<Row>) -> Vec<Row> 
         Event::HumanAsked(_) => rows
             .into_iter()
             .map(|row| match row {
-                Row::Say { seq, text, choices } => Row::Say { seq, text: agent.asks(&text), choices },
+                Row::Say { seq, text, form, choices } => Row::Say { seq, text: agent.asks(&text), form, choices },
                 other => other,
             })
             .collect(),
@@ -185,7 +186,7 @@ pub async fn carry_out(tx: &mut Tx, target: &Target<'_>, change: &Change) -> Res
             let lane = hand_over(tx, target, &end).await?;
             let stopped = matches!(end.end, End::Cancelled | End::Withdrawn | End::Joined);
             if lane.is_none() && !stopped {
-                say(tx, target, &format!("run:{}:{seq}", target.key.run), (&end.late(), &[])).await?;
+                say(tx, target, &format!("run:{}:{seq}", target.key.run), (&end.late(), Form::Plain, &[])).await?;
             }
             Ok(lane.into_iter().collect())
         }
@@ -208,6 +209,7 @@ async fn begin(tx: &mut Tx, target: &Target<'_>, spawn: &Spawn) -> Result<Sessio
         external_id: &format!("agent:{id}"),
         text: &accepted.text,
         importance: 0.0,
+        envelope: None,
         disposition: "run",
         sent_at: target.at,
         received_at: target.at,
@@ -266,7 +268,7 @@ pub(in crate::agent) async fn tell_unheard(
     ends: &[ChildEnd],
 ) -> Result<(), StoreError> {
     for end in ends {
-        say(tx, target, &format!("agent:{}", end.run), (&end.late(), &[])).await?;
+        say(tx, target, &format!("agent:{}", end.run), (&end.late(), Form::Plain, &[])).await?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use crate::agent::projection::write::{Target, say};
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::{Choice, Destination};
+use crate::render::Form;
 use crate::store::error::StoreError;
 use crate::store::{Tx, sessions, users};
 
@@ -52,7 +53,7 @@ pub(super) async fn ask(
         let key = target.key.of(desk.session);
         let destination = Destination { conversation: desk.conversation, reply_to: None };
         let there = Target { key: &key, destination: &destination, at: target.at };
-        say(tx, &there, &format!("run:{run}:{seq}:owner:{}", desk.session), (&text, choices)).await?;
+        say(tx, &there, &format!("run:{run}:{seq}:owner:{}", desk.session), (&text, Form::Plain, choices)).await?;
     }
     Ok(())
 }

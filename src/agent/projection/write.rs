@@ -8,11 +8,12 @@ use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
 use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
 use crate::agent::projection::{Row, count, owners};
+use crate::domain::capabilities::Capabilities;
 use crate::domain::ids::{CallId, MessageId, SessionId, UserId};
 use crate::domain::origin::Taint;
 use crate::domain::outgoing::{Choice, Delivery, Destination};
 use crate::model::message::Message;
-use crate::render::chunk;
+use crate::render::{Form, Piece, pieces};
 use crate::store::error::StoreError;
 use crate::store::{Tx, agents, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
@@ -62,19 +63,19 @@ async fn deliver(
     let gone = delivery.file.is_some() && file.is_none();
     let text = if gone { texts::FILE_GONE } else { delivery.text.as_str() };
     // What does not fit under a file goes before it.
-    let under = file.is_some() && chunk::caption_limit(place.channel).fits(text);
-    let mut parts = if under { Vec::new() } else { chunk::chunks(text, chunk::limit(place.channel)) };
+    let under = file.is_some() && Capabilities::of(place.channel).caption_limit().fits(text);
+    let mut parts = if under { Vec::new() } else { pieces(text, Form::Plain, place.channel) };
     if file.is_some() {
-        parts.push(if under { text.to_owned() } else { String::new() });
+        parts.push(Piece { text: if under { text.to_owned() } else { String::new() }, markup: None });
     }
     let last = parts.len().saturating_sub(1);
-    for (index, text) in parts.iter().enumerate() {
+    for (index, piece) in parts.iter().enumerate() {
         let new = outbox::NewChunk {
             key: &format!("call:{}:{call}:{index}", target.key.run),
             session,
             run: Some(target.key.run),
             destination: &destination,
-            text,
+            piece,
             choices: &[],
             file: file.filter(|_| index == last),
         };
@@ -149,7 +150,7 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
             let stored = (first != by).then_some(stored.as_str());
             sessions::set_stand_in(tx, target.key.session, stored).await?;
-            say(tx, target, &format!("note:{run}:{seq}"), (&text, &[])).await
+            say(tx, target, &format!("note:{run}:{seq}"), (&text, Form::Plain, &[])).await
         }
         Row::Granted { user, tool } => {
             let session = home(tx, target).await?;
@@ -160,7 +161,9 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::Deliver { .. } => Ok(()),
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
-        Row::Say { seq, text, choices } => say(tx, target, &format!("run:{run}:{seq}"), (text, choices)).await,
+        Row::Say { seq, text, form, choices } => {
+            say(tx, target, &format!("run:{run}:{seq}"), (text, *form, choices)).await
+        }
     }
 }
 
@@ -213,18 +216,18 @@ pub(in crate::agent) async fn say(
     tx: &mut Tx,
     target: &Target<'_>,
     key: &str,
-    (text, choices): (&str, &[Choice]),
+    (text, form, choices): (&str, Form, &[Choice]),
 ) -> Result<(), StoreError> {
     let session = home(tx, target).await?;
-    let chunks = chunk::chunks(text, chunk::limit(target.destination.conversation.channel));
+    let chunks = pieces(text, form, target.destination.conversation.channel);
     let last = chunks.len().saturating_sub(1);
-    for (index, text) in chunks.iter().enumerate() {
+    for (index, piece) in chunks.iter().enumerate() {
         let new = outbox::NewChunk {
             key: &format!("{key}:{index}"),
             session,
             run: Some(target.key.run),
             destination: target.destination,
-            text,
+            piece,
             choices: if index == last { choices } else { &[] },
             file: None,
         };

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
-use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender};
+use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender};
 use crate::domain::rng::Rng;
 
 mod attach;
@@ -69,6 +69,7 @@ impl Ports {
             happening: Happening::Posted { text },
             sent_at: self.clock.now(),
             attachments,
+            circumstances: Circumstances::default(),
         };
         self.intake.accept(inbound).await
     }

@@ -5,12 +5,14 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tokio::sync::watch;
 
 use crate::channel::console::attach;
 use crate::channel::console::reply::{Rest, Streamed};
 use crate::channel::console::text::safe;
 use crate::domain::channel::{Channel, FetchError, Progress};
+use crate::domain::health::{ChannelHealth, Liveness};
 use crate::domain::ids::RunId;
 use crate::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::outgoing::{DeliveryError, Destination, Enclosed, Outgoing, Receipt};
@@ -138,15 +140,17 @@ impl<W: Write + Send + 'static> Channel for Console<W> {
         read.unwrap_or_else(|error| Err(FetchError(error.to_string())))
     }
 
-    fn progress(&self, _destination: &Destination, run: RunId, progress: Progress) {
+    fn progress(&self, _destination: &Destination, run: RunId, progress: &Progress) {
         if self.mode == Mode::Terminal {
-            let shown = self.lock().progress(run, &progress);
+            let shown = self.lock().progress(run, progress);
             self.notice(shown.as_ref().err());
         }
     }
 
-    fn health(&self) -> String {
-        if *self.closed.borrow() { "closed: nobody reads the output".to_owned() } else { "open".to_owned() }
+    fn health(&self) -> ChannelHealth {
+        let closed = Liveness::Closed { why: "nobody reads the output".to_owned() };
+        let liveness = if *self.closed.borrow() { closed } else { Liveness::Connected };
+        ChannelHealth::plain(liveness, Timestamp::UNIX_EPOCH)
     }
 }
 
@@ -233,7 +237,8 @@ impl<W: Write> Screen<W> {
                 }
                 self.note(RESTARTED)
             }
-            Progress::Idle => {
+            Progress::Waiting => Ok(()),
+            Progress::Idle(_) => {
                 self.active.remove(&run);
                 self.awaiting = false;
                 if self.open_line == Some(run) { self.end_line() } else { Ok(()) }

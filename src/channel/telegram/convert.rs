@@ -6,7 +6,9 @@ use teloxide::types::{
     User, UserId,
 };
 
-use crate::domain::inbound::{Attachment, ChannelKind, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender};
+use crate::domain::inbound::{
+    Attachment, ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender,
+};
 
 /// Telegram's limit for what a button sends back.
 const BUTTON_DATA_BYTES_MAX: usize = 64;
@@ -46,6 +48,7 @@ fn inbound_of(message: &Message, happening: Happening, now: Timestamp) -> Option
         happening,
         sent_at: Timestamp::from_second(date.timestamp()).unwrap_or(now),
         attachments: attachments(message),
+        circumstances: Circumstances::default(),
     })
 }
 
@@ -60,6 +63,7 @@ fn pressed(query: &CallbackQuery, now: Timestamp) -> Option<Inbound> {
         happening: Happening::Pressed { token: token.to_owned() },
         sent_at: now,
         attachments: Vec::new(),
+        circumstances: Circumstances::default(),
     })
 }
 

@@ -6,7 +6,6 @@
 mod call;
 mod convert;
 mod fetch;
-mod health;
 mod poll;
 mod salvage;
 mod send;
@@ -21,12 +20,12 @@ use teloxide::Bot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::channel::telegram::health::Health;
 use crate::channel::telegram::poll::Poller;
 use crate::channel::telegram::settings::Settings;
 use crate::channel::telegram::typing::{Typing, Ways};
-use crate::domain::channel::{Channel, FetchError, Intake, Progress};
+use crate::domain::channel::{Adapter, Channel, FetchError, Intake, Progress};
 use crate::domain::clock::Clock;
+use crate::domain::health::{ChannelHealth, Monitor};
 use crate::domain::ids::RunId;
 use crate::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
@@ -44,7 +43,7 @@ pub struct Telegram {
     rng: Arc<dyn Rng>,
     /// The client of all requests but the polls.
     sender: Bot,
-    health: Health,
+    health: Monitor,
     typing: Typing,
     tracker: TaskTracker,
     /// Ends what the adapter spawned.
@@ -64,22 +63,11 @@ impl Telegram {
             clock,
             rng,
             sender,
-            health: Health::default(),
+            health: Monitor::default(),
             typing: Typing::default(),
             tracker: TaskTracker::new(),
             life: CancellationToken::new(),
         })
-    }
-
-    /// Hands in what Telegram has, until `stop`; once. A pending poll and typing end then, deliveries go on working:
-    /// what the intake had not confirmed, Telegram delivers again at the next start.
-    #[tracing::instrument(name = "telegram.poll", skip_all, fields(channel = "telegram"))]
-    pub async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken) {
-        let poller = Poller::new(&self, intake.as_ref());
-        stop.run_until_cancelled(Box::pin(poller.run())).await;
-        self.life.cancel();
-        self.tracker.close();
-        self.tracker.wait().await;
     }
 }
 
@@ -99,19 +87,33 @@ impl Channel for Telegram {
         fetch::fetch(&self.sender, attachment, (bytes_max, self.settings.pace)).await
     }
 
-    fn progress(&self, destination: &Destination, run: RunId, progress: Progress) {
+    fn progress(&self, destination: &Destination, run: RunId, progress: &Progress) {
         let pace = self.settings.pace;
         match progress {
             Progress::Working | Progress::Delta(_) | Progress::Restart => {
                 let ways = Ways { bot: &self.sender, tracker: &self.tracker, life: &self.life, pace };
                 self.typing.start(destination, run, &ways);
             }
-            Progress::Idle => self.typing.stop(destination, run, pace),
+            Progress::Waiting | Progress::Idle(_) => self.typing.stop(destination, run, pace),
         }
     }
 
-    fn health(&self) -> String {
+    fn health(&self) -> ChannelHealth {
         let silence_max = self.settings.poll_timeout + self.settings.pace.poll_grace;
-        self.health.line(self.clock.now(), silence_max)
+        self.health.health(self.clock.now(), silence_max)
+    }
+}
+
+#[async_trait]
+impl Adapter for Telegram {
+    /// Hands in what Telegram has, until `stop`; once. A pending poll and typing end then, deliveries go on working:
+    /// what the intake had not confirmed, Telegram delivers again at the next start.
+    #[tracing::instrument(name = "telegram.poll", skip_all, fields(channel = "telegram"))]
+    async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken) {
+        let poller = Poller::new(&self, intake.as_ref());
+        stop.run_until_cancelled(Box::pin(poller.run())).await;
+        self.life.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
     }
 }

@@ -81,7 +81,7 @@ impl<'a> Poller<'a> {
             }
         };
         self.backoff = None;
-        self.telegram.health.identified(&me.username);
+        self.telegram.health.identified(&format!("@{}", me.username));
         info!(channel = "telegram", bot.username = %me.username, "polling Telegram as @{}", me.username);
         loop {
             match self.round(&me).await {
@@ -102,7 +102,7 @@ impl<'a> Poller<'a> {
     async fn round(&mut self, me: &Me) -> Result<(), Trouble> {
         let started = Instant::now();
         let answer = self.fetch().await?;
-        if let Some(trouble) = self.telegram.health.polled(self.telegram.clock.now()) {
+        if let Some(trouble) = self.telegram.health.heard(self.telegram.clock.now()) {
             info!(channel = "telegram", was = %trouble, "Telegram answers again (was: {trouble})");
         }
         let updates = match answer.result::<Vec<Value>>() {
@@ -187,7 +187,7 @@ impl<'a> Poller<'a> {
         let now = self.telegram.clock.now();
         if let Some(inbound) = convert(update, me, now) {
             let accepted = self.intake.accept(inbound).await?;
-            self.telegram.health.updated(now);
+            self.telegram.health.message(now);
             debug!(channel = "telegram", update.id = id, ?accepted, "update {id} handed in");
         } else {
             debug!(channel = "telegram", update.id = id, "update {id} is not for Hob");

@@ -18,9 +18,9 @@ use serde::Deserialize;
 use crate::channel::telegram::call::{Answer, CallError, call, upload};
 use crate::channel::telegram::convert::button_data;
 use crate::channel::telegram::upload::{As, form};
+use crate::domain::capabilities::Capabilities;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::outgoing::{Choice, DeliveryError, Destination, Enclosed, Outgoing, Receipt};
-use crate::render::chunk::{caption_limit, limit};
 use crate::render::clean::clean;
 
 /// Stands before a message that the reader may have already.
@@ -53,7 +53,8 @@ pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -
     let file = Upload::of(message).await?;
     if message.may_repeat {
         let marked = format!("{REPEAT_MARK}\n{}", payload.text);
-        let most = if file.is_some() { caption_limit(ChannelKind::Telegram) } else { limit(ChannelKind::Telegram) };
+        let telegram = Capabilities::of(ChannelKind::Telegram);
+        let most = if file.is_some() { telegram.caption_limit() } else { telegram.text_limit() };
         if most.fits(&marked) {
             payload.text = marked;
         } else {

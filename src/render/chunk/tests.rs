@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::domain::capabilities::{Capabilities, Unit};
+use crate::domain::inbound::ChannelKind;
 
 fn utf16(max: usize) -> Limit {
     Limit::new(max, Unit::Utf16)
@@ -49,7 +51,7 @@ fn a_family_stays_together_unless_it_alone_is_too_long() {
 
 #[test]
 fn telegrams_limit_is_exact() {
-    let telegram = limit(ChannelKind::Telegram);
+    let telegram = Capabilities::of(ChannelKind::Telegram).text_limit();
     assert_eq!(chunks(&"x".repeat(4096), telegram).len(), 1);
     assert_eq!(chunks(&"x".repeat(4097), telegram).len(), 2);
     assert_eq!(chunks(&"😀".repeat(2048), telegram).len(), 1);

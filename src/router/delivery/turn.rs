@@ -141,6 +141,7 @@ mod tests {
     use super::*;
     use crate::domain::inbound::{ChannelKind, Conversation};
     use crate::domain::outgoing::Destination;
+    use crate::render::Piece;
     use crate::store::outbox::NewChunk;
     use crate::store::{Pace, Store, sessions};
 
@@ -192,7 +193,7 @@ mod tests {
                 session,
                 run: None,
                 destination: &destination,
-                text: "hello",
+                piece: &Piece { text: "hello".to_owned(), markup: None },
                 choices: &[],
                 file: None,
             };

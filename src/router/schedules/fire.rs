@@ -15,7 +15,7 @@ use crate::domain::principal::{Principal, Role, Trust};
 use crate::policy::access::AccessList;
 use crate::policy::schedule::Rule;
 use crate::policy::schedule::misfire::{Misfire, Plan};
-use crate::render::chunk;
+use crate::render::{Form, pieces};
 use crate::router::schedules::texts;
 use crate::router::unasked::{self, Unasked};
 use crate::store::error::StoreError;
@@ -230,13 +230,13 @@ async fn say(
 ) -> Result<SessionId, StoreError> {
     let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, now).await?;
     let destination = Destination { conversation: conversation.clone(), reply_to: None };
-    for (index, chunk) in chunk::chunks(text, chunk::limit(conversation.channel)).iter().enumerate() {
+    for (index, piece) in pieces(text, Form::Plain, conversation.channel).iter().enumerate() {
         let new = outbox::NewChunk {
             key: &format!("{key}:{index}"),
             session: session.id,
             run: None,
             destination: &destination,
-            text: chunk,
+            piece,
             choices: &[],
             file: None,
         };

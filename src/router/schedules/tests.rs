@@ -1,6 +1,5 @@
 //! What becomes of a schedule that is due, on a real file.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -99,13 +98,20 @@ struct Home {
     user: crate::domain::ids::UserId,
 }
 
+fn access(people: &[(&str, Role)]) -> AccessList {
+    let mut list = AccessList::default();
+    let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
+    people.iter().for_each(|(id, role)| door.admit(id, *role));
+    list
+}
+
 impl Home {
     async fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
         let user = store.write(Ada).await.unwrap();
-        let telegram = BTreeMap::from([("7".to_owned(), Role::User), ("1".to_owned(), Role::Owner)]);
-        Self { _dir: dir, store, access: Arc::new(AccessList { telegram, ..AccessList::default() }), user }
+        let access = Arc::new(access(&[("7", Role::User), ("1", Role::Owner)]));
+        Self { _dir: dir, store, access, user }
     }
 
     async fn schedule(&self, when: &str) -> ScheduleId {
@@ -265,8 +271,7 @@ async fn n13_five_failures_in_a_row_pause_it_and_are_told() {
 async fn n13_it_is_done_with_what_its_maker_may_now() {
     let mut home = Home::new().await;
     let id = home.schedule("every hour").await;
-    home.access =
-        Arc::new(AccessList { telegram: BTreeMap::from([("7".to_owned(), Role::Guest)]), ..AccessList::default() });
+    home.access = Arc::new(access(&[("7", Role::Guest)]));
     home.fire(id, "2026-11-21T01:00:00Z").await;
     let run: i64 = home.ask("SELECT CAST(run_id AS TEXT) FROM occurrences").await[0].parse().unwrap();
     let accepted = home.store.read(Opened(RunId(run))).await.unwrap().unwrap();
