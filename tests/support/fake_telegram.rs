@@ -221,6 +221,21 @@ impl FakeTelegram {
         self.look(|world| world.faults.clear());
     }
 
+    /// The server goes away: its port refuses, what is under way is cut. The world stays, and people go on writing.
+    pub async fn go_down(&mut self) {
+        self.down.cancel();
+        self.server.abort();
+        let ended = (&mut self.server).await;
+        assert!(ended.is_err_and(|error| error.is_cancelled()), "the server had ended by itself");
+        self.look(|world| world.waiting = 0);
+    }
+
+    /// It is back where it was.
+    pub async fn come_back(&mut self) {
+        self.down = CancellationToken::new();
+        (_, self.server) = server::serve(self.address, Arc::clone(&self.shared), self.down.clone()).await;
+    }
+
     /// The server goes away: its port refuses, what is under way is cut. The world stays for [`Outage::end`].
     pub async fn outage(mut self) -> Outage {
         self.down.cancel();

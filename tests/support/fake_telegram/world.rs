@@ -235,6 +235,12 @@ impl World {
         id
     }
 
+    /// A message is in line once more, under a new update.
+    pub fn repeat(&mut self, chat: i64, message: i64) {
+        let shown = self.message_json(chat, message);
+        self.queue(json!({ "message": shown }));
+    }
+
     /// Adds a message to a chat; its id grows with each.
     pub(super) fn add(&mut self, chat: i64, mut message: Message) -> i64 {
         self.clock += 1;

@@ -1,0 +1,13 @@
+//! One suite of conversations over every channel: whichever way people come, Hob is the same.
+//!
+//! A platform is [`platform::Platform`] over its strict fake (or, for e-mail, real servers); each conversation in
+//! [`conversations`] is told once and runs on all of them.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod conversations;
+mod platform;
+mod telegram;
