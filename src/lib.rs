@@ -1,6 +1,7 @@
 //! Hob: a household daemon. `docs/architecture.md` is the map.
 
 pub mod agent;
+pub mod backup;
 pub mod channel;
 pub mod cli;
 pub mod config;

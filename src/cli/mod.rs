@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "here Hob speaks to the person at the command line")]
 
+pub mod backup;
 pub mod bench;
 pub mod chat;
 pub mod config;
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
+use crate::cli::backup::{BackupArguments, RestoreArguments};
 use crate::cli::bench::BenchCommand;
 use crate::cli::config::ConfigCommand;
 use crate::cli::mcp::McpCommand;
@@ -77,6 +79,10 @@ pub enum Command {
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Make a backup, checked; Hob goes on meanwhile
+    Backup(BackupArguments),
+    /// Check a backup, or put what is in it in the place of the data; stop Hob first
+    Restore(RestoreArguments),
     /// Measure
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -125,6 +131,8 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Memory(what) => memory::run(what, named),
         Command::Mcp(what) => mcp::run(&what, base(named)?),
         Command::Skill(what) => skill::run(what, named),
+        Command::Backup(what) => backup::make(what, named),
+        Command::Restore(what) => backup::restore(&what, named),
         Command::Bench(what) => bench::run(what, named),
         Command::Schedule(what) => schedule::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),

@@ -8,6 +8,7 @@
 
 pub mod agent;
 pub mod approvals;
+pub mod backup;
 pub mod budget;
 mod check;
 pub mod cli_agents;
@@ -59,6 +60,7 @@ use serde::Deserialize;
 
 use crate::config::agent::AgentConfig;
 use crate::config::approvals::ApprovalsConfig;
+use crate::config::backup::BackupConfig;
 use crate::config::budget::BudgetConfig;
 use crate::config::cli_agents::CliAgentConfig;
 use crate::config::context::ContextConfig;
@@ -173,6 +175,8 @@ pub struct Config {
     pub hooks: Vec<HookConfig>,
     /// Where Hob keeps its data.
     pub state: StateConfig,
+    /// Backups that Hob makes by itself; `hob backup` makes one at any time. docs/backup.md says more.
+    pub backup: BackupConfig,
     /// How answers are delivered and tried again.
     pub delivery: DeliveryConfig,
     /// The background process.
@@ -233,6 +237,7 @@ impl Config {
             take(&place::item("hooks", index), hook.validate());
         }
         take("state", self.state.validate());
+        take("backup", self.backup.validate());
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
         all.extend(schedule::validate(&self.schedule));

@@ -249,6 +249,7 @@ mod tests {
                 "approvals",
                 "hooks",
                 "state",
+                "backup",
                 "delivery",
                 "daemon",
             ]

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::memory::MemoryConfig;
-use crate::daemon::{Blueprint, Switches, parts};
+use crate::daemon::{Blueprint, Switches, backups, parts};
 use crate::domain::channel::{Adapter, Intake};
 use crate::domain::clock::Clock;
 use crate::memory::forget;
@@ -66,9 +66,10 @@ async fn receive(adapter: Arc<dyn Adapter>, router: Arc<Router>, switches: Switc
     }
 }
 
-/// Heartbeats, reconciliation, and a look at the outbox, from time to time.
+/// Heartbeats, reconciliation, a look at the outbox, and backups, from time to time.
 pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
     let Household { lanes, delivery, blueprint } = *house;
+    backups::keep_up(switches, blueprint);
     let config = &blueprint.config.daemon;
     let beats = (lanes.clone(), switches.cut.clone(), Duration::from_secs(config.heartbeat_secs));
     switches.channels.spawn(async move {
@@ -211,6 +212,6 @@ async fn with_list(heartbeat: &Heartbeat) -> Option<Heartbeat> {
 }
 
 /// Sleeps; true if it was woken because of the stop.
-async fn slept(wait: Duration, stop: &CancellationToken) -> bool {
+pub(super) async fn slept(wait: Duration, stop: &CancellationToken) -> bool {
     tokio::time::timeout(wait, stop.cancelled()).await.is_ok()
 }

@@ -4,6 +4,7 @@
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
 mod assembly;
+pub mod backups;
 pub mod begins;
 mod channels;
 mod chores;
@@ -26,6 +27,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::backup::{BackupError, restore};
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -70,6 +72,9 @@ pub enum StartError {
     /// The database cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A backup that was being restored cannot be put in place.
+    #[error("a restore that was cut off cannot be finished: {0}")]
+    Restore(#[from] BackupError),
     /// The configured model cannot be used.
     #[error("[provider]: {0}")]
     Provider(#[from] DiscoverError),
@@ -173,6 +178,7 @@ impl Daemon {
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
         let lock = DataLock::take(&blueprint.data_dir)?;
+        restore::finish(&blueprint.data_dir)?;
         // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
         Leftovers::of(&blueprint.data_dir).kill().await;
         let store = Store::open(&blueprint.data_dir.join(DATABASE), Pace::Threaded).await?;
@@ -240,8 +246,7 @@ impl Daemon {
         });
         delivery.sweep().await?;
         lanes.reconcile().await?;
-        let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint };
-        chores::keep_house(&switches, &house);
+        chores::keep_house(&switches, &Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint });
         switches.channels.spawn(watch::keep_up(skills, tokio::sync::watch::Sender::default(), switches.drain.clone()));
         memory::keep_up(&switches, &router.house.memory, &blueprint);
         chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));

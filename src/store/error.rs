@@ -64,6 +64,9 @@ pub enum StoreError {
     /// The statement's own code panicked: nothing of it was stored.
     #[error("a fault in Hob itself: {0}")]
     Panicked(String),
+    /// A copy of the database could not be written; nothing was changed.
+    #[error("the database could not be copied: {0}; see to the disk's room and to who may write there")]
+    Snapshot(String),
     /// A migration failed.
     #[error("the database could not be brought to this Hob's schema: {0}")]
     Migration(String),
@@ -89,6 +92,7 @@ impl StoreError {
             | Self::LeaseLost
             | Self::Closed
             | Self::Panicked(_)
+            | Self::Snapshot(_)
             | Self::Migration(_) => false,
         }
     }
@@ -122,6 +126,7 @@ impl StoreError {
             Self::LeaseLost => Self::LeaseLost,
             Self::Closed => Self::Closed,
             Self::Panicked(what) => Self::Panicked(what.clone()),
+            Self::Snapshot(what) => Self::Snapshot(what.clone()),
             Self::Migration(what) => Self::Migration(what.clone()),
             Self::Database(what) => Self::Database(what.clone()),
         }

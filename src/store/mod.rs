@@ -36,6 +36,7 @@ pub mod schedules;
 pub mod sessions;
 pub mod signals;
 pub mod skills;
+pub mod snapshot;
 pub mod spend;
 pub mod summaries;
 pub mod switches;
@@ -131,7 +132,7 @@ impl Store {
         let options = options(path);
         let open = async {
             let mut writing = options.connect().await.map_err(StoreError::from)?;
-            migrate(&mut writing).await?;
+            migrate(&mut writing, path).await?;
             forget_for_good(&mut writing).await?;
             Ok::<_, StoreError>(writing)
         };
@@ -199,7 +200,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
 }
 
 /// Applies the migrations that this file has not seen, after making sure that it is not from a newer Hob.
-async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+async fn migrate(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let table = "_sqlx_migrations";
     connection.ensure_migrations_table(table).await.map_err(StoreError::from_migrate)?;
     let applied = connection.list_applied_migrations(table).await.map_err(StoreError::from_migrate)?;
@@ -208,6 +209,7 @@ async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     if found > known {
         return Err(StoreError::Newer { found, known });
     }
+    snapshot::before_migration(connection, path).await?;
     MIGRATIONS.run(connection).await.map_err(StoreError::from_migrate)
 }
 

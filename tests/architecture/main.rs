@@ -18,6 +18,7 @@ const RANKS: &[(&str, u8)] = &[
     ("config", 1),
     ("telemetry", 1),
     ("store", 2),
+    ("backup", 3),
     ("model", 3),
     ("memory", 4),
     ("tool", 5),

@@ -139,7 +139,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
             "terminal" => replace(section, "shell", "/bin/sh"),
             "skills" => folders(section, "dirs"),
-            "state" => replace(section, "dir", "/d $${"),
+            "state" | "backup" => replace(section, "dir", "/d $${"),
             "delivery" => {
                 section.insert("backoff_max_secs".to_owned(), 3600.into());
             }

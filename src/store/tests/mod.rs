@@ -1,6 +1,7 @@
 //! The store on real files.
 
 mod runs;
+mod snapshots;
 mod writer;
 
 use tempfile::TempDir;

@@ -1,0 +1,177 @@
+//! The archive's own form: a gzipped tar whose last entry says what is in it.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use sha2::{Digest as _, Sha256};
+use tar::{Builder, EntryType, Header};
+
+use crate::backup::{BackupError, Entry, FORMAT, MANIFEST, Manifest, at};
+
+/// More than this is no list of what is in an archive.
+const MANIFEST_BYTES_MAX: u64 = 64 << 20;
+
+/// An archive that is being written.
+pub(super) struct Writing {
+    tar: Builder<GzEncoder<BufWriter<File>>>,
+    path: PathBuf,
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Writing {
+    /// Begins a new file that nobody else may read.
+    pub(super) fn begin(path: &Path) -> Result<Self, BackupError> {
+        let file = at(path, OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
+        let tar = Builder::new(GzEncoder::new(BufWriter::new(file), Compression::default()));
+        Ok(Self { tar, path: path.to_path_buf(), entries: Vec::new() })
+    }
+
+    /// Adds a file's content. Its length is taken once: what grows meanwhile is cut, what shrinks is an error.
+    pub(super) fn add(&mut self, name: &str, from: &Path) -> Result<(), BackupError> {
+        let file = at(from, File::open(from))?;
+        let bytes = at(from, file.metadata())?.len();
+        self.put(name, bytes, file.take(bytes), from)
+    }
+
+    /// Adds a text.
+    pub(super) fn add_text(&mut self, name: &str, text: &str) -> Result<(), BackupError> {
+        self.put(name, text.len() as u64, text.as_bytes(), Path::new(name))
+    }
+
+    fn put(&mut self, name: &str, bytes: u64, content: impl Read, from: &Path) -> Result<(), BackupError> {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::Regular);
+        header.set_mode(0o600);
+        header.set_size(bytes);
+        let mut counted = Hashing::new(content);
+        at(from, self.tar.append_data(&mut header, name, &mut counted))?;
+        if counted.bytes != bytes {
+            return at(from, Err(io::Error::other("it became shorter while it was read")));
+        }
+        self.entries.push(Entry { path: name.to_owned(), bytes, sha256: counted.hex() });
+        Ok(())
+    }
+
+    /// Writes the list, and puts everything on disk.
+    pub(super) fn finish(mut self, mut manifest: Manifest) -> Result<(), BackupError> {
+        manifest.entries = std::mem::take(&mut self.entries);
+        let text = serde_json::to_string_pretty(&manifest).map_err(|error| BackupError::Bug(error.to_string()))?;
+        let path = self.path.clone();
+        self.add_text(MANIFEST, &text)?;
+        let written = self.tar.into_inner().and_then(GzEncoder::finish);
+        let file = at(&path, written.and_then(|buffer| buffer.into_inner().map_err(io::IntoInnerError::into_error)))?;
+        at(&path, file.sync_all())
+    }
+}
+
+/// Reads an archive to its end into the empty folder `into`, and holds each byte to the list in it.
+pub(super) fn unpack(archive: &Path, into: &Path) -> Result<Manifest, BackupError> {
+    let broken = |why: String| BackupError::Broken { archive: archive.to_path_buf(), why };
+    let file = at(archive, File::open(archive))?;
+    let mut tar = tar::Archive::new(GzDecoder::new(BufReader::new(file)));
+    let (mut found, mut manifest) = (Vec::new(), None);
+    for entry in tar.entries().map_err(|error| broken(error.to_string()))? {
+        let mut entry = entry.map_err(|error| broken(error.to_string()))?;
+        if manifest.is_some() {
+            return Err(broken("something comes after its end".to_owned()));
+        }
+        if entry.header().entry_type() != EntryType::Regular {
+            return Err(broken("it holds something that is no file".to_owned()));
+        }
+        let name = entry.path().map_err(|error| broken(error.to_string()))?.into_owned();
+        let Some(name) = name.to_str().filter(|name| is_inside(Path::new(name))).map(str::to_owned) else {
+            return Err(broken(format!("{} would lie elsewhere", name.display())));
+        };
+        if name == MANIFEST {
+            manifest = Some(list(&mut entry).map_err(broken)?);
+            continue;
+        }
+        let to = into.join(&name);
+        found.push(extract(&name, &mut entry, &to).map_err(|error| match error {
+            Trouble::Read(error) => broken(format!("{name}: {error}")),
+            Trouble::Write(source) => BackupError::Io { path: to.clone(), source },
+        })?);
+    }
+    // To the last byte: what the compression says of the whole stands at its end.
+    io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(|error| broken(error.to_string()))?;
+    let manifest = manifest.ok_or_else(|| broken("its end is missing".to_owned()))?;
+    if manifest.format != FORMAT {
+        return Err(broken(format!("it is of form {}, and this Hob knows {FORMAT}", manifest.format)));
+    }
+    compare(found, &manifest).map_err(broken)?;
+    Ok(manifest)
+}
+
+/// Is what was found what should be there?
+fn compare(found: Vec<Entry>, manifest: &Manifest) -> Result<(), String> {
+    let (found, listed): (BTreeSet<_>, BTreeSet<_>) =
+        (found.into_iter().collect(), manifest.entries.iter().cloned().collect());
+    match found.symmetric_difference(&listed).next() {
+        None => Ok(()),
+        Some(other) => Err(format!("{} is not what its list says", other.path)),
+    }
+}
+
+/// A path that stays below where it is unpacked.
+fn is_inside(name: &Path) -> bool {
+    name.components().all(|part| matches!(part, Component::Normal(_))) && name.components().next().is_some()
+}
+
+fn list(entry: &mut impl Read) -> Result<Manifest, String> {
+    let mut text = String::new();
+    entry.take(MANIFEST_BYTES_MAX).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    serde_json::from_str(&text).map_err(|error| format!("its list cannot be read: {error}"))
+}
+
+enum Trouble {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+fn extract(name: &str, entry: &mut impl Read, to: &Path) -> Result<Entry, Trouble> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(Trouble::Write)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(Trouble::Write)?;
+    let mut content = Hashing::new(entry);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = content.read(&mut buffer).map_err(Trouble::Read)?;
+        let Some(piece) = buffer.get(..read).filter(|piece| !piece.is_empty()) else { break };
+        file.write_all(piece).map_err(Trouble::Write)?;
+    }
+    file.sync_all().map_err(Trouble::Write)?;
+    Ok(Entry { path: name.to_owned(), bytes: content.bytes, sha256: content.hex() })
+}
+
+/// Counts and hashes what is read through it.
+struct Hashing<R> {
+    inner: R,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl<R: Read> Hashing<R> {
+    fn new(inner: R) -> Self {
+        Self { inner, hash: Sha256::new(), bytes: 0 }
+    }
+
+    fn hex(self) -> String {
+        self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.hash.update(buffer.get(..read).unwrap_or_default());
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}

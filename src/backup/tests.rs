@@ -1,0 +1,255 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tempfile::TempDir;
+
+use crate::backup::make::{self, Made, Order};
+use crate::backup::restore::{finish, restore, verify};
+use crate::store::error::StoreError;
+use crate::store::lock::DataLock;
+use crate::store::{Pace, Statement, Store, Tx};
+
+/// Leaves a word in the database.
+struct Write(&'static str);
+
+#[async_trait]
+impl Statement for Write {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let write = "INSERT INTO users (name, role, created_at) VALUES ($1, 'user', 0)";
+        sqlx::query(write).bind(self.0).execute(tx).await?;
+        Ok(())
+    }
+}
+
+struct Words;
+
+#[async_trait]
+impl Statement for Words {
+    type Output = Vec<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
+        Ok(sqlx::query_scalar("SELECT name FROM users ORDER BY id").fetch_all(tx).await?)
+    }
+}
+
+/// A household's data, and a place for its backups.
+struct Home {
+    dir: TempDir,
+}
+
+impl Home {
+    async fn with(word: &'static str) -> Self {
+        let home = Self { dir: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(home.data().join("skills/bins")).unwrap();
+        fs::create_dir_all(home.data().join("workspace")).unwrap();
+        fs::write(home.data().join("skills/bins/SKILL.md"), "When the bins go out").unwrap();
+        fs::write(home.data().join("workspace/list.txt"), word).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", home.data().join("workspace/link")).unwrap();
+        home.write(word).await;
+        home
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    fn backups(&self) -> PathBuf {
+        self.dir.path().join("backups")
+    }
+
+    async fn open(&self) -> Store {
+        fs::create_dir_all(self.data()).unwrap();
+        Store::open(&self.data().join("hob.db"), Pace::Threaded).await.unwrap()
+    }
+
+    async fn write(&self, word: &'static str) {
+        let store = self.open().await;
+        store.write(Write(word)).await.unwrap();
+        store.close().await;
+    }
+
+    async fn words(&self) -> Vec<String> {
+        let store = self.open().await;
+        let words = store.read(Words).await.unwrap();
+        store.close().await;
+        words
+    }
+
+    async fn back_up(&self, second: i64) -> Made {
+        let config = Some("[agent]\niterations_max = 7\n".to_owned());
+        let order = Order { data_dir: self.data(), config, to: self.backups(), now: at(second) };
+        make::make(order).await.unwrap()
+    }
+
+    fn list(&self) -> String {
+        fs::read_to_string(self.data().join("workspace/list.txt")).unwrap()
+    }
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+/// All files below a folder, with what is in them.
+fn everything(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(everything(&entry.path()));
+        } else if entry.file_type().unwrap().is_file() {
+            found.insert(entry.path(), fs::read(entry.path()).unwrap());
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn n12_what_was_backed_up_comes_back() {
+    let home = Home::with("then").await;
+    let made = home.back_up(1_000_000_000).await;
+    assert_eq!((made.path.clone(), made.gone), (home.backups().join("hob-2001-09-09T014640Z.tar.gz"), 0));
+    home.write("since").await;
+    fs::write(home.data().join("workspace/list.txt"), "since").unwrap();
+    fs::write(home.data().join("workspace/new.txt"), "new").unwrap();
+    let manifest = verify(&made.path, &home.backups()).await.unwrap();
+    let paths: Vec<&str> = manifest.entries.iter().map(|entry| entry.path.as_str()).collect();
+    assert_eq!(paths, ["hob.db", "skills/bins/SKILL.md", "workspace/list.txt", "config.toml"], "and no link");
+    let restored = restore(&made.path, &home.data(), at(1_000_000_060)).await.unwrap();
+    assert_eq!((home.words().await, home.list()), (vec!["then".to_owned()], "then".to_owned()));
+    assert!(!home.data().join("workspace/new.txt").exists());
+    assert_eq!(fs::read_to_string(restored.before.join("workspace/new.txt")).unwrap(), "new");
+    assert_eq!(fs::read_to_string(restored.config.unwrap()).unwrap(), "[agent]\niterations_max = 7\n");
+    // The way back from there is open as well.
+    fs::rename(home.data().join("hob.db"), home.data().join("then.db")).unwrap();
+    fs::rename(restored.before.join("hob.db"), home.data().join("hob.db")).unwrap();
+    assert_eq!(home.words().await, ["then", "since"]);
+}
+
+#[tokio::test]
+async fn n12_a_backup_is_of_one_moment_while_messages_come_in() {
+    let home = Home::with("first").await;
+    let store = home.open().await;
+    let writes = async {
+        for _ in 0..200 {
+            store.write(Write("one of a pair")).await.unwrap();
+        }
+    };
+    let (made, ()) = tokio::join!(home.back_up(1), writes);
+    store.close().await;
+    assert_eq!(home.words().await.len(), 201, "nothing is lost by it");
+    restore(&made.path, &home.data(), at(2)).await.unwrap();
+    assert!(home.words().await.len() <= 201);
+}
+
+#[tokio::test]
+async fn n12_a_damaged_archive_is_refused_and_changes_nothing() {
+    let home = Home::with("then").await;
+    let made = home.back_up(1).await;
+    let whole = fs::read(&made.path).unwrap();
+    let before = everything(&home.data());
+    let mut flipped = whole.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 0x10;
+    for broken in [&whole[..whole.len() / 2], &whole[..whole.len() - 9], &flipped, b"no archive", b""] {
+        fs::write(&made.path, broken).unwrap();
+        let error = restore(&made.path, &home.data(), at(2)).await.unwrap_err().to_string();
+        assert!(error.contains("cannot be used") || error.starts_with("the database"), "{error}");
+        assert!(verify(&made.path, &home.backups()).await.is_err());
+        finish(&home.data()).unwrap();
+        let mut after = everything(&home.data());
+        after.retain(|path, _| !path.ends_with("hob.lock"));
+        assert_eq!(after, before);
+    }
+}
+
+#[tokio::test]
+async fn n12_an_archive_writes_nowhere_else() {
+    let home = Home::with("then").await;
+    fs::create_dir_all(home.backups()).unwrap();
+    for name in ["../escaped", "/tmp/escaped", "a/../../escaped"] {
+        let path = home.backups().join("bad.tar.gz");
+        let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(
+            fs::File::create(&path).unwrap(),
+            flate2::Compression::fast(),
+        ));
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1);
+        header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        tar.append(&header, b"x".as_slice()).unwrap();
+        tar.into_inner().unwrap().finish().unwrap();
+        let error = verify(&path, &home.backups()).await.unwrap_err().to_string();
+        assert!(error.contains("would lie elsewhere"), "{name}: {error}");
+    }
+    assert!(!home.dir.path().join("escaped").exists());
+}
+
+#[tokio::test]
+async fn n12_a_hob_at_work_is_not_restored_over() {
+    let home = Home::with("then").await;
+    let made = home.back_up(1).await;
+    let mut child = std::process::Command::new("python3");
+    let lock = home.data().join("hob.lock");
+    // A record lock of one's own process is no hindrance to itself.
+    let hold = "import fcntl,sys\nf=open(sys.argv[1],'a+')\nfcntl.lockf(f,fcntl.LOCK_EX)\nprint('held',flush=True)\nsys.stdin.read()";
+    let mut child = child
+        .args(["-c", hold, lock.to_str().unwrap()])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 5];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+    let error = restore(&made.path, &home.data(), at(2)).await.unwrap_err().to_string();
+    assert!(error.contains("another Hob"), "{error}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    drop(DataLock::take(&home.data()).unwrap());
+}
+
+/// Cuts the exchange off before each of its steps in turn, as a crash would, by what cannot be moved there.
+#[tokio::test]
+async fn n12_an_exchange_that_is_cut_off_anywhere_is_finished() {
+    for cut in 0..16 {
+        let home = Home::with("then").await;
+        let made = home.back_up(1).await;
+        home.write("since").await;
+        fs::write(home.data().join("workspace/list.txt"), "since").unwrap();
+        crate::backup::restore::cut_after(cut);
+        let first = restore(&made.path, &home.data(), at(2)).await;
+        crate::backup::restore::cut_after(usize::MAX);
+        finish(&home.data()).unwrap();
+        let is_new = home.list() == "then";
+        // Before it was complete the old stands, afterwards the new: never half of each.
+        let expected: &[&str] = if is_new { &["then"] } else { &["then", "since"] };
+        assert_eq!(home.words().await, expected, "cut {cut}");
+        assert!(is_new || first.is_err(), "cut {cut}");
+        assert!(!home.data().join("restoring").exists());
+        if is_new {
+            assert!(home.data().join("before-restore-1970-01-01T000002Z/hob.db").exists(), "cut {cut}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn n12_old_archives_go() {
+    let home = Home::with("then").await;
+    for second in [1, 2, 3] {
+        home.back_up(second).await;
+    }
+    fs::write(home.backups().join("hob-notes.txt"), "mine").unwrap();
+    assert_eq!(make::thin_out(&home.backups(), 2).unwrap(), 1);
+    let left: Vec<String> = make::archives(&home.backups())
+        .unwrap()
+        .iter()
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(left, ["hob-1970-01-01T000003Z.tar.gz", "hob-1970-01-01T000002Z.tar.gz"]);
+    assert!(home.backups().join("hob-notes.txt").exists());
+}

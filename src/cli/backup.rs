@@ -1,0 +1,94 @@
+//! `hob backup` and `hob restore`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+
+use crate::backup::make::{self, Order};
+use crate::backup::restore;
+use crate::cli::{runtime, show};
+use crate::config::data_dir::{create_data_dir, data_dir};
+use crate::config::edit;
+use crate::config::environment::Environment;
+use crate::config::load::{Loaded, load};
+use crate::daemon::backups::folder;
+use crate::domain::clock::{Clock as _, SystemClock};
+
+/// What `hob backup` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct BackupArguments {
+    /// The folder for the archive; else as `[backup]` says
+    #[arg(value_name = "FOLDER")]
+    to: Option<PathBuf>,
+    /// Delete all archives there but so many of the newest
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    keep: Option<u16>,
+}
+
+/// What `hob restore` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct RestoreArguments {
+    /// The archive
+    #[arg(value_name = "FILE")]
+    archive: PathBuf,
+    /// Only check it, to the last byte; nothing is changed
+    #[arg(long)]
+    verify: bool,
+}
+
+/// The config's text without its secrets.
+fn config(loaded: &Loaded) -> anyhow::Result<Option<String>> {
+    if loaded.path.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(edit::shown(loaded.source.expose())?))
+}
+
+/// Makes a backup.
+///
+/// # Errors
+/// When something cannot be read or written.
+pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    let loaded = load(named, &environment)?;
+    let data_dir = data_dir(&loaded.config.state, &environment)?;
+    let to = arguments.to.unwrap_or_else(|| folder(&data_dir, loaded.config.backup.dir.as_ref()));
+    let order = Order { data_dir, config: config(&loaded)?, to: to.clone(), now: SystemClock.now() };
+    let made = runtime(1)?.block_on(make::make(order))?;
+    let mut told = vec![format!("{}: {} files, {} bytes, checked", made.path.display(), made.files, made.bytes)];
+    if made.gone > 0 {
+        told.push(format!("{} contents are not in it: they were forgotten, or let go as old", made.gone));
+    }
+    if let Some(keep) = arguments.keep {
+        let gone = make::thin_out(&to, usize::from(keep)).with_context(|| to.display().to_string())?;
+        told.push(format!("{gone} older archives deleted"));
+    }
+    Ok(show(&(told.join("\n") + "\n"))?)
+}
+
+/// Checks a backup, and restores it.
+///
+/// # Errors
+/// When it is not whole, or a Hob is at work.
+pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let archive = &arguments.archive;
+    if arguments.verify {
+        let scratch = archive.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let manifest = runtime(1)?.block_on(restore::verify(archive, scratch))?;
+        let (count, made_at, schema) = (manifest.entries.len(), manifest.made_at, manifest.schema);
+        let told = format!("{}: whole. {count} files, made at {made_at}, schema {schema}\n", archive.display());
+        return Ok(show(&told)?);
+    }
+    let environment = Environment::of_process();
+    let data_dir = data_dir(&load(named, &environment)?.config.state, &environment)?;
+    create_data_dir(&data_dir)?;
+    let restored = runtime(1)?.block_on(restore::restore(archive, &data_dir, SystemClock.now()))?;
+    let (made_at, before) = (restored.manifest.made_at, restored.before.display());
+    let mut told =
+        vec![format!("Restored to {made_at}. The data of before is in {before}; delete it when all is well.")];
+    told.extend(restored.config.map(|config| {
+        format!("The config of then, without its secrets, is {}; the one in use is as it was.", config.display())
+    }));
+    Ok(show(&(told.join("\n") + "\n"))?)
+}
