@@ -13,6 +13,7 @@ pub mod replay;
 pub mod run;
 pub mod runs;
 pub mod schedule;
+pub mod service;
 pub mod skill;
 
 use std::io::{ErrorKind, Write};
@@ -30,6 +31,7 @@ use crate::cli::models::ModelsArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
 use crate::cli::schedule::ScheduleCommand;
+use crate::cli::service::ServiceCommand;
 use crate::cli::skill::SkillCommand;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
@@ -79,6 +81,9 @@ pub enum Command {
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Run under systemd: install, uninstall, status
+    #[command(subcommand)]
+    Service(ServiceCommand),
     /// Make a backup, checked; Hob goes on meanwhile
     Backup(BackupArguments),
     /// Check a backup, or put what is in it in the place of the data; stop Hob first
@@ -131,6 +136,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Memory(what) => memory::run(what, named),
         Command::Mcp(what) => mcp::run(&what, base(named)?),
         Command::Skill(what) => skill::run(what, named),
+        Command::Service(what) => service::run(what, named),
         Command::Backup(what) => backup::make(what, named),
         Command::Restore(what) => backup::restore(&what, named),
         Command::Bench(what) => bench::run(what, named),

@@ -28,6 +28,14 @@ impl Environment {
         Self { variables, working_dir: working_dir.into() }
     }
 
+    /// The same with these variables set besides.
+    #[must_use]
+    pub fn with(&self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut environment = self.clone();
+        environment.variables.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        environment
+    }
+
     /// The variable as it is, which may be empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {

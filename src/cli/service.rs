@@ -1,0 +1,330 @@
+//! `hob service`: Hob under systemd, as the machine's service or as one user's.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context as _, bail};
+use clap::{Args, Subcommand};
+
+use crate::cli::{checked, show};
+use crate::config::data_dir::data_dir;
+use crate::config::environment::Environment;
+use crate::config::load::load;
+
+/// The unit for the machine.
+const SYSTEM_UNIT: &str = include_str!("../../systemd/hob.service");
+/// The unit for one user.
+const USER_UNIT: &str = include_str!("../../systemd/hob-user.service");
+/// What both start, as they stand.
+const START: &str = "ExecStart=/usr/bin/hob run --config /etc/hob/config.toml";
+/// What every unit of ours begins with.
+const OURS: &str = "# Hob as a ";
+/// The unit's name.
+const NAME: &str = "hob.service";
+/// Where systemd keeps who may have services while logged out.
+const LINGER: &str = "/var/lib/systemd/linger";
+/// What `status` asks about.
+const PROPERTIES: &str = "ActiveState,SubState,UnitFileState,MainPID,NRestarts,Result,StatusText";
+
+/// What `hob service` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ServiceCommand {
+    /// Start Hob now and at each boot
+    Install {
+        #[command(flatten)]
+        which: Which,
+        /// Print the unit, and change nothing
+        #[arg(long)]
+        print: bool,
+    },
+    /// Stop it, and start it no more; the data stays
+    Uninstall {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Show whether it runs
+    Status {
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+/// Whose service.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct Which {
+    /// The machine's, without privileges of its own; needs root
+    #[arg(long, conflicts_with = "user")]
+    system: bool,
+    /// Yours; what is meant unless you are root
+    #[arg(long)]
+    user: bool,
+    /// The folder for the unit; else systemd's own
+    #[arg(long, value_name = "FOLDER")]
+    into: Option<PathBuf>,
+}
+
+/// Whose service it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manager {
+    System,
+    User,
+}
+
+impl Manager {
+    fn of(which: &Which) -> Self {
+        let root = rustix::process::geteuid().is_root();
+        if which.system || (root && !which.user) { Self::System } else { Self::User }
+    }
+
+    fn folder(self, environment: &Environment) -> anyhow::Result<PathBuf> {
+        match self {
+            Self::System => Ok(PathBuf::from("/etc/systemd/system")),
+            Self::User => {
+                let config =
+                    environment.path("XDG_CONFIG_HOME").or_else(|| Some(environment.path("HOME")?.join(".config")));
+                Ok(config.context("$HOME is not set, so it is not known where your services are")?.join("systemd/user"))
+            }
+        }
+    }
+
+    /// The command for people, as they would type it.
+    fn systemctl(self) -> &'static str {
+        match self {
+            Self::System => "systemctl",
+            Self::User => "systemctl --user",
+        }
+    }
+
+    fn logs(self) -> &'static str {
+        match self {
+            Self::System => "journalctl --unit hob --follow",
+            Self::User => "journalctl --user --unit hob --follow",
+        }
+    }
+
+    fn ask(self, arguments: &[&str]) -> anyhow::Result<Output> {
+        let mut command = Command::new("systemctl");
+        if self == Self::User {
+            command.arg("--user");
+        }
+        match command.args(arguments).output() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                bail!(
+                    "there is no systemctl here: without systemd, have `hob run` started by what starts your services"
+                )
+            }
+            asked => asked.with_context(|| format!("{} could not be started", self.systemctl())),
+        }
+    }
+
+    /// Asks for something that must be done.
+    fn tell(self, arguments: &[&str]) -> anyhow::Result<()> {
+        let output = self.ask(arguments)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("`{} {}` failed: {}", self.systemctl(), arguments.join(" "), said.trim())
+    }
+}
+
+/// The unit that starts this binary with this config.
+fn unit(manager: Manager, binary: &Path, config: &Path) -> anyhow::Result<String> {
+    let text = match manager {
+        Manager::System => SYSTEM_UNIT,
+        Manager::User => USER_UNIT,
+    };
+    let start = format!("ExecStart={} run --config {}", quoted(binary)?, quoted(config)?);
+    Ok(text.replacen(START, &start, 1))
+}
+
+/// A path as systemd reads it: `%` begins a specifier, `$` a variable, and what has blanks stands in quotes.
+fn quoted(path: &Path) -> anyhow::Result<String> {
+    let path = path.to_str().filter(|path| !path.contains(['\n', '\r']));
+    let path = path.context("a path with signs that systemd does not take; move it elsewhere")?;
+    let escaped = path.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+    let plain = escaped.chars().all(|sign| sign.is_alphanumeric() || "/._-+@:".contains(sign));
+    Ok(if plain { escaped } else { format!("\"{escaped}\"") })
+}
+
+/// What the machine's service cannot see: it has no homes.
+fn is_at_home(path: &Path) -> bool {
+    ["/home", "/root", "/run/user", "/tmp", "/var/tmp"].iter().any(|home| path.starts_with(home))
+}
+
+/// Carries it out.
+///
+/// # Errors
+/// When systemd is not there or refuses, or a file cannot be written.
+pub(super) fn run(command: ServiceCommand, named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    match command {
+        ServiceCommand::Install { which, print } => install(&which, print, (named, &environment)),
+        ServiceCommand::Uninstall { which } => uninstall(&which, (named, &environment)),
+        ServiceCommand::Status { which } => status(&which, &environment),
+    }
+}
+
+fn place(which: &Which, environment: &Environment) -> anyhow::Result<(Manager, PathBuf)> {
+    let manager = Manager::of(which);
+    let folder = match &which.into {
+        Some(folder) => folder.clone(),
+        None => manager.folder(environment)?,
+    };
+    Ok((manager, folder.join(NAME)))
+}
+
+fn install(which: &Which, print: bool, (named, environment): (Option<&Path>, &Environment)) -> anyhow::Result<()> {
+    let (manager, file) = place(which, environment)?;
+    // What could not start as a service is better told now.
+    let loaded = checked(named, &as_served(manager, environment)?)?;
+    let config = loaded.path.context("there is no config.toml yet: write one, or name it with --config")?;
+    let config = fs::canonicalize(&config).with_context(|| config.display().to_string())?;
+    let binary = std::env::current_exe().context("it is not known where this binary is")?;
+    if manager == Manager::System {
+        for (what, path, fix) in [
+            ("this binary", &binary, "sudo install -m 755 HOB /usr/local/bin/hob"),
+            ("the config", &config, "sudo install -D -m 644 config.toml /etc/hob/config.toml"),
+        ] {
+            if is_at_home(path) {
+                bail!(
+                    "{what} is {}, where the machine's service cannot see it; `{fix}`, or `hob service install --user`",
+                    path.display()
+                );
+            }
+        }
+    }
+    let text = unit(manager, &binary, &config)?;
+    if print {
+        return Ok(show(&text)?);
+    }
+    if fs::read_to_string(&file).is_ok_and(|present| !present.starts_with(OURS)) {
+        bail!("{} is somebody else's unit; move it away first", file.display());
+    }
+    let write = || fs::create_dir_all(file.parent().unwrap_or(Path::new("/"))).and_then(|()| fs::write(&file, &text));
+    write().with_context(|| format!("{} cannot be written", file.display()))?;
+    manager.tell(&["daemon-reload"])?;
+    manager.tell(&["enable", NAME])?;
+    // One that runs already takes up the new unit.
+    manager.tell(&["restart", NAME])?;
+    let mut told = vec![format!("Hob runs, and starts at each boot ({}).", file.display())];
+    told.extend(linger(manager, environment));
+    told.push(format!("Its log: {}", manager.logs()));
+    Ok(show(&(told.join("\n") + "\n"))?)
+}
+
+/// The environment as the service will have it: with what the unit's `EnvironmentFile=` names.
+fn as_served(manager: Manager, environment: &Environment) -> anyhow::Result<Environment> {
+    let file = match manager {
+        Manager::System => Some(PathBuf::from("/etc/hob/environment")),
+        Manager::User => environment.path("HOME").map(|home| home.join(".config/hob/environment")),
+    };
+    let text = match file.as_deref().map(|file| (file, fs::read_to_string(file))) {
+        None => return Ok(environment.clone()),
+        Some((_, Err(error))) if error.kind() == ErrorKind::NotFound => return Ok(environment.clone()),
+        Some((file, text)) => text.with_context(|| file.display().to_string())?,
+    };
+    Ok(environment.with(variables(&text)))
+}
+
+/// The `VARIABLE=value` lines of such a file.
+fn variables(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['#', ';']));
+    let pairs = lines.filter_map(|line| line.split_once('='));
+    let bare = |value: &str| {
+        let quoted = ['"', '\''].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
+        quoted.unwrap_or(value).to_owned()
+    };
+    pairs.map(|(name, value)| (name.trim().to_owned(), bare(value.trim()))).collect()
+}
+
+/// A user's services end with their last session, unless they linger.
+fn linger(manager: Manager, environment: &Environment) -> Option<String> {
+    if manager == Manager::System {
+        return None;
+    }
+    let user = environment.get("USER").or_else(|| environment.get("LOGNAME"));
+    let lingers = user.is_some_and(|user| Path::new(LINGER).join(user).exists());
+    let why =
+        "It ends when you log out, and starts when you log in: `loginctl enable-linger` lets it go on without you.";
+    (!lingers).then(|| why.to_owned())
+}
+
+fn uninstall(which: &Which, (named, environment): (Option<&Path>, &Environment)) -> anyhow::Result<()> {
+    let (manager, file) = place(which, environment)?;
+    match fs::read_to_string(&file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            bail!("{} is not there: nothing is installed", file.display());
+        }
+        present if !present.as_ref().is_ok_and(|present| present.starts_with(OURS)) => {
+            bail!("{} is somebody else's unit, and stays", file.display());
+        }
+        _ => {}
+    }
+    manager.tell(&["disable", "--now", NAME])?;
+    fs::remove_file(&file).with_context(|| file.display().to_string())?;
+    manager.tell(&["daemon-reload"])?;
+    // The machine's service has a place of its own.
+    let data = match manager {
+        Manager::System => PathBuf::from("/var/lib/hob"),
+        Manager::User => data_dir(&load(named, environment)?.config.state, environment)?,
+    };
+    Ok(show(&format!("Hob is stopped, and starts no more. Its data stays in {}.\n", data.display()))?)
+}
+
+fn status(which: &Which, environment: &Environment) -> anyhow::Result<()> {
+    let (manager, file) = place(which, environment)?;
+    if !file.exists() {
+        bail!("{} is not there: nothing is installed; `hob service install` does it", file.display());
+    }
+    let output = manager.ask(&["show", NAME, &format!("--property={PROPERTIES}")])?;
+    if !output.status.success() {
+        bail!("`{} show {NAME}` failed: {}", manager.systemctl(), String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let mut told = vec![format!("Unit: {}", file.display())];
+    told.extend(String::from_utf8_lossy(&output.stdout).lines().map(|line| line.replacen('=', ": ", 1)));
+    told.extend(linger(manager, environment));
+    told.push(format!("Log: {}", manager.logs()));
+    Ok(show(&(told.join("\n") + "\n"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_starts_what_it_was_made_for() {
+        for manager in [Manager::System, Manager::User] {
+            let text = unit(manager, Path::new("/opt/my hob/50%/hob"), Path::new("/etc/hob/$x/config.toml")).unwrap();
+            assert!(text.starts_with(OURS));
+            let start: Vec<&str> = text.lines().filter(|line| line.starts_with("ExecStart=")).collect();
+            assert_eq!(start, [r#"ExecStart="/opt/my hob/50%%/hob" run --config "/etc/hob/$$x/config.toml""#]);
+        }
+        let plain = unit(Manager::System, Path::new("/usr/bin/hob"), Path::new("/etc/hob/config.toml")).unwrap();
+        assert_eq!(plain, SYSTEM_UNIT);
+    }
+
+    #[test]
+    fn the_services_own_variables_are_read() {
+        let text = "# keys\nA=1\n B = \"two words\"\n;C=3\nD='x=y'\n\nno line\n";
+        let read = variables(text);
+        let read: Vec<(&str, &str)> = read.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(read, [("A", "1"), ("B", "two words"), ("D", "x=y")]);
+    }
+
+    #[test]
+    fn the_machine_has_no_homes() {
+        let table = [
+            ("/home/ada/.cargo/bin/hob", true),
+            ("/root/hob", true),
+            ("/usr/local/bin/hob", false),
+            ("/homes/hob", false),
+            ("/etc/hob/config.toml", false),
+        ];
+        for (path, expected) in table {
+            assert_eq!(is_at_home(Path::new(path)), expected, "{path}");
+        }
+    }
+}
