@@ -11,6 +11,8 @@ use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
+use support::fake_telegram::world::{ChatKind, Post};
+use support::fake_telegram::{FakeTelegram, Fault};
 use tokio::process::Command;
 
 /// What the client says of the server under this address.
@@ -94,4 +96,31 @@ async fn ollamas_client_understands_the_fake() {
     -1 an error was encountered while running the model
     40960 ['completion', 'tools', 'thinking', 'vision']
     "#);
+}
+
+#[tokio::test]
+async fn telegrams_client_understands_the_fake() {
+    let fake = FakeTelegram::start().await;
+    fake.group(-5, &[42]);
+    fake.look(|world| drop(world.open(-77, ChatKind::Group).migrated_to.insert(-100_077)));
+    fake.look(|world| drop(world.open(-78, ChatKind::Group)));
+    let said = fake.say(7, "helo");
+    fake.edit(7, said, "hello");
+    fake.post(Post::new(-5, 7, "in a topic").in_topic(42));
+    let origin = json!({"type": "hidden_user", "date": 1, "sender_user_name": "Bob"});
+    fake.post(Post::new(7, 7, "not mine").with(json!({ "forward_origin": origin })));
+    fake.album((7, 7), "g1", &["one", "two"]);
+    fake.migrate(-78, -100_078);
+    let asked = fake.look(|world| world.ask(7, "Sure?", "y"));
+    fake.press(7, 7, asked, "y");
+    let talk = async {
+        // The client's last words but one, and then somebody speaks, and then it is a flood.
+        fake.until_true("a webhook", |world| world.webhook.is_some()).await;
+        fake.until_true("an invitation", |world| world.chat(7).by_bot().any(|sent| sent.text == "say something")).await;
+        fake.fault("sendMessage", Fault::Flood(5));
+        fake.say(7, "by call");
+    };
+    let url = format!("{}/{}", fake.api_url(), FakeTelegram::TOKEN);
+    let (said, ()) = tokio::join!(said_by(include_str!("fakes/telegram_client.py"), &url), talk);
+    insta::assert_snapshot!(said, @"");
 }

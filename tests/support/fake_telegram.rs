@@ -280,6 +280,11 @@ pub struct Outage {
 }
 
 impl Outage {
+    /// Somebody posts something meanwhile; returns the message's id.
+    pub fn post(&mut self, post: Post) -> i64 {
+        self.world.post(post)
+    }
+
     /// Telegram is back, with all it knew.
     pub async fn end(self) -> FakeTelegram {
         FakeTelegram::serve(self.address, self.world).await

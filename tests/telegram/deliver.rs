@@ -140,7 +140,7 @@ async fn k2_what_the_renderer_makes_is_what_telegram_reads() {
 }
 
 #[tokio::test]
-async fn c6_a_group_without_the_bot_and_floods_are_told_apart() {
+async fn k2_a_group_that_moved_to_where_the_bot_is_not_is_refused() {
     let fake = fake().await;
     let telegram = adapter(&fake.api_url(), PACE);
     fake.look(|world| world.open(-7, ChatKind::Group).migrated_to = Some(-1007));

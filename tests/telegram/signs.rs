@@ -20,7 +20,7 @@ fn shown(fake: &FakeTelegram, chat: i64, message: i64) -> Vec<Option<String>> {
 }
 
 #[tokio::test]
-async fn n14_typing_is_shown_in_its_topic() {
+async fn k2_typing_is_shown_in_its_topic() {
     let fake = FakeTelegram::start().await;
     fake.person(7);
     fake.group(-5, &[3]);
@@ -40,7 +40,7 @@ async fn n14_typing_is_shown_in_its_topic() {
 }
 
 #[tokio::test]
-async fn n14_each_mood_is_a_reaction_that_telegram_knows() {
+async fn k2_each_mood_is_a_reaction_that_telegram_knows() {
     let fake = FakeTelegram::start().await;
     let message = fake.say(7, "hello");
     let telegram = adapter(&fake.api_url(), PACE);
@@ -56,7 +56,7 @@ async fn n14_each_mood_is_a_reaction_that_telegram_knows() {
 }
 
 #[tokio::test]
-async fn n14_a_chat_that_takes_no_reactions_is_left_in_peace() {
+async fn k2_a_chat_that_takes_no_reactions_is_left_in_peace() {
     let fake = FakeTelegram::start().await;
     fake.group(-5, &[]);
     fake.group(-6, &[]);

@@ -320,6 +320,11 @@ fn c1_people() {
 }
 
 #[test]
+fn k2_telegrams_accounts_and_webhooks() {
+    insta::assert_snapshot!(told("[telegram]\nbot_token = '1:a'\nwebhook_url = 'https://hob.example.org/telegram/default'\n[telegram_accounts.work]\nbot_token = '1:a'\npersona = 'cook'\nwebhook_url = 'ftp://x'\nwebhook_secret = 'not only letters'\n[telegram_accounts.default]\nbot_token = '2:a'\nwebhook_secret = 'letters-of-some-length'\n[telegram_accounts.x]\n"), @"");
+}
+
+#[test]
 fn e15_quotas_and_c5_roles() {
     insta::assert_snapshot!(told("[quotas]\nuser_month_tokens = 4999\ntool_calls_per_minute = 0\nday_tokens = 1\n[tools.lamp]\ndescription = 'x'\ncommand = ['x']\nmodule = '9'\nrole = 'users'"), @r#"
     config.toml:2: quotas.user_month_tokens: is 4999, expected at least guest_month_tokens, which is 5000; raise it or lower guest_month_tokens

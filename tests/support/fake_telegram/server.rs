@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::request::Arguments;
-use super::{FakeTelegram, Fault, Shared, api};
+use super::{Fault, Shared, api};
 
 /// The API's answer to a call that it refuses.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ async fn respond(shared: &Shared, wire: &Wire, request: Request) -> Response {
     let Some((token, method)) = path.strip_prefix("/bot").and_then(|rest| rest.split_once('/')) else {
         return Refusal::new(404, "Not Found").into_response();
     };
-    if token != FakeTelegram::TOKEN {
+    if shared.with(|world| world.token != token) {
         return Refusal::new(401, "Unauthorized").into_response();
     }
     let method = method.to_lowercase();
@@ -109,7 +109,7 @@ async fn respond(shared: &Shared, wire: &Wire, request: Request) -> Response {
 /// `/file/bot<token>/<path>`: the bytes, with no envelope but for an error.
 async fn download(shared: &Shared, wire: &Wire, rest: &str) -> Response {
     let (token, path) = rest.split_once('/').unwrap_or((rest, ""));
-    if token != FakeTelegram::TOKEN {
+    if shared.with(|world| world.token != token) {
         return Refusal::new(404, "Not Found").into_response();
     }
     let (found, fault) = shared.with(|world| {

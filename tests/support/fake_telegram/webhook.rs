@@ -55,6 +55,9 @@ pub(super) fn delete_webhook(world: &mut World, arguments: &Arguments) -> Value 
 pub(super) fn info(world: &World) -> Value {
     let url = world.webhook.as_ref().map_or("", |webhook| webhook.url.as_str());
     let mut info = json!({"url": url, "has_custom_certificate": false, "pending_update_count": world.updates.len()});
+    if let Some(allowed) = &world.allowed_updates {
+        info["allowed_updates"] = json!(allowed);
+    }
     if let Some((date, why)) = world.webhook.as_ref().and_then(|webhook| webhook.last_error.as_ref()) {
         info["last_error_date"] = json!(date);
         info["last_error_message"] = json!(why);

@@ -192,6 +192,8 @@ impl Post {
 /// All that Telegram knows of this bot.
 #[derive(Debug, Clone)]
 pub struct World {
+    /// The token that is known here.
+    pub token: String,
     /// The chats by id.
     pub chats: BTreeMap<i64, Chat>,
     /// Updates not confirmed yet, by id.
@@ -230,6 +232,7 @@ pub struct World {
 impl World {
     pub(super) fn new() -> Self {
         Self {
+            token: FakeTelegram::TOKEN.to_owned(),
             chats: BTreeMap::new(),
             updates: VecDeque::new(),
             calls: BTreeMap::new(),
@@ -317,6 +320,12 @@ impl World {
         let kind = if self.chat(chat).kind == ChatKind::Channel { "channel_post" } else { "message" };
         self.queue(json!({ kind: shown }));
         id
+    }
+
+    /// The bot has asked something, with one button; gives the message's id.
+    pub fn ask(&mut self, chat: i64, text: &str, data: &str) -> i64 {
+        let keyboard = vec![vec![("yes".to_owned(), data.to_owned())]];
+        self.add(chat, Message { keyboard, ..Message::of(FakeTelegram::BOT_ID, text.to_owned()) })
     }
 
     /// A group becomes a supergroup: both are told.
