@@ -1,5 +1,7 @@
 //! That Hob types, and what becomes of a message.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
 use std::time::Duration;
 
 use hob::domain::channel::{Channel as _, Mood, Sign};

@@ -321,7 +321,18 @@ fn c1_people() {
 
 #[test]
 fn k2_telegrams_accounts_and_webhooks() {
-    insta::assert_snapshot!(told("[telegram]\nbot_token = '1:a'\nwebhook_url = 'https://hob.example.org/telegram/default'\n[telegram_accounts.work]\nbot_token = '1:a'\npersona = 'cook'\nwebhook_url = 'ftp://x'\nwebhook_secret = 'not only letters'\n[telegram_accounts.default]\nbot_token = '2:a'\nwebhook_secret = 'letters-of-some-length'\n[telegram_accounts.x]\n"), @"");
+    insta::assert_snapshot!(told("[telegram]\nbot_token = '1:a'\nwebhook_url = 'https://hob.example.org/telegram/default'\n[telegram_accounts.work]\nbot_token = '1:a'\npersona = 'cook'\nwebhook_url = 'ftp://x'\nwebhook_secret = 'not only letters'\n[telegram_accounts.default]\nbot_token = '2:a'\nwebhook_secret = 'letters-of-some-length'\n[telegram_accounts.x]\n"), @r#"
+    config.toml:3: telegram.webhook_url: is of no use alone, expected webhook_url and webhook_secret; set both, or neither
+    config.toml:3: telegram.webhook_url: needs `[server]`, which is where Telegram's calls come in; set `listen` there, or remove this
+    config.toml:5: telegram_accounts.work.bot_token: is the bot of `[telegram]` too, expected one of its own; make another with @BotFather
+    config.toml:6: telegram_accounts.work.persona: is not a persona; declare it under `[personas]`
+    config.toml:7: telegram_accounts.work.webhook_url: is not the URL of a server, expected http:// or https:// and a host; for example `http://127.0.0.1:8080`
+    config.toml:7: telegram_accounts.work.webhook_url: needs `[server]`, which is where Telegram's calls come in; set `listen` there, or remove this
+    config.toml:8: telegram_accounts.work.webhook_secret: has a character that Telegram does not take, expected letters, digits, `_` or `-`; for example what `openssl rand -hex 24` prints
+    config.toml:9: telegram_accounts.default: cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`; `default` is `[telegram]`; rename it
+    config.toml:11: telegram_accounts.default.webhook_secret: is of no use alone, expected webhook_url and webhook_secret; set both, or neither
+    config.toml:12: telegram_accounts.x.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
+    "#);
 }
 
 #[test]

@@ -74,8 +74,7 @@ pub(super) fn parse(source: &str) -> Result<Parsed, Refusal> {
     while let Some((before, behind)) = rest.split_once('<') {
         parsed.text.push_str(&decoded(before));
         let at = source.len() - behind.len() - 1;
-        let inside = behind.split_once('>').map(|(inside, after)| (inside, after));
-        let Some((inside, after)) = inside else {
+        let Some((inside, after)) = behind.split_once('>') else {
             return Err(refusal(format!("Unclosed start tag at byte offset {at}")));
         };
         rest = after;

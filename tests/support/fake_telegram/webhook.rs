@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hob::domain::clock::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -108,9 +109,8 @@ pub(super) async fn call(shared: Arc<Shared>) {
 }
 
 fn failure(world: &mut World, why: String) {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if let Some(webhook) = &mut world.webhook {
-        webhook.last_error = Some((i64::try_from(now).unwrap_or_default(), why));
+        webhook.last_error = Some((SystemClock.now().as_second(), why));
     }
 }
 
