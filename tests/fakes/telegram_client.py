@@ -32,7 +32,7 @@ async def refused(awaitable):
     try:
         await awaitable
     except telegram.error.TelegramError as error:
-        print(type(error).__name__, getattr(error, "retry_after", ""), getattr(error, "new_chat_id", ""), str(error)[:60])
+        print(type(error).__name__, getattr(error, "new_chat_id", ""), str(error)[:60])
 
 
 async def words():

@@ -81,7 +81,8 @@ async fn answer(State(desk): State<Desk>, ConnectInfo(wire): ConnectInfo<Wire>, 
 }
 
 async fn respond(shared: &Shared, wire: &Wire, request: Request) -> Response {
-    let path = request.uri().path().to_owned();
+    // Some clients write the token's colon so.
+    let path = request.uri().path().replace("%3A", ":");
     if let Some(rest) = path.strip_prefix("/file/bot") {
         return download(shared, wire, rest).await;
     }
