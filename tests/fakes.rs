@@ -11,6 +11,8 @@ use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
+use support::fake_telegram::world::{ChatKind, Post};
+use support::fake_telegram::{FakeTelegram, Fault};
 use tokio::process::Command;
 
 /// What the client says of the server under this address.
@@ -93,5 +95,85 @@ async fn ollamas_client_understands_the_fake() {
     404 model 'llama9' not found
     -1 an error was encountered while running the model
     40960 ['completion', 'tools', 'thinking', 'vision']
+    "#);
+}
+
+#[tokio::test]
+async fn telegrams_client_understands_the_fake() {
+    let fake = FakeTelegram::start().await;
+    fake.group(-5, &[42]);
+    fake.look(|world| {
+        world.open(-77, ChatKind::Group).migrated_to = Some(-100_077);
+        world.open(-78, ChatKind::Group);
+    });
+    let said = fake.say(7, "helo");
+    fake.edit(7, said, "hello");
+    fake.post(Post::new(-5, 7, "in a topic").in_topic(42));
+    let origin = json!({"type": "hidden_user", "date": 1, "sender_user_name": "Bob"});
+    fake.post(Post::new(7, 7, "not mine").with(json!({ "forward_origin": origin })));
+    fake.album((7, 7), "g1", &["one", "two"]);
+    fake.migrate(-78, -100_078);
+    let asked = fake.look(|world| world.ask(7, "Sure?", "y"));
+    fake.press(7, 7, asked, "y");
+    let talk = async {
+        // The client's last words but one, and then somebody speaks, and then it is a flood.
+        fake.until_true("a webhook", |world| world.webhook.is_some()).await;
+        fake.until_true("an invitation", |world| world.chat(7).by_bot().any(|sent| sent.text == "say something")).await;
+        fake.fault("sendMessage", Fault::Flood(5));
+        fake.say(7, "by call");
+        std::future::pending().await
+    };
+    let url = format!("{}/{}", fake.api_url(), FakeTelegram::TOKEN);
+    let said = tokio::select! {
+        said = said_by(include_str!("fakes/telegram_client.py"), &url) => said,
+        () = talk => String::new(),
+    };
+    insta::assert_snapshot!(said, @r#"
+    hob_test_bot False
+    'a < bold\nx' [(<MessageEntityType.BOLD>, 'bold', None), (<MessageEntityType.PRE>, 'x', 'rust')]
+    BadRequest  Can't parse entities: unsupported start tag "blink" at byte 
+    BadRequest  Can't parse entities: can't find end tag corresponding to st
+    BadRequest  Can't parse entities: unexpected end tag at byte offset 1
+    BadRequest  Can't parse entities: unclosed start tag at byte offset 2
+    BadRequest  Message text is empty
+    BadRequest  Message is too long
+    True new italic
+    BadRequest  Message is not modified: specified new message content and r
+    BadRequest  Message to edit not found
+    True True
+    BadRequest  Reaction_invalid
+    BadRequest  Message to react not found
+    True
+    BadRequest  Message to delete not found
+    ChatMigrated -100077 Group migrated to supergroup. New chat id: -100077
+    BadRequest  Message thread not found
+    42
+    True
+    here [<MessageEntityType.UNDERLINE>]
+    BadRequest  Image_process_failed
+    True ['help']
+    BadRequest  Bot_command_invalid
+    1 helo None None None None None False
+    2 hello None None None None None True
+    3 in a topic None 42 None None None False
+    4 not mine None None (<MessageOriginType.HIDDEN_USER>, 'Bob') None None False
+    5 one g1 None None None None False
+    b'one'
+    6 two g1 None None None None False
+    b'two'
+    7 None None None None -100078 None False
+    8 None None None None None -78 False
+    9 Sure? None None None None None False
+    y True
+    BadRequest  Query is too old and response timeout expired or query id is
+    y
+    BadRequest  Bad webhook: an https url must be provided for webhook
+    BadRequest  Secret token contains unallowed characters
+    True
+    Conflict  Conflict: can't use getUpdates method while webhook is activ
+    [('s-1', 'by call'), ('s-1', 'by call')]
+    Wrong response from the webhook: 503 ('message',)
+    True True
+    RetryAfter  Flood control exceeded. Retry in 5 seconds
     "#);
 }

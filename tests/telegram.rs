@@ -2,8 +2,14 @@
 
 mod support;
 
+#[path = "telegram/albums.rs"]
+mod albums;
+#[path = "telegram/commands.rs"]
+mod commands;
 #[path = "telegram/deliver.rs"]
 mod deliver;
+#[path = "telegram/edits.rs"]
+mod edits;
 #[path = "telegram/files.rs"]
 mod files;
 #[path = "telegram/harness.rs"]
@@ -12,7 +18,9 @@ mod harness;
 mod polling;
 #[path = "telegram/secrecy.rs"]
 mod secrecy;
-#[path = "telegram/typing.rs"]
-mod typing;
+#[path = "telegram/signs.rs"]
+mod signs;
 #[path = "telegram/updates.rs"]
 mod updates;
+#[path = "telegram/webhook.rs"]
+mod webhook;

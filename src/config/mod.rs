@@ -113,6 +113,9 @@ pub struct Config {
     pub quotas: QuotaConfig,
     /// The Telegram bot. Without this section Hob is not on Telegram.
     pub telegram: Option<TelegramConfig>,
+    /// More Telegram bots, each with its own people and personas.
+    #[schemars(extend("x-name" = "work"))]
+    pub telegram_accounts: BTreeMap<String, TelegramConfig>,
     /// People who have several names: one on Telegram and another there, or one there and the terminal. Whoever has only
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
@@ -202,6 +205,9 @@ impl Config {
         if let Some(telegram) = &self.telegram {
             take("telegram", telegram.validate());
         }
+        for (name, telegram) in &self.telegram_accounts {
+            take("telegram_accounts", telegram.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
+        }
         take("people", people::validate(&self.people));
         take("destinations", destinations::validate(&self.destinations));
         take("agent", self.agent.validate());
@@ -242,6 +248,7 @@ impl Config {
         take("daemon", self.daemon.validate());
         all.extend(schedule::validate(&self.schedule));
         all.extend(webhooks::validate(&self.webhooks, &self.server));
+        all.extend(telegram::across(self.telegram.as_ref(), &self.telegram_accounts, &self.server));
         all.extend(self.validate_personas());
         all.extend(self.across());
         all
@@ -261,12 +268,15 @@ impl Config {
         if let Some(name) = &self.agent.persona {
             used("agent.persona", name);
         }
-        if let Some(telegram) = &self.telegram {
+        let own = self.telegram.iter().map(|telegram| ("telegram".to_owned(), telegram));
+        let named = self.telegram_accounts.iter();
+        let named = named.map(|(name, telegram)| (place::child("telegram_accounts", name), telegram));
+        for (at, telegram) in own.chain(named) {
             if let Some(name) = &telegram.persona {
-                used("telegram.persona", name);
+                used(&place::child(&at, "persona"), name);
             }
             for (chat, name) in &telegram.personas {
-                used(&place::child("telegram.personas", chat), name);
+                used(&place::child(&place::child(&at, "personas"), chat), name);
             }
         }
         all

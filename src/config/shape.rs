@@ -227,6 +227,7 @@ mod tests {
                 "budget",
                 "quotas",
                 "telegram",
+                "telegram_accounts",
                 "people",
                 "destinations",
                 "personas",

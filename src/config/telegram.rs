@@ -6,8 +6,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::problem::Finding;
+use crate::config::webhooks::ServerConfig;
 use crate::config::{place, shape, values};
 use crate::domain::secret::Secret;
+
+/// What the account of `[telegram]` itself is called.
+const DEFAULT: &str = "default";
 
 /// The Telegram bot.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -51,6 +55,13 @@ pub struct TelegramConfig {
     #[serde(default = "poll_timeout_secs")]
     #[schemars(range(min = 1, max = 50))]
     pub poll_timeout_secs: u64,
+    /// Where Telegram posts news instead of being asked for them: an address of `[server]` as Telegram sees it, through a
+    /// server with TLS. It ends in `/telegram/default`, or in the account's name. docs/telegram.md.
+    #[schemars(length(min = 1, max = 1000), example = &"https://hob.example.org/telegram/default")]
+    pub webhook_url: Option<String>,
+    /// What Telegram shows with each of these calls: letters, digits, `_` and `-`, at random.
+    #[schemars(length(min = 16, max = 256), example = &"a-long-random-secret")]
+    pub webhook_secret: Option<Secret>,
 }
 
 fn persona_example() -> BTreeMap<&'static str, &'static str> {
@@ -84,6 +95,58 @@ impl TelegramConfig {
             ));
         }
         found.extend(values::http_url("api_url", &self.api_url));
+        found.extend(self.webhook());
         found
     }
+
+    /// What cannot be of the webhook.
+    fn webhook(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        if let Some(url) = &self.webhook_url {
+            found.extend(values::http_url("webhook_url", url));
+        }
+        let lone = "is of no use alone, expected webhook_url and webhook_secret";
+        let fix = "set both, or neither";
+        match (&self.webhook_url, &self.webhook_secret) {
+            (Some(_), None) => found.push(Finding::new("webhook_url", lone, fix)),
+            (None, Some(_)) => found.push(Finding::new("webhook_secret", lone, fix)),
+            (Some(_), Some(_)) | (None, None) => {}
+        }
+        let secret_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if self.webhook_secret.as_ref().is_some_and(|secret| !secret.expose().chars().all(secret_char)) {
+            let why = "has a character that Telegram does not take, expected letters, digits, `_` or `-`";
+            found.push(Finding::new("webhook_secret", why, "for example what `openssl rand -hex 24` prints"));
+        }
+        found
+    }
+}
+
+/// What the accounts need besides what each needs for itself: names, tokens of their own, and an address that can be called.
+#[must_use]
+pub fn across(
+    telegram: Option<&TelegramConfig>,
+    accounts: &BTreeMap<String, TelegramConfig>,
+    server: &ServerConfig,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut tokens: BTreeMap<&str, String> = BTreeMap::new();
+    let own = telegram.into_iter().map(|config| ("telegram".to_owned(), config));
+    let named = accounts.iter().map(|(name, config)| (place::child("telegram_accounts", name), config));
+    for (at, config) in own.chain(named) {
+        let TelegramConfig { bot_token, webhook_url, .. } = config;
+        if let Some(other) = tokens.insert(bot_token.expose(), at.clone()) {
+            let why = format!("is the bot of `[{other}]` too, expected one of its own");
+            found.push(Finding::new(place::child(&at, "bot_token"), why, "make another with @BotFather"));
+        }
+        if webhook_url.is_some() && server.listen.is_none() {
+            let why = "needs `[server]`, which is where Telegram's calls come in";
+            let finding = Finding::new(place::child(&at, "webhook_url"), why, "set `listen` there, or remove this");
+            found.push(finding.with("server.listen"));
+        }
+    }
+    for name in accounts.keys().filter(|name| !values::is_name(name) || name.as_str() == DEFAULT) {
+        let why = "cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`; `default` is `[telegram]`";
+        found.push(Finding::new(place::child("telegram_accounts", name), why, "rename it"));
+    }
+    found
 }

@@ -11,6 +11,7 @@ use crate::config::problem::Finding;
 use crate::config::schedule::{CatchUp, ScheduleConfig};
 use crate::config::webhooks::{SignedConfig, WebhookConfig};
 use crate::daemon::{Blueprint, StartError, Switches, parts};
+use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::policy::schedule::RuleError;
 use crate::policy::schedule::read::{ReadError, read};
@@ -47,7 +48,12 @@ pub(super) async fn prepare(blueprint: &Blueprint) -> Result<Begins, StartError>
 
 impl Begins {
     /// Begins.
-    pub(super) async fn start(self, switches: &Switches, router: &Arc<Router>, stays: bool) -> Result<(), StartError> {
+    pub(super) async fn start(
+        self,
+        switches: &Switches,
+        (router, adapters): (&Arc<Router>, &[Arc<dyn Adapter>]),
+        stays: bool,
+    ) -> Result<(), StartError> {
         if stays {
             router.sync_schedules(self.declared).await?;
         }
@@ -57,7 +63,8 @@ impl Begins {
         if let Ok(address) = listener.local_addr() {
             tracing::info!(%address, "server.listening");
         }
-        let routes = web::hooks::routes(Arc::clone(router), self.webhooks);
+        let sinks = adapters.iter().filter_map(|adapter| Arc::clone(adapter).sink()).collect();
+        let routes = web::hooks::routes(Arc::clone(router), self.webhooks).merge(web::telegram::routes(sinks));
         switches.channels.spawn(web::serve(listener, routes, switches.intake.clone()));
         Ok(())
     }

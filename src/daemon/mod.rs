@@ -15,6 +15,7 @@ pub mod memory;
 pub mod models;
 mod parts;
 pub mod rest;
+mod telegram;
 pub mod toolset;
 
 use std::path::{Path, PathBuf};
@@ -252,7 +253,7 @@ impl Daemon {
         chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
         let draws = blueprint.config.memory.extract;
         switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
-        begins.start(&switches, &router, blueprint.stays).await?;
+        begins.start(&switches, (&router, &adapters), blueprint.stays).await?;
         chores::listen(&switches, adapters, &router, &blueprint);
         // Last: no server delays the start.
         servers.keep(blueprint.stays);
@@ -340,7 +341,7 @@ impl Statement for VoidLeases {
 /// The platforms that the config connects, for people.
 #[must_use]
 pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
-    config.telegram.iter().map(|_| ChannelKind::Telegram).collect()
+    telegram::accounts(config).map(|_| ChannelKind::Telegram).take(1).collect()
 }
 
 /// The chat's own log, beside the database.

@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 
 use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, GuardPolicy, Policy, ToolPolicy, TruthPolicy};
 use crate::agent::persona::{Persona, Personas};
-use crate::channel::telegram::settings::{self as telegram_settings, Pace};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
@@ -19,8 +18,7 @@ use crate::config::guards::GuardsConfig;
 use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
-use crate::config::telegram::TelegramConfig;
-use crate::daemon::{Blueprint, StartError, declared};
+use crate::daemon::{Blueprint, StartError, declared, telegram};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
@@ -86,22 +84,13 @@ fn context(config: &ContextConfig) -> ContextPolicy {
 /// Who is let in.
 pub(super) fn access(config: &Config) -> AccessList {
     let mut list = AccessList::default();
-    if let Some(telegram) = &config.telegram {
-        let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
-        door.guests = telegram.allow_guests;
-        for (ids, role) in [
-            (&telegram.guest_user_ids, Role::Guest),
-            (&telegram.allowed_user_ids, Role::User),
-            (&telegram.admin_user_ids, Role::Admin),
-            (&telegram.owner_user_ids, Role::Owner),
-        ] {
-            ids.iter().for_each(|id| door.admit(&id.to_string(), role));
-        }
-    }
+    telegram::doors(config, &mut list);
     for person in config.people.values() {
         let ids = person.telegram_user_ids.iter().map(i64::to_string);
-        let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
-        ids.clone().for_each(|id| door.admit(&id, role(person.role)));
+        for (account, _) in telegram::accounts(config) {
+            let door = list.door(ChannelKind::Telegram, account);
+            ids.clone().for_each(|id| door.admit(&id, role(person.role)));
+        }
         let terminal = person.terminal.then_some(Alias::TERMINAL);
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
         list.people.push(telegram.chain(terminal).collect());
@@ -167,11 +156,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     let assigned = &mut personas.assigned;
     assigned.known = config.personas.keys().cloned().collect();
     assigned.everywhere.clone_from(&config.agent.persona);
-    if let Some(telegram) = &config.telegram {
-        assigned.by_platform.extend(telegram.persona.iter().map(|name| (ChannelKind::Telegram, name.clone())));
-        let by_chat = telegram.personas.iter();
-        assigned.by_chat = by_chat.map(|(chat, name)| ((ChannelKind::Telegram, chat.clone()), name.clone())).collect();
-    }
+    telegram::personas(config, assigned);
     Ok(personas)
 }
 
@@ -265,18 +250,6 @@ pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
         Some(name) => TimeZone::get(name).map_err(|error| StartError::Config(format!("agent.time_zone: {error}"))),
         None => Ok(TimeZone::try_system().unwrap_or(TimeZone::UTC)),
     }
-}
-
-/// How Telegram is reached.
-pub(super) fn telegram(config: &TelegramConfig) -> Result<telegram_settings::Settings, StartError> {
-    let api_url =
-        url::Url::parse(&config.api_url).map_err(|error| StartError::Config(format!("telegram.api_url: {error}")))?;
-    Ok(telegram_settings::Settings {
-        token: config.bot_token.clone(),
-        api_url,
-        poll_timeout: Duration::from_secs(config.poll_timeout_secs),
-        pace: Pace::PRODUCTION,
-    })
 }
 
 /// How tools are run, whatever they are.

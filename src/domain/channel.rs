@@ -9,8 +9,9 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::capabilities::Capabilities;
 use crate::domain::health::ChannelHealth;
 use crate::domain::ids::RunId;
-use crate::domain::inbound::{Attachment, ChannelKind, Cursor, Inbound};
+use crate::domain::inbound::{Attachment, ChannelKind, Conversation, Cursor, Inbound};
 use crate::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use crate::domain::secret::Secret;
 
 /// What became of an update that a channel handed in. In each case the platform may now be told that Hob has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,25 @@ pub trait Intake: Send + Sync {
 
     /// Moves a cursor on past what is no message for Hob.
     async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError>;
+
+    /// The platform has given a chat another id: what was said there goes on under it. May be told more than once.
+    async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
+        let _unused = (place, chat);
+        Ok(())
+    }
+}
+
+/// The port for a platform that calls instead of being asked.
+#[async_trait]
+pub trait UpdateSink: Send + Sync {
+    /// Which of Hob's accounts is called.
+    fn account(&self) -> &str;
+
+    /// What the platform says with each call, to show that it is itself; none: nobody may call.
+    fn secret(&self) -> Option<&Secret>;
+
+    /// Takes in what was posted. `Ok`: the platform need not post it again.
+    async fn update(&self, body: &[u8]) -> Result<(), IntakeError>;
 }
 
 /// Why a file could not be fetched, in words for its sender, without a full stop.
@@ -155,4 +175,9 @@ pub trait Adapter: Channel {
     /// Hands in what the platform has, until `stop`; reconnects by itself. What the intake has not confirmed is not
     /// acknowledged. Once it ends, nothing of it is at work any more; deliveries go on working.
     async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken);
+
+    /// Where the platform's own calls go; none: it is asked, or keeps a connection.
+    fn sink(self: Arc<Self>) -> Option<Arc<dyn UpdateSink>> {
+        None
+    }
 }

@@ -133,6 +133,28 @@ impl Mode {
     }
 }
 
+/// The commands that a platform may offer to whoever types a slash, with what they do. What only works with words behind
+/// it is left out: `/help` tells of those.
+pub const LISTED: [(&str, &str); 17] = [
+    ("help", "what you can say"),
+    ("status", "how I am and what I am doing"),
+    ("stop", "end what I am doing here"),
+    ("new", "begin a new conversation"),
+    ("reset", "the same, and end what I am doing here"),
+    ("compact", "sum up the older part of our conversation"),
+    ("model", "show or choose the model"),
+    ("auto", "let each message choose the model"),
+    ("persona", "show or choose who I am here"),
+    ("cost", "what was spent"),
+    ("journal", "what I noted on the task I am at"),
+    ("queue", "what waits"),
+    ("pause", "stand still here"),
+    ("resume", "go on"),
+    ("schedules", "what I am to do later"),
+    ("grants", "what I may do here without asking"),
+    ("memory", "what I remember"),
+];
+
 /// The command in a message; none if it is not one. A path (`/etc/hosts`) is not.
 #[must_use]
 pub fn parse(text: &str) -> Option<Command> {
@@ -223,6 +245,16 @@ fn of_memory(name: &str, rest: &[&str]) -> Option<Command> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn k2_what_is_offered_is_there_and_fits_every_platform() {
+        for (name, what) in LISTED {
+            assert!(!matches!(parse(&format!("/{name}")), None | Some(Command::Unknown(_))), "{name}");
+            // Telegram: 1 to 32 lowercase letters, digits and underscores; 1 to 256 characters.
+            assert!(name.len() <= 32 && name.chars().all(|c| c.is_ascii_lowercase()), "{name}");
+            assert!(!what.is_empty() && what.len() <= 100, "{name}: {what}");
+        }
+    }
     use crate::domain::ids::{FactId, MemoryId};
 
     #[test]

@@ -101,6 +101,10 @@ impl Intake for Router {
         let advance = Advance { channel, account: account.to_owned(), cursor };
         self.store.write(advance).await.map_err(|error| IntakeError(error.to_string()))
     }
+
+    async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
+        self.goes_on(place, chat).await.map_err(|error| IntakeError(error.to_string()))
+    }
 }
 
 struct Cursors {

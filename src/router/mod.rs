@@ -15,6 +15,7 @@ pub mod intake;
 mod journal;
 pub mod lanes;
 mod memory;
+mod moved;
 mod pause;
 mod pause_texts;
 mod persona;

@@ -51,6 +51,21 @@ pub async fn ensure(tx: &mut Tx, key: &str, channel: ChannelKind, now: Timestamp
     Ok(session)
 }
 
+/// The conversation goes on under another key; false: there is none, or one is there already.
+///
+/// # Errors
+/// When the database fails.
+pub async fn rename(tx: &mut Tx, key: &str, new: &str) -> Result<bool, StoreError> {
+    let renamed = sqlx::query!(
+        "UPDATE sessions SET key = $2 WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE key = $2)",
+        key,
+        new
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(renamed.rows_affected() > 0)
+}
+
 /// The session with this key.
 ///
 /// # Errors

@@ -1,11 +1,12 @@
 //! HTTP from outside: `[server]`. What is served stands in a file of its own.
 //!
 //! Never: a decision about a run, or an answer that tells more than whoever asks has proved to know.
-//! Start at [`serve`]; [`hooks`] takes events in.
+//! Start at [`serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts.
 
 pub mod hooks;
 pub mod limit;
 pub mod signature;
+pub mod telegram;
 
 use axum::Router as Routes;
 use tokio::net::TcpListener;

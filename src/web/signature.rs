@@ -32,6 +32,14 @@ pub fn is_good(signed: Signed, secret: &Secret, (header, body): (&str, &[u8]), n
     }
 }
 
+/// Is `said` the secret itself? Neither its length nor its beginning can be found out by the time that takes.
+#[must_use]
+pub fn is_same(secret: &Secret, said: &[u8]) -> bool {
+    let Ok(mac) = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()) else { return false };
+    let expected = mac.clone().chain_update(secret.expose()).finalize().into_bytes();
+    mac.chain_update(said).verify(&expected).is_ok()
+}
+
 fn fits(secret: &Secret, parts: &[&[u8]], hex: &str) -> bool {
     let Some(expected) = bytes(hex) else { return false };
     // A key of any length is one.
@@ -70,6 +78,15 @@ mod tests {
         assert!(!good(GITHUB, b"Hello, World?"));
         let other = Secret::new("another".to_owned());
         assert!(!is_good(Signed::Body, &other, (GITHUB, BODY), 0));
+    }
+
+    #[test]
+    fn n11_a_secret_is_the_same_or_not() {
+        let secret = Secret::new("0123456789abcdef".to_owned());
+        assert!(is_same(&secret, b"0123456789abcdef"));
+        for said in ["", "0123456789abcde", "0123456789abcdefg", "0123456789abcdeF"] {
+            assert!(!is_same(&secret, said.as_bytes()), "{said}");
+        }
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod starting;
 mod stopping;
 mod switching;
 mod taint;
+mod telegram;
 mod toolbox;
 mod tools;
 mod typed;

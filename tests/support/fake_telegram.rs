@@ -6,8 +6,11 @@
 //! scripted per method with [`FakeTelegram::fault`]: each fault hits one call, in order.
 
 mod api;
+mod html;
 mod request;
 mod server;
+mod signs;
+pub mod webhook;
 pub mod world;
 
 use std::net::SocketAddr;
@@ -18,6 +21,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use self::webhook::Webhook;
 use self::world::{ChatKind, Message, Post, World};
 
 /// How long [`FakeTelegram::until`] waits before it fails the test.
@@ -61,6 +65,7 @@ pub struct FakeTelegram {
     shared: Arc<Shared>,
     address: SocketAddr,
     server: tokio::task::JoinHandle<()>,
+    calls: tokio::task::JoinHandle<()>,
     down: CancellationToken,
 }
 
@@ -114,12 +119,18 @@ impl FakeTelegram {
         let shared = Arc::new(Shared { world: Mutex::new(world), changed: watch::Sender::new(()) });
         let down = CancellationToken::new();
         let (address, server) = server::serve(address, Arc::clone(&shared), down.clone()).await;
-        Self { shared, address, server, down }
+        let calls = tokio::spawn(webhook::call(Arc::clone(&shared)));
+        Self { shared, address, server, calls, down }
     }
 
     /// What the bot is told as the API's address.
     pub fn api_url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Posts an update as a webhook's call, once; gives the status of the answer.
+    pub async fn call(&self, webhook: &Webhook, update: &Value) -> String {
+        webhook::post(webhook, update).await.unwrap()
     }
 
     /// Looks at the world, or sets it up.
@@ -168,6 +179,25 @@ impl FakeTelegram {
     /// A supergroup; `topics` makes it a forum.
     pub fn group(&self, id: i64, topics: &[i64]) {
         self.look(|world| world.open(id, ChatKind::Supergroup).topics.extend(topics));
+    }
+
+    /// A group of the old kind becomes this supergroup.
+    pub fn migrate(&self, group: i64, supergroup: i64) {
+        self.look(|world| world.migrate(group, supergroup, 7));
+    }
+
+    /// Somebody sends pictures together, with these words under each; returns the messages' ids.
+    pub fn album(&self, (chat, person): (i64, i64), group: &str, captions: &[&str]) -> Vec<i64> {
+        let part = |caption: &&str| {
+            let mut photo = self.look(|world| world.upload("", "image/jpeg", caption.as_bytes()));
+            (photo["width"], photo["height"]) = (1.into(), 1.into());
+            let mut more = serde_json::json!({ "photo": [photo], "media_group_id": group });
+            if !caption.is_empty() {
+                more["caption"] = (*caption).into();
+            }
+            self.post(Post::new(chat, person, "").with(more))
+        };
+        captions.iter().map(part).collect()
     }
 
     /// A person writes to the bot in private; returns the message's id.
@@ -239,6 +269,7 @@ impl FakeTelegram {
     /// The server goes away: its port refuses, what is under way is cut. The world stays for [`Outage::end`].
     pub async fn outage(mut self) -> Outage {
         self.down.cancel();
+        self.calls.abort();
         self.server.abort();
         let ended = (&mut self.server).await;
         assert!(ended.is_err_and(|error| error.is_cancelled()), "the server had ended by itself");
@@ -251,6 +282,7 @@ impl FakeTelegram {
 impl Drop for FakeTelegram {
     fn drop(&mut self) {
         self.down.cancel();
+        self.calls.abort();
         self.server.abort();
     }
 }
@@ -263,6 +295,11 @@ pub struct Outage {
 }
 
 impl Outage {
+    /// Somebody posts something meanwhile; returns the message's id.
+    pub fn post(&mut self, post: Post) -> i64 {
+        self.world.post(post)
+    }
+
     /// Telegram is back, with all it knew.
     pub async fn end(self) -> FakeTelegram {
         FakeTelegram::serve(self.address, self.world).await

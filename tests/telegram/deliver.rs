@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use hob::domain::channel::Channel as _;
-use hob::domain::outgoing::{Choice, DeliveryError};
+use hob::domain::inbound::ChannelKind;
+use hob::domain::outgoing::{Choice, DeliveryError, Outgoing};
+use hob::render::{Form, pieces};
 
 use crate::harness::{PACE, adapter, message};
+use crate::support::fake_telegram::world::ChatKind;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 
 async fn fake() -> FakeTelegram {
@@ -58,9 +61,91 @@ async fn a_topic_or_a_reply_target_that_is_gone_is_done_without() {
     telegram.deliver(&lost).await.unwrap();
     let threads: Vec<_> = fake.look(|world| world.chat(-5).by_bot().map(|sent| (sent.thread, sent.reply_to)).collect());
     assert_eq!(threads, [(None, None), (Some(3), None)]);
+    let gone = "(This belongs to a topic that is gone.)";
+    assert_eq!(texts(&fake, -5), [format!("{gone}\ninto the main chat"), "into the main chat".to_owned()]);
     fake.fault("sendMessage", Fault::BadRequest("message to be replied not found".to_owned()));
     telegram.deliver(&lost).await.unwrap();
     assert_eq!(fake.look(|world| world.chat(-5).by_bot().count()), 3);
+}
+
+#[tokio::test]
+async fn k2_a_chunk_without_room_for_a_note_has_it_before_it() {
+    let fake = fake().await;
+    fake.group(-5, &[3]);
+    let mut lost = message(-5, &"x".repeat(4096));
+    lost.destination.conversation.thread = Some("4".to_owned());
+    adapter(&fake.api_url(), PACE).deliver(&lost).await.unwrap();
+    assert_eq!(texts(&fake, -5), ["(This belongs to a topic that is gone.)".to_owned(), "x".repeat(4096)]);
+}
+
+/// A message in Telegram's HTML.
+fn marked(chat: i64, plain: &str, markup: &str) -> Outgoing {
+    Outgoing { markup: Some(markup.to_owned()), ..message(chat, plain) }
+}
+
+#[tokio::test]
+async fn k2_markup_is_shown_and_what_telegram_refuses_goes_out_plain_alone() {
+    let fake = fake().await;
+    let telegram = adapter(&fake.api_url(), PACE);
+    telegram.deliver(&marked(7, "a < b, bold", "a &lt; b, <b>bold</b>")).await.unwrap();
+    for (number, broken) in
+        ["<blink>x</blink>", "<b>x", "x</b>", "<b><i>x</b></i>", "1 < 2", "<b></b>"].iter().enumerate()
+    {
+        telegram.deliver(&marked(7, &format!("plain {number}"), broken)).await.unwrap();
+    }
+    telegram.deliver(&marked(7, "next", "<i>next</i>")).await.unwrap();
+    let sent = fake.look(|world| world.chat(7).messages.clone());
+    let told: Vec<_> = sent.iter().map(|message| (message.text.as_str(), message.marked().join(" "))).collect();
+    assert_eq!(told[0], ("a < b, bold", "bold:bold".to_owned()));
+    for (number, told) in told[1..7].iter().enumerate() {
+        assert_eq!(*told, (format!("plain {number}").as_str(), String::new()));
+    }
+    assert_eq!(told[7], ("next", "italic:next".to_owned()));
+}
+
+#[tokio::test]
+async fn k2_the_longest_message_is_measured_without_its_markup() {
+    let fake = fake().await;
+    let telegram = adapter(&fake.api_url(), PACE);
+    let (plain, markup) = ("&".repeat(4096), format!("<b>{}</b>", "&amp;".repeat(4096)));
+    telegram.deliver(&marked(7, &plain, &markup)).await.unwrap();
+    assert_eq!(texts(&fake, 7), std::slice::from_ref(&plain));
+    let mut again = marked(7, &plain[..4000], &format!("<b>{}</b>", "&amp;".repeat(4000)));
+    again.may_repeat = true;
+    telegram.deliver(&again).await.unwrap();
+    let all = texts(&fake, 7);
+    assert!(
+        all.len() == 2 && all[1].starts_with('↻') && all[1].ends_with("&&&"),
+        "the mark stands above: {}",
+        all.len()
+    );
+}
+
+#[tokio::test]
+async fn k2_what_the_renderer_makes_is_what_telegram_reads() {
+    let fake = fake().await;
+    let telegram = adapter(&fake.api_url(), PACE);
+    let part = "# Title & <co>\n\n> quoted **bold `code`**\n>> deeper\n\n* one\n  * two [a link](https://example.org/?a=1&b=\"2\")\n\n```rust\nlet a = b < c;\n```\n\n| a | b |\n|---|---|\n| 1 | ~~2~~ |\n\n_**both**_ <b>raw</b>\n\n";
+    let text = part.repeat(60);
+    let pieces = pieces(&text, Form::Markdown, ChannelKind::Telegram);
+    assert!(pieces.len() > 2);
+    for piece in &pieces {
+        let out = Outgoing { markup: piece.markup.clone(), ..message(7, &piece.text) };
+        telegram.deliver(&out).await.unwrap();
+    }
+    let sent = fake.look(|world| world.chat(7).messages.clone());
+    assert_eq!(sent.len(), pieces.len(), "each was taken at once");
+    assert_eq!(fake.look(|world| world.called("sendMessage")), pieces.len());
+    assert!(sent.iter().all(|message| !message.marked().is_empty() && message.entities.len() <= 100));
+}
+
+#[tokio::test]
+async fn k2_a_group_that_moved_to_where_the_bot_is_not_is_refused() {
+    let fake = fake().await;
+    let telegram = adapter(&fake.api_url(), PACE);
+    fake.look(|world| world.open(-7, ChatKind::Group).migrated_to = Some(-1007));
+    let refused = telegram.deliver(&message(-7, "hi")).await.unwrap_err();
+    assert!(matches!(refused, DeliveryError::Refused { .. }), "the new chat is unknown: {refused}");
 }
 
 #[tokio::test]

@@ -135,3 +135,25 @@ async fn c6_a_file_whose_outcome_was_lost_is_marked_and_what_cannot_be_sent_is_r
     std::fs::remove_file(dir.path().join("content")).unwrap();
     assert!(matches!(telegram.deliver(&file).await, Err(DeliveryError::Refused { .. })));
 }
+
+#[tokio::test]
+async fn c6_a_file_that_telegram_does_not_take_is_refused_in_words_and_its_words_may_have_markup() {
+    let (fake, dir) = (fake().await, tempfile::tempdir().unwrap());
+    let telegram = adapter(&fake.api_url(), PACE);
+    let mut file = with_file(&dir, ("a.txt", "text/plain"), b"hello", "a < b");
+    file.markup = Some("<b>a &lt; b</b>".to_owned());
+    telegram.deliver(&file).await.unwrap();
+    file.markup = Some("<b>a < b".to_owned());
+    telegram.deliver(&file).await.unwrap();
+    let words: Vec<_> = fake.look(|world| {
+        let sent = world.chat(7).by_bot();
+        sent.map(|message| (message.text.clone(), message.marked())).collect()
+    });
+    assert_eq!(words, [("a < b".to_owned(), vec!["bold:a < b".to_owned()]), ("a < b".to_owned(), Vec::new())]);
+    if let Some(file) = &mut file.file {
+        file.bytes = (50 << 20) + 1;
+    }
+    let refused = telegram.deliver(&file).await.unwrap_err();
+    insta::assert_snapshot!(refused, @"refused: the file is larger than the 50 MB that Telegram takes from bots");
+    assert_eq!(sent(&fake).len(), 2);
+}

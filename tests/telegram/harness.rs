@@ -31,15 +31,19 @@ pub(crate) const PACE: Pace = Pace {
     retry_refused: Duration::from_millis(60),
     poll_grace: Duration::from_millis(500),
     send_deadline: Duration::from_millis(1500),
-    typing_every: Duration::from_millis(40),
-    typing_max: Duration::from_secs(60),
+    album_window: Duration::from_millis(80),
+    webhook_check: Duration::from_millis(50),
 };
 
 /// Takes what comes in, or fails as scripted; a duplicate is told by (chat, external id, what).
+#[derive(Default)]
 pub(crate) struct Memory {
     seen: watch::Sender<Vec<Inbound>>,
     attempts: Mutex<Vec<String>>,
     failures: Mutex<VecDeque<Option<&'static str>>>,
+    /// What is answered for each of them.
+    answers: Mutex<VecDeque<Accepted>>,
+    moves: Mutex<Vec<(String, String)>>,
 }
 
 #[async_trait]
@@ -53,7 +57,7 @@ impl Intake for Memory {
             return Ok(Accepted::Duplicate);
         }
         self.seen.send_modify(|seen| seen.push(inbound));
-        Ok(Accepted::Committed)
+        Ok(self.answers.lock().unwrap().pop_front().unwrap_or(Accepted::Committed))
     }
 
     async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
@@ -61,6 +65,11 @@ impl Intake for Memory {
     }
 
     async fn advance(&self, _channel: ChannelKind, _account: &str, _cursor: Cursor) -> Result<(), IntakeError> {
+        Ok(())
+    }
+
+    async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
+        self.moves.lock().unwrap().push((place.chat, chat.to_owned()));
         Ok(())
     }
 }
@@ -74,6 +83,16 @@ impl Memory {
     /// The attempt after the next one fails.
     pub(crate) fn fail_second(&self, why: &'static str) {
         self.failures.lock().unwrap().extend([None, Some(why)]);
+    }
+
+    /// What becomes of the next one that is taken.
+    pub(crate) fn answer(&self, accepted: Accepted) {
+        self.answers.lock().unwrap().push_back(accepted);
+    }
+
+    /// The chats that have other ids now.
+    pub(crate) fn moves(&self) -> Vec<(String, String)> {
+        self.moves.lock().unwrap().clone()
     }
 
     /// The external ids that were handed in, failures and duplicates included.
@@ -121,9 +140,12 @@ impl Running {
 
     /// Starts one with another pace.
     pub(crate) fn start_with(fake: &FakeTelegram, pace: Pace) -> Self {
-        let telegram = Arc::new(adapter(&fake.api_url(), pace));
-        let intake = Memory { seen: watch::Sender::default(), attempts: Mutex::default(), failures: Mutex::default() };
-        let (intake, stop) = (Arc::new(intake), CancellationToken::new());
+        Self::of(adapter(&fake.api_url(), pace))
+    }
+
+    /// Starts this one.
+    pub(crate) fn of(telegram: Telegram) -> Self {
+        let (telegram, intake, stop) = (Arc::new(telegram), Arc::new(Memory::default()), CancellationToken::new());
         let port: Arc<dyn Intake> = intake.clone();
         let task = tokio::spawn(Arc::clone(&telegram).run(port, stop.clone()));
         Self { telegram, intake, stop, task }
@@ -145,13 +167,25 @@ impl Running {
 
 /// An adapter that isn't polling.
 pub(crate) fn adapter(api_url: &str, pace: Pace) -> Telegram {
-    let settings = Settings {
+    built(settings(api_url, pace))
+}
+
+/// An adapter with these settings.
+pub(crate) fn built(settings: Settings) -> Telegram {
+    Telegram::new(settings, Arc::new(SystemClock), Arc::new(SystemRng)).unwrap()
+}
+
+/// The usual settings, without commands.
+pub(crate) fn settings(api_url: &str, pace: Pace) -> Settings {
+    Settings {
+        account: "default".to_owned(),
         token: Secret::new(FakeTelegram::TOKEN.to_owned()),
         api_url: api_url.parse().unwrap(),
         poll_timeout: Duration::from_secs(1),
+        webhook: None,
+        commands: Vec::new(),
         pace,
-    };
-    Telegram::new(settings, Arc::new(SystemClock), Arc::new(SystemRng)).unwrap()
+    }
 }
 
 /// A private chat.

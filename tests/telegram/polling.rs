@@ -7,6 +7,7 @@ use hob::domain::channel::Channel as _;
 use serde_json::json;
 
 use crate::harness::{PACE, Running};
+use crate::support::fake_telegram::world::Post;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 
 /// The id of a first update.
@@ -176,6 +177,33 @@ async fn an_outage_is_shown_without_the_token_and_survived() {
         assert!(!text.contains("AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"), "{text}");
     }
     drop(outage);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn n11_after_ten_minutes_of_outage_all_is_answered_once_and_in_order() {
+    let fake = FakeTelegram::start().await;
+    let hob = Running::start(&fake);
+    fake.say(7, "before");
+    hob.intake.until(1).await;
+    let mut outage = fake.outage().await;
+    let text = |number: usize| format!("meanwhile {number}");
+    for number in 0..150 {
+        outage.post(Post::new(7, 7, &text(number)));
+    }
+    let fake = outage.end().await;
+    // Ten minutes are a dozen polls that fail, a minute after another, each in its own way.
+    for fault in [Fault::Proxy(502), Fault::CutBefore, Fault::Server(500), Fault::Flood(0)].iter().cycle().take(12) {
+        fake.fault("getUpdates", fault.clone());
+    }
+    for number in 150..300 {
+        fake.say(7, &text(number));
+    }
+    let expected: Vec<String> = ["before".to_owned()].into_iter().chain((0..300).map(text)).collect();
+    assert_eq!(hob.intake.texts(301).await, expected);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    assert_eq!(hob.intake.attempts().len(), 301, "each of them once");
+    hob.until_health(&fake, "connected (@hob_test_bot)").await;
     hob.end().await;
 }
 

@@ -1,63 +1,71 @@
 //! An update of Telegram in Hob's words. Pure.
 
 use jiff::Timestamp;
-use teloxide::types::{
-    CallbackQuery, Chat, ChatId, MediaKind, Message, MessageEntity, MessageEntityKind, MessageKind, Update, UpdateKind,
-    User, UserId,
-};
+use teloxide::types::{CallbackQuery, Chat, ChatId, Message, Update, UpdateKind, User, UserId};
 
-use crate::domain::inbound::{
-    Attachment, ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender,
-};
+use crate::channel::telegram::audience::{Heard, heard};
+use crate::channel::telegram::content::{attachments, has_words};
+use crate::channel::telegram::origin::{forwarded_from, quoted};
+use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Sender};
 
 /// Telegram's limit for what a button sends back.
 const BUTTON_DATA_BYTES_MAX: usize = 64;
 
-/// Who the bot is, from `getMe`.
+/// The topic that every forum has. What is sent there names no topic.
+const GENERAL_TOPIC: i32 = 1;
+
+/// Who the bot is, from `getMe`, and what its account is called here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Me {
     pub(super) id: UserId,
     pub(super) username: String,
+    pub(super) account: String,
 }
 
 /// The update as an `Inbound`; `None` if it is not for Hob. `now` stands in where Telegram tells no time.
 pub(super) fn convert(update: &Update, me: &Me, now: Timestamp) -> Option<Inbound> {
     match &update.kind {
-        UpdateKind::Message(message) => {
-            let text = heard(message, me)?;
-            inbound_of(message, Happening::Posted { text }, now)
-        }
-        UpdateKind::EditedMessage(message) => {
-            let text = heard(message, me)?;
-            inbound_of(message, Happening::Edited { text }, now)
-        }
-        UpdateKind::CallbackQuery(query) => pressed(query, now),
+        UpdateKind::Message(message) => inbound_of(message, me, (false, now)),
+        // Telegram reports as edited what moves, too: a place that is shared for a while, a poll's votes.
+        UpdateKind::EditedMessage(message) if has_words(message) => inbound_of(message, me, (true, now)),
+        UpdateKind::CallbackQuery(query) => pressed(query, me, now),
         _ => None,
     }
 }
 
-fn inbound_of(message: &Message, happening: Happening, now: Timestamp) -> Option<Inbound> {
-    let date = match happening {
-        Happening::Edited { .. } => message.edit_date().unwrap_or(&message.date),
-        _ => &message.date,
-    };
+/// The group that has become another chat, and that chat: Telegram says so in both of them.
+pub(super) fn moved(update: &Update) -> Option<(ChatId, ChatId)> {
+    let UpdateKind::Message(message) = &update.kind else { return None };
+    let here = message.chat.id;
+    let to = message.migrate_to_chat_id().map(|to| (here, *to));
+    to.or_else(|| message.migrate_from_chat_id().map(|from| (*from, here)))
+}
+
+fn inbound_of(message: &Message, me: &Me, (edited, now): (bool, Timestamp)) -> Option<Inbound> {
+    let Heard { text, audience } = heard(message, me)?;
+    let date = message.edit_date().filter(|_| edited).unwrap_or(&message.date);
     Some(Inbound {
-        conversation: conversation(&message.chat, thread(message)),
+        conversation: conversation(&message.chat, thread(message), me),
         external_id: message.id.0.to_string(),
         sender: sender(message)?,
-        happening,
+        happening: if edited { Happening::Edited { text } } else { Happening::Posted { text } },
         sent_at: Timestamp::from_second(date.timestamp()).unwrap_or(now),
         attachments: attachments(message),
-        circumstances: Circumstances::default(),
+        circumstances: Circumstances {
+            audience,
+            forwarded_from: forwarded_from(message),
+            quoted: quoted(message, me),
+            ..Circumstances::default()
+        },
     })
 }
 
-fn pressed(query: &CallbackQuery, now: Timestamp) -> Option<Inbound> {
+fn pressed(query: &CallbackQuery, me: &Me, now: Timestamp) -> Option<Inbound> {
     let asked = query.message.as_ref()?;
     let (token, known) = parse_data(query.data.as_deref()?);
     let thread = known.map(str::to_owned).or_else(|| asked.regular_message().and_then(thread));
     Some(Inbound {
-        conversation: conversation(asked.chat(), thread),
+        conversation: conversation(asked.chat(), thread, me),
         external_id: format!("cb:{}", query.id.0),
         sender: person(&query.from),
         happening: Happening::Pressed { token: token.to_owned() },
@@ -82,15 +90,15 @@ fn parse_data(data: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn conversation(chat: &Chat, thread: Option<String>) -> Conversation {
+fn conversation(chat: &Chat, thread: Option<String>, me: &Me) -> Conversation {
     let ChatId(chat) = chat.id;
-    let account = DEFAULT_ACCOUNT.to_owned();
-    Conversation { channel: ChannelKind::Telegram, account, chat: chat.to_string(), thread }
+    Conversation { channel: ChannelKind::Telegram, account: me.account.clone(), chat: chat.to_string(), thread }
 }
 
 /// The forum topic; elsewhere a thread id only says what a message replies to.
 fn thread(message: &Message) -> Option<String> {
-    message.thread_id.filter(|_| message.is_topic_message).map(|thread| thread.to_string())
+    let topic = message.thread_id.filter(|topic| message.is_topic_message && topic.0.0 != GENERAL_TOPIC);
+    topic.map(|topic| topic.to_string())
 }
 
 /// Who wrote. Who writes in the name of a chat (a channel, an anonymous administrator) is that chat: Telegram
@@ -105,127 +113,4 @@ fn sender(message: &Message) -> Option<Sender> {
 
 fn person(user: &User) -> Sender {
     Sender { external_id: user.id.0.to_string(), name: user.full_name() }
-}
-
-/// The message's text if it is said to Hob: in private all is, in a group what names it, replies to it or commands it.
-fn heard(message: &Message, me: &Me) -> Option<String> {
-    let text = content(message)?;
-    if message.chat.is_private() {
-        return Some(match command(message, &text) {
-            Some(command) => bare(&text, &command, me).unwrap_or(text),
-            None => text,
-        });
-    }
-    if message.chat.is_channel() {
-        return None;
-    }
-    if let Some(command) = command(message, &text) {
-        return bare(&text, &command, me);
-    }
-    (mentions(message, &text, me) || replies_to(message, me)).then_some(text)
-}
-
-/// The text, the caption, or a word for what it is instead; `None` for Telegram's own notices.
-fn content(message: &Message) -> Option<String> {
-    if let Some(text) = message.text().or(message.caption()) {
-        return Some(text.to_owned());
-    }
-    // What comes along says for itself what it is.
-    if !attachments(message).is_empty() {
-        return Some(String::new());
-    }
-    let what = match &message.kind {
-        MessageKind::Dice(_) => "dice",
-        MessageKind::Common(common) => match &common.media_kind {
-            MediaKind::Migration(_) => return None,
-            MediaKind::Animation(_) => "animation",
-            MediaKind::Audio(_) => "audio",
-            MediaKind::Contact(_) => "contact",
-            MediaKind::Document(_) => "document",
-            MediaKind::Game(_) => "game",
-            MediaKind::Venue(_) | MediaKind::Location(_) => "location",
-            MediaKind::PaidMedia(_) => "paid media",
-            MediaKind::Photo(_) => "photo",
-            MediaKind::Poll(_) => "poll",
-            MediaKind::Checklist(_) => "checklist",
-            MediaKind::Sticker(_) => "sticker",
-            MediaKind::Story(_) => "story",
-            MediaKind::Text(_) => "empty message",
-            MediaKind::Video(_) => "video",
-            MediaKind::VideoNote(_) => "video note",
-            MediaKind::Voice(_) => "voice message",
-        },
-        _ => return None,
-    };
-    Some(format!("[{what}]"))
-}
-
-/// The files of a message: of a photo, its largest form.
-fn attachments(message: &Message) -> Vec<Attachment> {
-    let MessageKind::Common(common) = &message.kind else {
-        return Vec::new();
-    };
-    let (file, name) = match &common.media_kind {
-        MediaKind::Animation(media) => {
-            (&media.animation.file, media.animation.file_name.as_deref().unwrap_or("animation.mp4"))
-        }
-        MediaKind::Audio(media) => (&media.audio.file, media.audio.file_name.as_deref().unwrap_or("audio")),
-        MediaKind::Document(media) => (&media.document.file, media.document.file_name.as_deref().unwrap_or("document")),
-        MediaKind::Photo(media) => {
-            match media.photo.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height)) {
-                Some(largest) => (&largest.file, "photo.jpg"),
-                None => return Vec::new(),
-            }
-        }
-        MediaKind::Video(media) => (&media.video.file, media.video.file_name.as_deref().unwrap_or("video.mp4")),
-        MediaKind::VideoNote(media) => (&media.video_note.file, "video note.mp4"),
-        MediaKind::Voice(media) => (&media.voice.file, "voice message.ogg"),
-        _ => return Vec::new(),
-    };
-    // Telegram leaves the size out where it does not know it; teloxide reads that as the largest number.
-    let bytes = (file.size > 0 && file.size < u32::MAX).then(|| u64::from(file.size));
-    vec![Attachment { handle: file.id.0.clone(), name: name.to_owned(), bytes }]
-}
-
-fn entities(message: &Message) -> &[MessageEntity] {
-    message.entities().or(message.caption_entities()).unwrap_or_default()
-}
-
-/// What the entity covers; Telegram counts in UTF-16 code units.
-fn covered(text: &str, entity: &MessageEntity) -> Option<String> {
-    let units: Vec<u16> = text.encode_utf16().skip(entity.offset).take(entity.length).collect();
-    String::from_utf16(&units).ok()
-}
-
-/// The command that the text starts with, as written: `/status@hob_bot`.
-fn command(message: &Message, text: &str) -> Option<String> {
-    let first = entities(message).iter().find(|entity| entity.offset == 0)?;
-    if first.kind == MessageEntityKind::BotCommand { covered(text, first) } else { None }
-}
-
-/// The text with the bot's name taken off its command; `None` if the command names another bot.
-fn bare(text: &str, command: &str, me: &Me) -> Option<String> {
-    match command.split_once('@') {
-        None => Some(text.to_owned()),
-        Some((name, bot)) if bot.eq_ignore_ascii_case(&me.username) => {
-            text.strip_prefix(command).map(|rest| format!("{name}{rest}"))
-        }
-        Some(_) => None,
-    }
-}
-
-fn mentions(message: &Message, text: &str, me: &Me) -> bool {
-    entities(message).iter().any(|entity| match &entity.kind {
-        MessageEntityKind::Mention => covered(text, entity)
-            .is_some_and(|name| name.strip_prefix('@').is_some_and(|name| name.eq_ignore_ascii_case(&me.username))),
-        MessageEntityKind::TextMention { user } => user.id == me.id,
-        _ => false,
-    })
-}
-
-/// Whether it answers the bot. Every message of a forum topic "replies" to the notice that opened the topic.
-fn replies_to(message: &Message, me: &Me) -> bool {
-    message.reply_to_message().is_some_and(|original| {
-        original.forum_topic_created().is_none() && original.from.as_ref().is_some_and(|author| author.id == me.id)
-    })
 }

@@ -3,6 +3,9 @@
 //! The Bot API has no idempotency key and bots cannot look back into a chat. So a send whose outcome nobody knows is
 //! [`DeliveryError::Unknown`], and what may be a repetition says so to the reader.
 
+use std::time::Duration;
+
+use serde::Deserialize;
 use teloxide::Bot;
 use teloxide::payloads::SendMessage;
 use teloxide::types::{
@@ -11,26 +14,26 @@ use teloxide::types::{
 };
 use tracing::{debug, info};
 
-use std::time::Duration;
-
-use serde::Deserialize;
-
 use crate::channel::telegram::call::{Answer, CallError, call, upload};
 use crate::channel::telegram::convert::button_data;
-use crate::channel::telegram::upload::{As, form};
-use crate::domain::capabilities::Capabilities;
+use crate::channel::telegram::edit::{Edit, Edited, edit};
+use crate::channel::telegram::upload::{Upload, form, is_no_photo};
+use crate::channel::telegram::words::Words;
+use crate::domain::capabilities::{Capabilities, Limit};
 use crate::domain::inbound::ChannelKind;
-use crate::domain::outgoing::{Choice, DeliveryError, Destination, Enclosed, Outgoing, Receipt};
-use crate::render::clean::clean;
+use crate::domain::outgoing::{Choice, DeliveryError, Destination, Draft, Outgoing, Receipt};
 
 /// Stands before a message that the reader may have already.
 const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may have it already)";
+
+/// Stands before a message whose topic is no more.
+const TOPIC_GONE: &str = "(This belongs to a topic that is gone.)";
 
 /// How long a file may take to go out; less than the outbox waits.
 const UPLOAD_MAX: Duration = Duration::from_secs(80);
 
 /// No look at the addresses in a message.
-const NO_PREVIEW: LinkPreviewOptions = LinkPreviewOptions {
+pub(super) const NO_PREVIEW: LinkPreviewOptions = LinkPreviewOptions {
     is_disabled: true,
     url: None,
     prefer_small_media: false,
@@ -44,81 +47,149 @@ struct Sent {
     message_id: i64,
 }
 
-/// Sends the chunk; one that may be a repetition with the mark in front, or after it where both don't fit.
+/// Sends the chunk, or changes the message that it replaces; one that may be a repetition with the mark in front, or after
+/// it where both don't fit.
 pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -> Result<Receipt, DeliveryError> {
-    let text = clean(&message.text);
-    let mut payload = payload(&message.destination)?;
-    payload.reply_markup = keyboard(message);
-    payload.text = text.into_owned();
-    let file = Upload::of(message).await?;
-    if message.may_repeat {
-        let marked = format!("{REPEAT_MARK}\n{}", payload.text);
-        let telegram = Capabilities::of(ChannelKind::Telegram);
-        let most = if file.is_some() { telegram.caption_limit() } else { telegram.text_limit() };
-        if most.fits(&marked) {
-            payload.text = marked;
-        } else {
-            let mut mark = payload.clone();
-            mark.text = REPEAT_MARK.to_owned();
-            mark.reply_markup = None;
-            // The mark alone is not the message: whatever became of it, the chunk has not been sent here.
-            send(bot, mark, None, deadline).await.map_err(|error| match error {
-                DeliveryError::Unknown { why } => DeliveryError::Retry { after: None, why },
-                known => known,
-            })?;
+    let words = Words::of(&message.text, message.markup.as_deref());
+    if let Some(replaces) = message.replaces.as_ref().filter(|_| message.file.is_none()) {
+        let change = Edit {
+            place: &message.destination,
+            external_id: &replaces.external_id,
+            words: words.clone(),
+            keyboard: keyboard(message),
+        };
+        match edit(bot, change, deadline).await? {
+            Edited::Done => return Ok(Receipt { external_id: Some(replaces.external_id.clone()) }),
+            Edited::Gone if !replaces.or_send => return Ok(Receipt { external_id: None }),
+            Edited::Gone => {}
         }
     }
-    send(bot, payload, file, deadline).await
+    let mut letter = Letter::new(bot, (&message.destination, words), deadline)?;
+    letter.payload.reply_markup = keyboard(message).map(ReplyMarkup::InlineKeyboard);
+    letter.file = Upload::of(message).await?;
+    if message.may_repeat {
+        letter.put_before(REPEAT_MARK).await?;
+    }
+    letter.send(true).await
 }
 
-/// A file on its way out.
-struct Upload<'a> {
-    file: &'a Enclosed,
-    content: Vec<u8>,
-    how: As,
-}
-
-impl<'a> Upload<'a> {
-    /// The file of a message, if it has one.
-    async fn of(message: &'a Outgoing) -> Result<Option<Self>, DeliveryError> {
-        let Some(file) = &message.file else {
-            return Ok(None);
-        };
-        let content = tokio::fs::read(&file.path).await;
-        let content =
-            content.map_err(|error| DeliveryError::Refused { why: format!("the file cannot be read: {error}") })?;
-        Ok(Some(Self { file, content, how: As::of(file) }))
+/// Posts a message that still grows, or changes it.
+pub(super) async fn draft(bot: &Bot, draft: &Draft, deadline: Duration) -> Result<Receipt, DeliveryError> {
+    let words = Words::of(&draft.text, draft.markup.as_deref());
+    let Some(external_id) = &draft.external_id else {
+        // What is moved to another place says why, once it is whole.
+        return Letter::new(bot, (&draft.destination, words), deadline)?.send(false).await;
+    };
+    match edit(bot, Edit { place: &draft.destination, external_id, words, keyboard: None }, deadline).await? {
+        Edited::Done => Ok(Receipt { external_id: Some(external_id.clone()) }),
+        Edited::Gone => Err(DeliveryError::Refused { why: "the message that was to grow is gone".to_owned() }),
     }
 }
 
-/// One try.
-async fn attempt(
-    bot: &Bot,
-    payload: &SendMessage,
-    file: Option<&Upload<'_>>,
+/// A message on its way out.
+struct Letter<'a> {
+    bot: &'a Bot,
     deadline: Duration,
-) -> Result<Answer, CallError> {
-    let Some(Upload { file, content, how }) = file else {
-        return call(bot, payload, deadline).await;
+    payload: SendMessage,
+    words: Words,
+    file: Option<Upload<'a>>,
+}
+
+/// What was changed because Telegram refused the message as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Relented {
+    Chat,
+    Topic,
+    Reply,
+}
+
+impl<'a> Letter<'a> {
+    fn new(bot: &'a Bot, (place, words): (&Destination, Words), deadline: Duration) -> Result<Self, DeliveryError> {
+        Ok(Self { bot, deadline, payload: payload(place)?, words, file: None })
+    }
+
+    fn most(&self) -> Limit {
+        let telegram = Capabilities::of(ChannelKind::Telegram);
+        if self.file.is_some() { telegram.caption_limit() } else { telegram.text_limit() }
+    }
+
+    /// Puts a note in front; where both are too long together, it goes out before, alone.
+    async fn put_before(&mut self, note: &str) -> Result<(), DeliveryError> {
+        let noted = self.words.after(note);
+        if self.most().fits(&noted.plain) {
+            self.words = noted;
+            return Ok(());
+        }
+        let mut alone = self.payload.clone();
+        alone.text = note.to_owned();
+        alone.reply_markup = None;
+        while let Err(error) = call(self.bot, &alone, self.deadline).await {
+            if relented(&mut alone, &error).is_none() {
+                // The note alone is not the message: whatever became of it, the message has not been sent here.
+                return Err(repeatable(outcome(&error)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends it; markup, a topic, a reply target or a chat that Telegram does not take is done without, each at most once.
+    async fn send(mut self, moves: bool) -> Result<Receipt, DeliveryError> {
+        loop {
+            let error = match self.attempt().await {
+                Ok(answer) => return Ok(receipt(&answer)),
+                Err(error) => error,
+            };
+            if let Some(file) = self.file.as_mut().filter(|file| file.is_photo() && is_no_photo(&error)) {
+                file.as_document();
+                continue;
+            }
+            if !self.words.is_refused(&error) {
+                match relented(&mut self.payload, &error) {
+                    Some(Relented::Topic) if moves => self.put_before(TOPIC_GONE).await?,
+                    Some(Relented::Chat | Relented::Reply) => {}
+                    Some(Relented::Topic) | None => return Err(outcome(&error)),
+                }
+            }
+            info!(channel = "telegram", %error, "sent otherwise, as Telegram said: {error}");
+        }
+    }
+
+    /// One try.
+    async fn attempt(&mut self) -> Result<Answer, CallError> {
+        let (text, parse_mode) = self.words.shown();
+        (self.payload.text, self.payload.parse_mode) = (text.to_owned(), parse_mode);
+        let Some(file) = &self.file else {
+            return call(self.bot, &self.payload, self.deadline).await;
+        };
+        let form = form(&self.payload, file).map_err(|error| CallError::NotSent(error.to_string()))?;
+        upload(self.bot, file.method(), form, self.deadline.max(UPLOAD_MAX)).await
+    }
+}
+
+fn receipt(answer: &Answer) -> Receipt {
+    let external_id = match answer.result::<Sent>() {
+        Ok(sent) => Some(sent.message_id.to_string()),
+        Err(error) => {
+            debug!(channel = "telegram", %error, "a sent message has no readable id: {error}");
+            None
+        }
     };
-    let form = form(payload, (file, content), *how).map_err(|error| CallError::NotSent(error.to_string()))?;
-    upload(bot, how.method(), form, deadline.max(UPLOAD_MAX)).await
+    Receipt { external_id }
 }
 
 /// The address as Telegram's numbers.
-pub(super) fn address(destination: &Destination) -> Option<(ChatId, Option<ThreadId>)> {
-    let chat = destination.conversation.chat.parse().ok()?;
+pub(super) fn address(destination: &Destination) -> Result<(ChatId, Option<ThreadId>), DeliveryError> {
+    let nowhere = || DeliveryError::Refused { why: "not the address of a Telegram chat".to_owned() };
+    let chat = destination.conversation.chat.parse().map_err(|_no_number| nowhere())?;
     let thread = match &destination.conversation.thread {
-        Some(thread) => Some(ThreadId(MessageId(thread.parse().ok()?))),
+        Some(thread) => Some(ThreadId(MessageId(thread.parse().map_err(|_no_number| nowhere())?))),
         None => None,
     };
-    Some((ChatId(chat), thread))
+    Ok((ChatId(chat), thread))
 }
 
 fn payload(destination: &Destination) -> Result<SendMessage, DeliveryError> {
-    let Some((chat, thread)) = address(destination) else {
-        return Err(DeliveryError::Refused { why: "not the address of a Telegram chat".to_owned() });
-    };
+    let (chat, thread) = address(destination)?;
     let mut payload = SendMessage::new(chat, "");
     payload.message_thread_id = thread;
     // Telegram fetches an address that is shown with a preview: whoever gets a model to write one would be told what is in it.
@@ -129,8 +200,7 @@ fn payload(destination: &Destination) -> Result<SendMessage, DeliveryError> {
     Ok(payload)
 }
 
-/// One button a row, so that long labels stay readable.
-fn keyboard(message: &Outgoing) -> Option<ReplyMarkup> {
+fn keyboard(message: &Outgoing) -> Option<InlineKeyboardMarkup> {
     if message.choices.is_empty() {
         return None;
     }
@@ -138,69 +208,40 @@ fn keyboard(message: &Outgoing) -> Option<ReplyMarkup> {
     let button = |choice: &Choice| {
         vec![InlineKeyboardButton::callback(choice.label.as_str(), button_data(&choice.token, thread))]
     };
-    Some(ReplyMarkup::InlineKeyboard(InlineKeyboardMarkup::new(message.choices.iter().map(button))))
+    Some(InlineKeyboardMarkup::new(message.choices.iter().map(button)))
 }
 
-/// Sends; a topic, reply target or chat that is no more is done without, each at most once.
-async fn send(
-    bot: &Bot,
-    mut payload: SendMessage,
-    mut file: Option<Upload<'_>>,
-    deadline: Duration,
-) -> Result<Receipt, DeliveryError> {
-    loop {
-        let error = match attempt(bot, &payload, file.as_ref(), deadline).await {
-            Ok(answer) => {
-                let external_id = match answer.result::<Sent>() {
-                    Ok(sent) => Some(sent.message_id.to_string()),
-                    Err(error) => {
-                        debug!(channel = "telegram", %error, "a sent message has no readable id: {error}");
-                        None
-                    }
-                };
-                return Ok(Receipt { external_id });
-            }
-            Err(error) => error,
-        };
-        if let Some(file) = file.as_mut().filter(|file| file.how == As::Photo && is_no_photo(&error)) {
-            file.how = As::Document;
-            continue;
-        }
-        match relented(payload, &error) {
-            Some(other) => payload = other,
-            None => return Err(outcome(&error)),
-        }
-        info!(channel = "telegram", %error, "sent otherwise, as Telegram said: {error}");
-    }
-}
-
-/// Did Telegram refuse to take it as a picture? As a document it takes everything.
-fn is_no_photo(error: &CallError) -> bool {
-    matches!(error, CallError::Api { status: 400, description, .. } if description.to_lowercase().contains("photo")
-        || description.contains("IMAGE_PROCESS_FAILED"))
-}
-
-/// The same message in a way that Telegram's refusal leaves open, if it does.
-fn relented(mut payload: SendMessage, error: &CallError) -> Option<SendMessage> {
+/// Makes the message one that Telegram's refusal leaves open, if it does.
+fn relented(payload: &mut SendMessage, error: &CallError) -> Option<Relented> {
     let CallError::Api { status: 400, description, migrate_to, .. } = error else { return None };
     if let Some(chat) = migrate_to {
         let moved = ChatId(*chat).into();
         let elsewhere = payload.chat_id != moved;
         payload.chat_id = moved;
-        return elsewhere.then_some(payload);
+        // Messages are numbered anew there.
+        payload.reply_parameters = None;
+        return elsewhere.then_some(Relented::Chat);
     }
     let said = description.to_lowercase();
-    if said.contains("message thread not found") {
-        return payload.message_thread_id.take().map(|_| payload);
+    if said.contains("message thread not found") || said.contains("topic_deleted") {
+        return payload.message_thread_id.take().map(|_| Relented::Topic);
     }
     if said.contains("repl") && said.contains("not found") {
-        return payload.reply_parameters.take().map(|_| payload);
+        return payload.reply_parameters.take().map(|_| Relented::Reply);
     }
     None
 }
 
+/// Of what can be done twice without harm.
+pub(super) fn repeatable(error: DeliveryError) -> DeliveryError {
+    match error {
+        DeliveryError::Unknown { why } => DeliveryError::Retry { after: None, why },
+        known => known,
+    }
+}
+
 /// What the outbox has to know. A gateway's 502 or 504 says nothing about what the server behind it did.
-fn outcome(error: &CallError) -> DeliveryError {
+pub(super) fn outcome(error: &CallError) -> DeliveryError {
     let why = error.to_string();
     match error {
         CallError::NotSent(_) => DeliveryError::Retry { after: None, why },

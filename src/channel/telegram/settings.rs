@@ -4,25 +4,40 @@ use std::time::Duration;
 
 use crate::domain::secret::Secret;
 
-/// Where the bot is and how it polls.
+/// Where the bot is and how it receives.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// What this account is called here: `default` where there is one.
+    pub account: String,
     /// The bot's token, from @BotFather.
     pub token: Secret,
     /// The Bot API's address, `https://api.telegram.org` or a server of one's own.
     pub api_url: url::Url,
     /// How long Telegram may hold a poll open; whole seconds.
     pub poll_timeout: Duration,
+    /// Where Telegram calls; none: it is asked.
+    pub webhook: Option<Webhook>,
+    /// The commands that Telegram shows, with what they do.
+    pub commands: Vec<(String, String)>,
     /// How fast the adapter retries and gives up.
     pub pace: Pace,
+}
+
+/// Where Telegram calls.
+#[derive(Debug, Clone)]
+pub struct Webhook {
+    /// The address, as Telegram sees it.
+    pub url: url::Url,
+    /// What Telegram says with each call, to show that it is Telegram.
+    pub secret: Secret,
 }
 
 /// The adapter's deadlines and delays.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// The first delay after a failed poll; it doubles up to `retry_max`, plus jitter of up to as much again.
+    /// The first delay after trouble with receiving; it doubles up to `retry_max`, plus jitter of up to as much again.
     pub retry_min: Duration,
-    /// The longest delay between polls that fail.
+    /// The longest delay after trouble with receiving.
     pub retry_max: Duration,
     /// The delay after the token was refused: only an operator can mend that.
     pub retry_refused: Duration,
@@ -30,10 +45,10 @@ pub struct Pace {
     pub poll_grace: Duration,
     /// How long any other request may take.
     pub send_deadline: Duration,
-    /// How often typing is shown again; Telegram shows it for five seconds.
-    pub typing_every: Duration,
-    /// How long typing is shown for a run that never says it is over.
-    pub typing_max: Duration,
+    /// How long nothing more of an album may come before it is whole.
+    pub album_window: Duration,
+    /// How often Telegram is asked whether its calls get through.
+    pub webhook_check: Duration,
 }
 
 impl Pace {
@@ -44,7 +59,7 @@ impl Pace {
         retry_refused: Duration::from_secs(120),
         poll_grace: Duration::from_secs(10),
         send_deadline: Duration::from_secs(30),
-        typing_every: Duration::from_secs(4),
-        typing_max: Duration::from_secs(25 * 60),
+        album_window: Duration::from_millis(700),
+        webhook_check: Duration::from_secs(60),
     };
 }

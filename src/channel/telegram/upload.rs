@@ -4,7 +4,11 @@ use std::fmt::Write as _;
 
 use teloxide::payloads::SendMessage;
 
-use crate::domain::outgoing::Enclosed;
+use crate::channel::telegram::call::CallError;
+use crate::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
+
+/// What Telegram takes from bots at most.
+const FILE_BYTES_MAX: u64 = 50 << 20;
 
 /// Photos beyond this size are sent as documents: Telegram takes no larger ones.
 const PHOTO_BYTES_MAX: u64 = 10 << 20;
@@ -19,36 +23,75 @@ pub(super) struct Form {
 
 /// How a file is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum As {
+enum As {
     Photo,
     Document,
 }
 
 impl As {
     /// What Telegram shows as a picture is one.
-    pub(super) fn of(file: &Enclosed) -> Self {
+    fn of(file: &Enclosed) -> Self {
         let shown = matches!(file.mime.as_str(), "image/jpeg" | "image/png");
         if shown && file.bytes <= PHOTO_BYTES_MAX { Self::Photo } else { Self::Document }
     }
+}
 
-    pub(super) fn method(self) -> &'static str {
-        match self {
-            Self::Photo => "SendPhoto",
-            Self::Document => "SendDocument",
+/// A file on its way out.
+pub(super) struct Upload<'a> {
+    file: &'a Enclosed,
+    content: Vec<u8>,
+    how: As,
+}
+
+impl<'a> Upload<'a> {
+    /// The file of a message, if it has one.
+    pub(super) async fn of(message: &'a Outgoing) -> Result<Option<Self>, DeliveryError> {
+        let Some(file) = &message.file else {
+            return Ok(None);
+        };
+        if file.bytes > FILE_BYTES_MAX {
+            let why = "the file is larger than the 50 MB that Telegram takes from bots".to_owned();
+            return Err(DeliveryError::Refused { why });
+        }
+        let content = tokio::fs::read(&file.path).await;
+        let content =
+            content.map_err(|error| DeliveryError::Refused { why: format!("the file cannot be read: {error}") })?;
+        Ok(Some(Self { file, content, how: As::of(file) }))
+    }
+
+    pub(super) fn is_photo(&self) -> bool {
+        self.how == As::Photo
+    }
+
+    /// As a document Telegram takes everything.
+    pub(super) fn as_document(&mut self) {
+        self.how = As::Document;
+    }
+
+    pub(super) fn method(&self) -> &'static str {
+        match self.how {
+            As::Photo => "SendPhoto",
+            As::Document => "SendDocument",
         }
     }
 
-    fn field(self) -> &'static str {
-        match self {
-            Self::Photo => "photo",
-            Self::Document => "document",
+    fn field(&self) -> &'static str {
+        match self.how {
+            As::Photo => "photo",
+            As::Document => "document",
         }
     }
 }
 
+/// Did Telegram refuse to take it as a picture?
+pub(super) fn is_no_photo(error: &CallError) -> bool {
+    matches!(error, CallError::Api { status: 400, description, .. } if description.to_lowercase().contains("photo")
+        || description.contains("IMAGE_PROCESS_FAILED"))
+}
+
 /// The form for a file with the address and the words of `payload`.
-pub(super) fn form(payload: &SendMessage, file: (&Enclosed, &[u8]), how: As) -> Result<Form, serde_json::Error> {
-    let (file, content) = file;
+pub(super) fn form(payload: &SendMessage, upload: &Upload<'_>) -> Result<Form, serde_json::Error> {
+    let Upload { file, content, .. } = upload;
     let boundary = boundary(content);
     let mut head = String::new();
     let mut field = |name: &str, value: &str| {
@@ -62,13 +105,16 @@ pub(super) fn form(payload: &SendMessage, file: (&Enclosed, &[u8]), how: As) -> 
     if !payload.text.is_empty() {
         field("caption", &payload.text);
     }
+    if let Some(mode) = &payload.parse_mode {
+        field("parse_mode", plain(&serde_json::to_value(mode)?).as_str());
+    }
     if let Some(reply) = &payload.reply_parameters {
         field("reply_parameters", &serde_json::to_string(reply)?);
     }
     if let Some(markup) = &payload.reply_markup {
         field("reply_markup", &serde_json::to_string(markup)?);
     }
-    let (kind, name) = (how.field(), quoted(&file.name));
+    let (kind, name) = (upload.field(), quoted(&file.name));
     if let Err(error) = write!(
         head,
         "--{boundary}\r\nContent-Disposition: form-data; name=\"{kind}\"; filename=\"{name}\"\r\nContent-Type: {}\r\n\r\n",

@@ -70,8 +70,8 @@ fn unknown_keys() {
     insta::assert_snapshot!(told("[agnet]\n[telegram]\ntoken = 'hunter2'\n\n[\"a b\\n\"]"), @r#"
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
-    config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs
-    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, budget, quotas, telegram, people, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, delivery, daemon
+    config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs, webhook_url, webhook_secret
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, budget, quotas, telegram, telegram_accounts, people, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, delivery, daemon
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?
@@ -316,6 +316,22 @@ fn c1_people() {
     config.toml:5: people.bob.telegram_user_ids[1]: is also ada's, expected one person; remove it from one
     config.toml:6: people.bob.terminal: is also ada's, expected one person; remove it from one
     config.toml:9: people."b c".role: is not a known word, expected one of: guest, user, admin, owner; for example `role = "user"`
+    "#);
+}
+
+#[test]
+fn k2_telegrams_accounts_and_webhooks() {
+    insta::assert_snapshot!(told("[telegram]\nbot_token = '1:a'\nwebhook_url = 'https://hob.example.org/telegram/default'\n[telegram_accounts.work]\nbot_token = '1:a'\npersona = 'cook'\nwebhook_url = 'ftp://x'\nwebhook_secret = 'not only letters'\n[telegram_accounts.default]\nbot_token = '2:a'\nwebhook_secret = 'letters-of-some-length'\n[telegram_accounts.x]\n"), @r#"
+    config.toml:3: telegram.webhook_url: is of no use alone, expected webhook_url and webhook_secret; set both, or neither
+    config.toml:3: telegram.webhook_url: needs `[server]`, which is where Telegram's calls come in; set `listen` there, or remove this
+    config.toml:5: telegram_accounts.work.bot_token: is the bot of `[telegram]` too, expected one of its own; make another with @BotFather
+    config.toml:6: telegram_accounts.work.persona: is not a persona; declare it under `[personas]`
+    config.toml:7: telegram_accounts.work.webhook_url: is not the URL of a server, expected http:// or https:// and a host; for example `http://127.0.0.1:8080`
+    config.toml:7: telegram_accounts.work.webhook_url: needs `[server]`, which is where Telegram's calls come in; set `listen` there, or remove this
+    config.toml:8: telegram_accounts.work.webhook_secret: has a character that Telegram does not take, expected letters, digits, `_` or `-`; for example what `openssl rand -hex 24` prints
+    config.toml:9: telegram_accounts.default: cannot name an account, expected a letter, then up to 63 letters, digits, `_` or `-`; `default` is `[telegram]`; rename it
+    config.toml:11: telegram_accounts.default.webhook_secret: is of no use alone, expected webhook_url and webhook_secret; set both, or neither
+    config.toml:12: telegram_accounts.x.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
     "#);
 }
 

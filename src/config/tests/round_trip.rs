@@ -107,11 +107,11 @@ fn settle(mut document: toml::Table) -> toml::Table {
             // Which names there are, other sections say.
             "people" => people(section),
             "personas" => section.iter_mut().filter_map(|(_, persona)| persona.as_table_mut()).for_each(persona),
-            "telegram" => {
-                section.remove("persona");
-                section.remove("personas");
-                replace(section, "bot_token", "1:a");
-                replace(section, "api_url", "http://localhost:80/a");
+            "telegram" => telegram(section, 0),
+            "telegram_accounts" => {
+                *section = std::mem::take(section).into_iter().map(|(name, bot)| (format!("x{name}"), bot)).collect();
+                let bots = section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut());
+                bots.zip(1..).for_each(|(bot, number)| telegram(bot, number));
             }
             "agent" => {
                 section.remove("persona");
@@ -246,6 +246,15 @@ fn provider(section: &mut toml::Table) {
         }
     }
     endpoint(section);
+}
+
+/// Bots have tokens of their own; which personas there are, and where calls come in, other sections say.
+fn telegram(section: &mut toml::Table, number: usize) {
+    for key in ["persona", "personas", "webhook_url", "webhook_secret"] {
+        section.remove(key);
+    }
+    replace(section, "bot_token", &format!("{number}:a"));
+    replace(section, "api_url", "http://localhost:80/a");
 }
 
 fn people(section: &mut toml::Table) {

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::html::{Parsed, parse};
 use super::request::{Arguments, number, truth};
 use super::server::Refusal;
-use super::world::{Message, Sent, World, user_json};
-use super::{FakeTelegram, Shared};
+use super::world::{ChatKind, Message, Sent, World, user_json};
+use super::{FakeTelegram, Shared, signs, webhook};
 
 /// The longest text, in UTF-16 code units.
 const TEXT_MAX: usize = 4096;
@@ -25,23 +26,18 @@ pub(super) async fn call(shared: &Shared, method: &str, arguments: &Arguments) -
         "senddocument" => shared.with(|world| send_file(world, arguments, "document")),
         "sendphoto" => shared.with(|world| send_file(world, arguments, "photo")),
         "editmessagetext" => shared.with(|world| edit_message_text(world, arguments)),
-        "sendchataction" => shared.with(|world| send_chat_action(world, arguments)),
-        "answercallbackquery" => shared.with(|world| answer_callback_query(world, arguments)),
-        "setmycommands" => {
-            let commands = arguments.get("commands").ok_or_else(|| Refusal::bad("can't parse commands"))?;
-            shared.with(|world| world.commands = commands);
-            Ok(json!(true))
-        }
-        "deletewebhook" => {
-            if arguments.get("drop_pending_updates").is_some_and(|drop| truth(&drop)) {
-                shared.with(|world| world.updates.clear());
-            }
-            Ok(json!(true))
-        }
-        "getwebhookinfo" => {
-            let pending = shared.with(|world| world.updates.len());
-            Ok(json!({"url": "", "has_custom_certificate": false, "pending_update_count": pending}))
-        }
+        "sendchataction" => shared.with(|world| signs::send_chat_action(world, arguments)),
+        "answercallbackquery" => shared.with(|world| signs::answer_callback_query(world, arguments)),
+        "setmessagereaction" => shared.with(|world| signs::set_message_reaction(world, arguments)),
+        "deletemessage" => shared.with(|world| delete_message(world, arguments)),
+        "setmycommands" => shared.with(|world| signs::set_my_commands(world, arguments)),
+        "getmycommands" => Ok(shared.with(|world| match &world.commands {
+            Value::Null => json!([]),
+            commands => commands.clone(),
+        })),
+        "setwebhook" => shared.with(|world| webhook::set_webhook(world, arguments)),
+        "deletewebhook" => Ok(shared.with(|world| webhook::delete_webhook(world, arguments))),
+        "getwebhookinfo" => Ok(shared.with(|world| webhook::info(world))),
         _ => Err(Refusal::new(404, "Not Found: method not found")),
     }
 }
@@ -82,6 +78,10 @@ async fn get_updates(shared: &Shared, arguments: &Arguments) -> Result<Value, Re
     let timeout =
         Duration::from_secs(arguments.number("timeout").map_or(0, |seconds| u64::try_from(seconds).unwrap_or(0)));
     let allowed = arguments.get("allowed_updates").and_then(|kinds| serde_json::from_value(kinds).ok());
+    if shared.with(|world| world.webhook.is_some()) {
+        let why = "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first";
+        return Err(Refusal::new(409, format!("Conflict: {why}")));
+    }
     let ticket = shared.with(|world| {
         world.offsets.push(offset);
         world.allowed_updates = allowed.or(world.allowed_updates.take());
@@ -112,33 +112,47 @@ async fn get_updates(shared: &Shared, arguments: &Arguments) -> Result<Value, Re
     batch.map(Value::Array)
 }
 
-fn chat_of(world: &World, arguments: &Arguments) -> Result<i64, Refusal> {
+pub(super) fn chat_of(world: &World, arguments: &Arguments) -> Result<i64, Refusal> {
     let chat = arguments.number("chat_id").ok_or_else(|| Refusal::bad("chat_id is empty"))?;
     match world.chats.get(&chat) {
         None => Err(Refusal::bad("chat not found")),
+        Some(old) if old.migrated_to.is_some() => Err(Refusal {
+            parameters: Some(json!({ "migrate_to_chat_id": old.migrated_to })),
+            ..Refusal::bad("group chat was upgraded to a supergroup chat")
+        }),
         Some(chat) if chat.blocked => Err(Refusal::new(403, "Forbidden: bot was blocked by the user")),
         Some(_) => Ok(chat),
     }
 }
 
-fn topic_of(world: &World, chat: i64, arguments: &Arguments) -> Result<Option<i64>, Refusal> {
+pub(super) fn topic_of(world: &World, chat: i64, arguments: &Arguments) -> Result<Option<i64>, Refusal> {
     match arguments.number("message_thread_id") {
         Some(topic) if !world.chat(chat).topics.contains(&topic) => Err(Refusal::bad("message thread not found")),
         topic => Ok(topic),
     }
 }
 
-/// The text as Telegram stores it: controls become blanks, outer whitespace goes.
-fn text_of(arguments: &Arguments) -> Result<String, Refusal> {
-    let text = arguments.text("text").unwrap_or_default();
-    let text = text.replace(|c: char| c < ' ' && c != '\n', " ").trim().to_owned();
-    if text.is_empty() {
+/// A text as Telegram stores it: controls become blanks, outer whitespace goes, tags become entities.
+fn parsed(arguments: &Arguments, field: &str) -> Result<Parsed, Refusal> {
+    let text = arguments.text(field).unwrap_or_default();
+    let text = text.replace(|c: char| c < ' ' && c != '\n', " ");
+    match arguments.text("parse_mode").as_deref() {
+        None | Some("") => Ok(Parsed { text: text.trim().to_owned(), entities: Vec::new() }),
+        Some("HTML") => parse(&text),
+        Some(_) => Err(Refusal::bad("unsupported parse_mode")),
+    }
+}
+
+/// The text of a message, which must have one.
+fn text_of(arguments: &Arguments) -> Result<Parsed, Refusal> {
+    let parsed = parsed(arguments, "text")?;
+    if parsed.text.is_empty() {
         return Err(Refusal::bad("message text is empty"));
     }
-    if text.encode_utf16().count() > TEXT_MAX {
+    if parsed.text.encode_utf16().count() > TEXT_MAX {
         return Err(Refusal::bad("message is too long"));
     }
-    Ok(text)
+    Ok(parsed)
 }
 
 fn keyboard_of(arguments: &Arguments) -> Result<Vec<Vec<(String, String)>>, Refusal> {
@@ -170,14 +184,12 @@ fn reply_of(world: &World, chat: i64, arguments: &Arguments) -> Result<Option<i6
 
 fn send_message(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
     let chat = chat_of(world, arguments)?;
-    let text = text_of(arguments)?;
+    let Parsed { text, entities } = text_of(arguments)?;
     let thread = topic_of(world, chat, arguments)?;
     let reply_to = reply_of(world, chat, arguments)?;
     let keyboard = keyboard_of(arguments)?;
     preview(world, &text, arguments);
-    let from = FakeTelegram::BOT_ID;
-    let message =
-        Message { id: 0, from, date: 0, text, reply_to, thread, keyboard, edits: 0, more: json!({}), file: None };
+    let message = Message { reply_to, thread, keyboard, entities, ..Message::of(FakeTelegram::BOT_ID, text) };
     let id = world.add(chat, message);
     Ok(world.message_json(chat, id))
 }
@@ -221,7 +233,7 @@ fn send_file(world: &mut World, arguments: &Arguments, field: &'static str) -> R
     if field == "photo" && !picture {
         return Err(Refusal::bad("IMAGE_PROCESS_FAILED"));
     }
-    let text = arguments.text("caption").unwrap_or_default();
+    let Parsed { text, entities } = parsed(arguments, "caption")?;
     if text.encode_utf16().count() > CAPTION_MAX {
         return Err(Refusal::bad("message caption is too long"));
     }
@@ -229,51 +241,54 @@ fn send_file(world: &mut World, arguments: &Arguments, field: &'static str) -> R
     let reply_to = reply_of(world, chat, arguments)?;
     let keyboard = keyboard_of(arguments)?;
     let sent = Sent { field, name: upload.name.clone(), kind: upload.kind.clone(), bytes: upload.bytes.clone() };
-    let (from, more, file) = (FakeTelegram::BOT_ID, json!({}), Some(sent));
-    let message = Message { id: 0, from, date: 0, text, reply_to, thread, keyboard, edits: 0, more, file };
+    let by_bot = Message::of(FakeTelegram::BOT_ID, text);
+    let message = Message { reply_to, thread, keyboard, entities, file: Some(sent), ..by_bot };
     let id = world.add(chat, message);
     Ok(world.message_json(chat, id))
 }
 
 fn edit_message_text(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
     let chat = chat_of(world, arguments)?;
-    let text = text_of(arguments)?;
-    let keyboard = keyboard_of(arguments)?;
     let id = arguments.number("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;
+    let left = world.chats.get_mut(&chat).and_then(|chat| chat.edits_left.as_mut());
+    match left {
+        Some(0) => {
+            let flood = Refusal::new(429, "Too Many Requests: retry after 3");
+            return Err(Refusal { parameters: Some(json!({"retry_after": 3})), ..flood });
+        }
+        Some(left) => *left -= 1,
+        None => {}
+    }
+    let Parsed { text, entities } = text_of(arguments)?;
+    let keyboard = keyboard_of(arguments)?;
     let messages = world.chats.get_mut(&chat).into_iter().flat_map(|chat| &mut chat.messages);
     let mut found = messages.filter(|message| message.id == id);
     let message = found.next().ok_or_else(|| Refusal::bad("message to edit not found"))?;
     if message.from != FakeTelegram::BOT_ID {
         return Err(Refusal::bad("message can't be edited"));
     }
-    if message.text == text && message.keyboard == keyboard {
+    if message.file.is_some() {
+        return Err(Refusal::bad("there is no text in the message to edit"));
+    }
+    if message.text == text && message.entities == entities && message.keyboard == keyboard {
         let same = "specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
         return Err(Refusal::bad(&format!("message is not modified: {same}")));
     }
-    message.text = text;
-    message.keyboard = keyboard;
+    (message.text, message.entities, message.keyboard) = (text, entities, keyboard);
     message.edits += 1;
     Ok(world.message_json(chat, id))
 }
 
-fn send_chat_action(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
+fn delete_message(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
     let chat = chat_of(world, arguments)?;
-    let topic = topic_of(world, chat, arguments)?;
-    let action = arguments.text("action").filter(|action| action == "typing" || action.starts_with("upload_"));
-    let action = action.ok_or_else(|| Refusal::bad("wrong parameter action in request"))?;
+    let id = arguments.number("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;
+    let kind = world.chat(chat).kind;
+    let message = world.chat(chat).message(id).ok_or_else(|| Refusal::bad("message to delete not found"))?;
+    if message.from != FakeTelegram::BOT_ID && kind != ChatKind::Private {
+        return Err(Refusal::bad("message can't be deleted"));
+    }
     if let Some(chat) = world.chats.get_mut(&chat) {
-        chat.actions.push((action, topic));
+        chat.messages.retain(|message| message.id != id);
     }
     Ok(json!(true))
-}
-
-fn answer_callback_query(world: &mut World, arguments: &Arguments) -> Result<Value, Refusal> {
-    let id = arguments.text("callback_query_id").unwrap_or_default();
-    match world.presses.get_mut(&id) {
-        Some(answered) => {
-            *answered = true;
-            Ok(json!(true))
-        }
-        None => Err(Refusal::bad("query is too old and response timeout expired or query ID is invalid")),
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
+use super::webhook::Webhook;
 use super::{FakeTelegram, Fault};
 
 /// The kinds of chat.
@@ -11,8 +12,12 @@ use super::{FakeTelegram, Fault};
 pub enum ChatKind {
     /// With one person.
     Private,
+    /// With many, of the old kind.
+    Group,
     /// With many, perhaps in topics.
     Supergroup,
+    /// Where few write and many read.
+    Channel,
 }
 
 /// A chat and what was said in it.
@@ -30,6 +35,14 @@ pub struct Chat {
     pub messages: Vec<Message>,
     /// The chat actions that the bot showed, with the topic.
     pub actions: Vec<(String, Option<i64>)>,
+    /// The emoji that may be reacted with; none: all of them.
+    pub reactions: Option<Vec<String>>,
+    /// So many edits are taken, then it is a flood; none: no end.
+    pub edits_left: Option<usize>,
+    /// The supergroup that the group has become.
+    pub migrated_to: Option<i64>,
+    /// The id of the next message.
+    next_message: i64,
 }
 
 impl Chat {
@@ -47,6 +60,8 @@ impl Chat {
     pub(super) fn json(&self) -> Value {
         match self.kind {
             ChatKind::Private => json!({"id": self.id, "type": "private", "first_name": format!("Person {}", self.id)}),
+            ChatKind::Group => json!({"id": self.id, "type": "group", "title": "Home"}),
+            ChatKind::Channel => json!({"id": self.id, "type": "channel", "title": "News"}),
             ChatKind::Supergroup => {
                 json!({"id": self.id, "type": "supergroup", "title": "Home", "is_forum": !self.topics.is_empty()})
             }
@@ -77,6 +92,41 @@ pub struct Message {
     pub more: Value,
     /// The file that the bot sent with it; the text is its caption.
     pub file: Option<Sent>,
+    /// What the bot's markup said of the text.
+    pub entities: Vec<Value>,
+    /// The bot's reactions, one after another; none: it was taken off.
+    pub reactions: Vec<Option<String>>,
+}
+
+impl Message {
+    /// Words, not sent yet.
+    pub(super) fn of(from: i64, text: String) -> Self {
+        Self {
+            id: 0,
+            from,
+            date: 0,
+            text,
+            reply_to: None,
+            thread: None,
+            keyboard: Vec::new(),
+            edits: 0,
+            more: json!({}),
+            file: None,
+            entities: Vec::new(),
+            reactions: Vec::new(),
+        }
+    }
+
+    /// What the markup said, as `kind:covered text`.
+    pub fn marked(&self) -> Vec<String> {
+        let units: Vec<u16> = self.text.encode_utf16().collect();
+        let at = |entity: &Value, key: &str| usize::try_from(entity[key].as_u64().unwrap()).unwrap();
+        let covered = |entity: &Value| {
+            let begin = at(entity, "offset");
+            String::from_utf16(&units[begin..begin + at(entity, "length")]).unwrap()
+        };
+        self.entities.iter().map(|entity| format!("{}:{}", entity["type"].as_str().unwrap(), covered(entity))).collect()
+    }
 }
 
 /// A file as the bot sent it.
@@ -142,6 +192,8 @@ impl Post {
 /// All that Telegram knows of this bot.
 #[derive(Debug, Clone)]
 pub struct World {
+    /// The token that is known here.
+    pub token: String,
     /// The chats by id.
     pub chats: BTreeMap<i64, Chat>,
     /// Updates not confirmed yet, by id.
@@ -160,6 +212,10 @@ pub struct World {
     pub previews: Vec<String>,
     /// Callback queries: answered or not.
     pub presses: BTreeMap<String, bool>,
+    /// What callback queries were answered with.
+    pub answers: BTreeMap<String, Option<String>>,
+    /// Where updates are posted.
+    pub webhook: Option<Webhook>,
     /// What `setMyCommands` said last.
     pub commands: Value,
     /// What goes wrong next, per method in lower case.
@@ -176,6 +232,7 @@ pub struct World {
 impl World {
     pub(super) fn new() -> Self {
         Self {
+            token: FakeTelegram::TOKEN.to_owned(),
             chats: BTreeMap::new(),
             updates: VecDeque::new(),
             calls: BTreeMap::new(),
@@ -185,6 +242,8 @@ impl World {
             files: BTreeMap::new(),
             previews: Vec::new(),
             presses: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            webhook: None,
             commands: Value::Null,
             faults: HashMap::new(),
             waiting: 0,
@@ -223,6 +282,10 @@ impl World {
             blocked: false,
             messages: Vec::new(),
             actions: Vec::new(),
+            reactions: None,
+            edits_left: None,
+            migrated_to: None,
+            next_message: 1,
         })
     }
 
@@ -244,24 +307,39 @@ impl World {
     /// Adds a message to a chat; its id grows with each.
     pub(super) fn add(&mut self, chat: i64, mut message: Message) -> i64 {
         self.clock += 1;
-        let messages = &mut self.chats.get_mut(&chat).unwrap().messages;
-        let id = messages.last().map_or(1, |last| last.id + 1);
+        let chat = self.chats.get_mut(&chat).unwrap();
+        let id = chat.next_message;
+        chat.next_message += 1;
         message.id = id;
         message.date = self.clock;
-        messages.push(message);
+        chat.messages.push(message);
         id
     }
 
-    pub(super) fn post(&mut self, post: Post) -> i64 {
+    /// Somebody posts something; gives the message's id.
+    pub fn post(&mut self, post: Post) -> i64 {
         let kind = if post.chat < 0 { ChatKind::Supergroup } else { ChatKind::Private };
         self.open(post.chat, kind).topics.extend(post.thread);
         let Post { chat, from, text, thread, reply_to, more } = post;
-        let message =
-            Message { id: 0, from, date: 0, text, reply_to, thread, keyboard: vec![], edits: 0, more, file: None };
-        let id = self.add(chat, message);
+        let id = self.add(chat, Message { reply_to, thread, more, ..Message::of(from, text) });
         let shown = self.message_json(chat, id);
-        self.queue(json!({ "message": shown }));
+        let kind = if self.chat(chat).kind == ChatKind::Channel { "channel_post" } else { "message" };
+        self.queue(json!({ kind: shown }));
         id
+    }
+
+    /// The bot has asked something, with one button; gives the message's id.
+    pub fn ask(&mut self, chat: i64, text: &str, data: &str) -> i64 {
+        let keyboard = vec![vec![("yes".to_owned(), data.to_owned())]];
+        self.add(chat, Message { keyboard, ..Message::of(FakeTelegram::BOT_ID, text.to_owned()) })
+    }
+
+    /// A group becomes a supergroup: both are told.
+    pub(super) fn migrate(&mut self, group: i64, supergroup: i64, by: i64) {
+        self.open(supergroup, ChatKind::Supergroup);
+        self.post(Post::new(group, by, "").with(json!({ "migrate_to_chat_id": supergroup })));
+        self.post(Post::new(supergroup, by, "").with(json!({ "migrate_from_chat_id": group })));
+        self.chats.get_mut(&group).unwrap().migrated_to = Some(supergroup);
     }
 
     pub(super) fn edit(&mut self, chat: i64, message: i64, text: &str) {
@@ -303,9 +381,13 @@ impl World {
         if let Some(file) = &message.file {
             shown[file.field] = json!({"file_id": "sent", "file_unique_id": "sent", "file_size": file.bytes.len()});
             shown["caption"] = json!(message.text);
+            if !message.entities.is_empty() {
+                shown["caption_entities"] = json!(message.entities);
+            }
         } else if !message.text.is_empty() {
             shown["text"] = json!(message.text);
-            let entities = entities(&message.text);
+            let found = entities(&message.text).into_iter().chain(message.entities.iter().cloned());
+            let entities: Vec<Value> = found.collect();
             if !entities.is_empty() {
                 shown["entities"] = json!(entities);
             }

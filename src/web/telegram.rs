@@ -1,0 +1,52 @@
+//! `POST /telegram/ACCOUNT`: what Telegram posts where it is not asked. The answer comes after the commit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router as Routes;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+
+use crate::domain::channel::UpdateSink;
+use crate::web::signature::is_same;
+
+/// The longest update; Telegram's own are far shorter.
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// The longest time that a body may take.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Where Telegram shows that it is Telegram.
+const SECRET_HEADER: &str = "X-Telegram-Bot-Api-Secret-Token";
+
+/// The accounts by name.
+type Sinks = Arc<BTreeMap<String, Arc<dyn UpdateSink>>>;
+
+/// The route of these accounts.
+pub fn routes(sinks: Vec<Arc<dyn UpdateSink>>) -> Routes {
+    let by_name: BTreeMap<_, _> = sinks.into_iter().map(|sink| (sink.account().to_owned(), sink)).collect();
+    Routes::new().route("/telegram/{account}", post(call)).with_state(Arc::new(by_name))
+}
+
+/// Telegram posts again what is not answered with 200.
+async fn call(State(sinks): State<Sinks>, Path(account): Path<String>, headers: HeaderMap, body: Body) -> StatusCode {
+    let said = headers.get(SECRET_HEADER).map_or(&[][..], |said| said.as_bytes());
+    let sink = sinks.get(&account).filter(|sink| sink.secret().is_some_and(|secret| is_same(secret, said)));
+    let Some(sink) = sink else {
+        tracing::warn!("telegram.refused: a call with a wrong secret, or for an account that is not called");
+        return StatusCode::UNAUTHORIZED;
+    };
+    let body = match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, BODY_BYTES_MAX)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_too_long_or_broken)) => return StatusCode::PAYLOAD_TOO_LARGE,
+        Err(_) => return StatusCode::REQUEST_TIMEOUT,
+    };
+    match sink.update(&body).await {
+        Ok(()) => StatusCode::OK,
+        Err(error) => {
+            tracing::warn!(account, %error, "an update could not be stored; Telegram posts it again");
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+    }
+}

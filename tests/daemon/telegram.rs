@@ -1,0 +1,65 @@
+//! What a household does with Telegram besides talking in private: groups that become others, several bots.
+
+use crate::support::fake_model::Reply;
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::{ChatKind, Post};
+use crate::support::house::{ADA, House};
+
+/// A group of the old kind, and the supergroup that it becomes.
+const GROUP: i64 = -77;
+const SUPERGROUP: i64 = -100_077;
+
+/// Says something to Hob in a group.
+fn say(house: &House, chat: i64, text: &str) {
+    house.telegram.post(Post::new(chat, ADA, &format!("@{} {text}", FakeTelegram::BOT_NAME)));
+}
+
+#[tokio::test]
+async fn k2_a_supergroup_goes_on_where_its_group_was() {
+    let mut house = House::new().await;
+    house.telegram.look(|world| {
+        world.open(GROUP, ChatKind::Group);
+    });
+    house.start().await;
+    house.model.reply(Reply::text("Green it is."));
+    say(&house, GROUP, "the door is to be green");
+    house.told(GROUP, 1).await;
+    house.telegram.migrate(GROUP, SUPERGROUP);
+    house.model.reply(Reply::text("Green."));
+    say(&house, SUPERGROUP, "what colour was it?");
+    assert_eq!(house.told(SUPERGROUP, 1).await, ["Green."]);
+    let last = house.model.requests().pop().unwrap();
+    let seen = last.body["messages"].to_string();
+    assert!(seen.contains("the door is to be green"), "the conversation began anew: {seen}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn k2_each_bot_has_its_own_people_and_answers_for_itself() {
+    let other = FakeTelegram::start().await;
+    other.look(|world| "220201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw".clone_into(&mut world.token));
+    let settings = format!(
+        "[telegram_accounts.work]
+        bot_token = '220201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw'
+        allowed_user_ids = [50]
+        api_url = '{}'
+        poll_timeout_secs = 20",
+        other.api_url()
+    );
+    let mut house = House::with(&settings).await;
+    for person in [ADA, 50] {
+        other.person(person);
+        house.telegram.person(person);
+    }
+    house.start().await;
+    other.until_true("commands", |world| world.called("setMyCommands") == 1).await;
+    house.model.reply(Reply::text("Hello from work."));
+    other.say(ADA, "you do not know me here");
+    other.say(50, "hello");
+    assert_eq!(other.until_sent(50, 1).await, ["Hello from work."]);
+    assert_eq!(house.ask(ADA, "hello", Reply::text("Hello at home.")).await, "Hello at home.");
+    house.telegram.say(50, "you do not know me here");
+    assert_eq!(house.ask(ADA, "and again", Reply::text("Again.")).await, "Again.");
+    assert_eq!((other.look(|world| world.chat(ADA).by_bot().count()), house.heard(50).len()), (0, 0));
+    house.nothing_refused();
+}
