@@ -215,7 +215,7 @@ impl Daemon {
         let watcher = Arc::new(delivery.clone());
         let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse))?;
         let shared = Shared { models: catalog, table, purse, people, memory, skills: Arc::clone(&skills), watcher };
-        let ports = ports(&blueprint, shared, owner)?;
+        let ports = ports(&blueprint, shared, (owner, &contents))?;
         let lanes = Lanes::new(
             Arc::new(ports),
             LaneSettings {
@@ -236,6 +236,7 @@ impl Daemon {
             house,
             lanes: lanes.clone(),
             delivery: delivery.clone(),
+            transcriber: parts::transcriber(&blueprint)?,
             alarm,
         });
         delivery.sweep().await?;

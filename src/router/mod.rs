@@ -22,3 +22,4 @@ pub mod respond;
 pub mod schedules;
 pub mod texts;
 mod unasked;
+mod voice;

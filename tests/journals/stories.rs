@@ -23,7 +23,7 @@ use hob::domain::outgoing::{Delivery, Destination};
 use hob::domain::principal::{Principal, Role, Trust};
 use hob::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use hob::model::error::ErrorClass;
-use hob::model::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage};
+use hob::model::message::{Completion, Pictures, ReplyPart, Sealed, StopReason, ToolCall, Usage};
 use hob::model::price::{Rate, Rates};
 use hob::policy::budget::Scope;
 use jiff::Timestamp;
@@ -390,6 +390,7 @@ pub(crate) fn accepted() -> Event {
         order: Order::Answer,
         agent: None,
         taint: Taint::default(),
+        pictures: Pictures::default(),
     })
 }
 
@@ -425,6 +426,7 @@ fn begun() -> Event {
         notebook: None,
         recalled: Vec::new(),
         taint: Taint::default(),
+        sees: false,
         at: Timestamp::UNIX_EPOCH,
     }))
 }
@@ -460,7 +462,13 @@ fn answered(text: &str, question: Option<u32>) -> Event {
 }
 
 fn steered(text: &str) -> Event {
-    Event::Steered(Steered { run: RunId(9), principal: anna(), text: text.to_owned() })
+    Event::Steered(Steered {
+        run: RunId(9),
+        principal: anna(),
+        text: text.to_owned(),
+        taint: Taint::default(),
+        pictures: Pictures::default(),
+    })
 }
 
 fn resumed(edition: u8) -> Event {

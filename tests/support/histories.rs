@@ -74,7 +74,7 @@ fn user_part() -> impl Strategy<Value = UserPart> {
     prop_oneof![
         4 => text().prop_map(UserPart::text),
         1 => (kind, select(&["AAAA", ""][..])).prop_map(|(media_type, base64)| {
-            UserPart::Image(Image { media_type, base64: base64.to_owned() })
+            UserPart::Image(Image::new(media_type, base64))
         }),
     ]
 }

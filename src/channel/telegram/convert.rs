@@ -7,7 +7,7 @@ use teloxide::types::{
 };
 
 use crate::domain::inbound::{
-    Attachment, ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender,
+    Attachment, ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Recorded, Sender,
 };
 
 /// Telegram's limit for what a button sends back.
@@ -48,7 +48,7 @@ fn inbound_of(message: &Message, happening: Happening, now: Timestamp) -> Option
         happening,
         sent_at: Timestamp::from_second(date.timestamp()).unwrap_or(now),
         attachments: attachments(message),
-        circumstances: Circumstances::default(),
+        circumstances: Circumstances { spoken: spoken(message), ..Circumstances::default() },
     })
 }
 
@@ -158,6 +158,11 @@ fn content(message: &Message) -> Option<String> {
         _ => return None,
     };
     Some(format!("[{what}]"))
+}
+
+/// Whether it is a voice message. A forwarded one is somebody else's.
+fn spoken(message: &Message) -> Option<Recorded> {
+    message.voice().map(|voice| Recorded { seconds: Some(voice.duration.seconds()) })
 }
 
 /// The files of a message: of a photo, its largest form.

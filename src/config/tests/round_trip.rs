@@ -94,6 +94,12 @@ fn settle(mut document: toml::Table) -> toml::Table {
                     .map(|(name, _)| (format!("x{name}"), "openai/${x}".into()))
                     .collect();
             }
+            "transcription" => {
+                replace(section, "base_url", "http://localhost:80/a");
+                replace(section, "api_key", "k");
+                replace(section, "model", "m");
+                replace(section, "language", "de");
+            }
             "budget" => {
                 // Each of them at most as much as the next wider one.
                 section.insert("month_usd".to_owned(), 1_000_000.into());
