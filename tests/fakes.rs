@@ -11,6 +11,7 @@ use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
+use support::fake_transcription::FakeTranscription;
 use tokio::process::Command;
 
 /// What the client says of the server under this address.
@@ -29,7 +30,7 @@ async fn anthropics_client_understands_the_fake() {
     let first = Script::begin().thinking("hm, 東京", "Eq==").redacted("Zm9v").words("Let me see.");
     fake.require_key("sk-ant-test").reply(first.call("look", "{\"at\": \"Köln\"}").finish("tool_use"));
     fake.reply(Claude::text("I saw it."));
-    fake.reply(Claude::status(429)).reply(Claude::status(529)).reply(Claude::status(401));
+    fake.reply(Claude::status(429)).reply(Claude::status(529)).reply(Claude::status(401)).reply(Claude::text("A dot."));
     let said = said_by(include_str!("fakes/anthropic_client.py"), &fake.base_url()).await;
     insta::assert_snapshot!(said, @"
     ['thinking', 'redacted_thinking', 'text', 'tool_use'] 'Let me see.' tool_use
@@ -47,7 +48,7 @@ async fn anthropics_client_understands_the_fake() {
 async fn openais_client_understands_the_fake() {
     let fake = FakeModel::start().await;
     fake.require_key("sk-test").reply(Reply::call("look", "{\"at\": \"Köln\"}")).reply(Reply::text("I saw it."));
-    fake.reply(Reply::status(429)).reply(Reply::status(401));
+    fake.reply(Reply::status(429)).reply(Reply::status(401)).reply(Reply::text("A dot."));
     let said = said_by(include_str!("fakes/openai_client.py"), &fake.base_url()).await;
     insta::assert_snapshot!(said, @r#"
     look {"at": "Köln"}
@@ -64,6 +65,7 @@ async fn googles_client_understands_the_fake() {
     let first = Gemini::default().words("Let me see.").call("look", &json!({"at": "Köln"}), Some("c2ln"));
     fake.says(first.call("look", &json!({}), None).finish("STOP"));
     fake.says(Gemini::default().words("I saw it.").finish("STOP")).reply(fake_gemini::quota("7s"));
+    fake.says(Gemini::default().words("A dot.").finish("STOP"));
     let said = said_by(include_str!("fakes/gemini_client.py"), &fake.root()).await;
     insta::assert_snapshot!(said, @"
     'Let me see.' FinishReason.STOP 11 5
@@ -83,6 +85,7 @@ async fn ollamas_client_understands_the_fake() {
     let first = Ollama::default().thinks("hm, 東京").words("Let me see.").call("look", &json!({"at": "Köln"}));
     fake.says(first.finish("stop")).says(Ollama::default().words("I saw it.").finish("stop"));
     fake.says(Ollama::default().line(&json!({"error": "an error was encountered while running the model"})));
+    fake.says(Ollama::default().words("A dot.").finish("stop"));
     let said = said_by(include_str!("fakes/ollama_client.py"), &fake.root()).await;
     insta::assert_snapshot!(said, @r#"
     'Let me see.' 'hm, 東京' stop 26 282
@@ -94,4 +97,12 @@ async fn ollamas_client_understands_the_fake() {
     -1 an error was encountered while running the model
     40960 ['completion', 'tools', 'thinking', 'vision']
     "#);
+}
+
+#[tokio::test]
+async fn openais_client_has_recordings_heard_by_the_fake() {
+    let fake = FakeTranscription::start().await;
+    fake.require_key("sk-test").hears("Guten Tag", 3).hears("Hello", 2).fails(500);
+    let said = said_by(include_str!("fakes/transcription_client.py"), &fake.base_url()).await;
+    insta::assert_snapshot!(said, @"");
 }

@@ -6,6 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::validate::sample;
+
 /// The models that took part; a conversation may change between them at any reply.
 pub const MODELS: &[&str] = &["openai/one", "anthropic/two", "gemini/three", "ollama/four"];
 
@@ -73,8 +75,8 @@ fn user_part() -> impl Strategy<Value = UserPart> {
     let kind = select(&[MediaType::Jpeg, MediaType::Png, MediaType::Gif, MediaType::WebP][..]);
     prop_oneof![
         4 => text().prop_map(UserPart::text),
-        1 => (kind, select(&["AAAA", ""][..])).prop_map(|(media_type, base64)| {
-            UserPart::Image(Image::new(media_type, base64))
+        1 => (kind, any::<bool>()).prop_map(|(media_type, empty)| {
+            UserPart::Image(Image::new(media_type, if empty { "" } else { sample(media_type.as_str()) }))
         }),
     ]
 }

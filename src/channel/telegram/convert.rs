@@ -160,9 +160,12 @@ fn content(message: &Message) -> Option<String> {
     Some(format!("[{what}]"))
 }
 
-/// Whether it is a voice message. A forwarded one is somebody else's.
+/// Whether its sender speaks in it. A forwarded voice message is a file: somebody else speaks.
 fn spoken(message: &Message) -> Option<Recorded> {
-    message.voice().map(|voice| Recorded { seconds: Some(voice.duration.seconds()) })
+    message
+        .voice()
+        .filter(|_| message.forward_origin().is_none())
+        .map(|voice| Recorded { seconds: Some(voice.duration.seconds()) })
 }
 
 /// The files of a message: of a photo, its largest form.
