@@ -21,8 +21,8 @@ mod tests;
 
 /// The wait before the one repetition.
 const RETRY_WAIT: Duration = Duration::from_secs(1);
-/// What a minute of speech has at least, in bytes, where nobody tells how long it is: the sparest telephone codec.
-const BYTES_PER_SECOND_MIN: u64 = 1_000;
+/// What a second of speech has at least, in bytes, where nobody tells how long it is: as messengers record it.
+const BYTES_PER_SECOND_MIN: u64 = 2_000;
 
 /// How recordings are heard.
 #[derive(Debug, Clone, PartialEq)]

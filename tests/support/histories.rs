@@ -1,7 +1,7 @@
 //! Arbitrary histories, much worse than any that Hob writes: for every law about what goes to a model.
 
-use hob::domain::ids::CallId;
-use hob::model::message::{Image, MediaType, Message, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
+use hob::domain::ids::{CallId, FileId};
+use hob::model::message::{Image, MediaType, Message, Picture, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -77,6 +77,10 @@ fn user_part() -> impl Strategy<Value = UserPart> {
         4 => text().prop_map(UserPart::text),
         1 => (kind, any::<bool>()).prop_map(|(media_type, empty)| {
             UserPart::Image(Image::new(media_type, if empty { "" } else { sample(media_type.as_str()) }))
+        }),
+        1 => select(&["", "a.png", "a\"]\n"][..]).prop_map(|name| {
+            let (hash, name) = (String::new(), name.to_owned());
+            UserPart::Picture(Picture { file: FileId(1), hash, media_type: MediaType::Png, name, bytes: 1 })
         }),
     ]
 }
