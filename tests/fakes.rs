@@ -41,6 +41,8 @@ async fn anthropics_client_understands_the_fake() {
     OverloadedError overloaded_error
     AuthenticationError authentication_error
     200000
+    'A dot.'
+    messages.0.content.0.image.source.base64.data: Image does not match the provided media type image/gif
     ");
 }
 
@@ -56,6 +58,9 @@ async fn openais_client_understands_the_fake() {
     I saw it. 18 stop
     RateLimitError rate_limit_exceeded
     AuthenticationError invalid_api_key
+    A dot.
+    refused: Error code: 400 - Invalid 'messages[0]': You uploaded an unsupported image. Please make sure your image is valid.
+    refused: Error code: 400 - Invalid 'messages[0]': Invalid MIME type. Only image types are supported: "image/bmp"
     "#);
 }
 
@@ -76,6 +81,9 @@ async fn googles_client_understands_the_fake() {
     ClientError 429 RESOURCE_EXHAUSTED
     ClientError 404 NOT_FOUND
     1048576 65536
+    'A dot.'
+    400 * GenerateContentRequest.contents[0].parts[0]: Unsupported MIME type: image/gif
+    400 * GenerateContentRequest.contents[0].parts[0]: Unable to process input image.
     ");
 }
 
@@ -96,6 +104,8 @@ async fn ollamas_client_understands_the_fake() {
     404 model 'llama9' not found
     -1 an error was encountered while running the model
     40960 ['completion', 'tools', 'thinking', 'vision']
+    'A dot.'
+    400 messages[0]: Failed to load image or audio file
     "#);
 }
 
@@ -104,5 +114,16 @@ async fn openais_client_has_recordings_heard_by_the_fake() {
     let fake = FakeTranscription::start().await;
     fake.require_key("sk-test").hears("Guten Tag", 3).hears("Hello", 2).fails(500);
     let said = said_by(include_str!("fakes/transcription_client.py"), &fake.base_url()).await;
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    'Guten Tag' duration
+    'Hello' tokens
+    BadRequestError None Invalid file format. Supported formats: ["flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "webm"]
+    BadRequestError None Audio file might be corrupted or unsupported
+    NotFoundError model_not_found The model `whisper-9` does not exist or you do not have access to it.
+    BadRequestError None Invalid language: language must be in ISO-639-1 format.
+    BadRequestError None response_format 'text' is not compatible with model 'gpt-4o-transcribe'. Use 'json' instead.
+    APIStatusError None Maximum content size limit (26214400) exceeded (26214404 bytes read)
+    InternalServerError None It failed.
+    AuthenticationError invalid_api_key Incorrect API key provided: sk-***.
+    "#);
 }
