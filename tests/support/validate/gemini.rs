@@ -119,7 +119,6 @@ fn part(part: &Value, role: &str) -> Result<(), String> {
             ensure(IMAGES.contains(&kind), || format!("Unsupported MIME type: {kind}"))?;
             let data = text(value, "data");
             ensure(base64(data), || "Base64 decoding failed".into())?;
-            ensure(role == "user", || "Please ensure that inlineData parts are of role user.".into())?;
             let is = content_of(data).is_some_and(|is| is == kind || kind.starts_with("image/hei"));
             ensure(is && data.len() <= IMAGE_CHARS_MAX, || "Unable to process input image.".into())
         }
