@@ -146,6 +146,7 @@ impl World {
         let ports = Arc::new(Ports {
             store: store.clone(),
             memory: memory.clone(),
+            contents: Contents::of(directory),
             skills: Arc::clone(&skills),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
@@ -189,6 +190,7 @@ impl World {
             house: Arc::new(house),
             lanes,
             delivery,
+            transcriber: None,
             alarm: Arc::default(),
         };
         Self { router, platform, store }

@@ -189,7 +189,7 @@ async fn a_forced_choice_is_passed_on() {
 async fn pictures_are_sent() {
     let fake = FakeAnthropic::start().await;
     fake.otherwise(|_| Reply::text("A cat."));
-    let image = Image { media_type: MediaType::Png, base64: "iVBORw0KGgo=".to_owned() };
+    let image = Image::new(MediaType::Png, "iVBORw0KGgo=");
     let parts = vec![UserPart::text("What is it?"), UserPart::Image(image)];
     let request = Request { messages: vec![Message::User { parts }], ..asking("") };
     provider_at(&fake.base_url()).complete(&request, &NoSink).await.unwrap();

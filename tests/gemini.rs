@@ -201,7 +201,7 @@ async fn a_tool_can_be_forced() {
 #[tokio::test]
 async fn pictures_are_sent() {
     let fake = FakeGemini::start(MODEL).await;
-    let image = |media_type| UserPart::Image(Image { media_type, base64: "iVBORw0K".to_owned() });
+    let image = |media_type| UserPart::Image(Image::new(media_type, "iVBORw0K"));
     let parts = vec![UserPart::text("What is this?"), image(MediaType::Png), image(MediaType::Gif)];
     fake.says(Script::default().words("A cat.").finish("STOP"));
     provider(&fake).complete(&asking(vec![Message::User { parts }]), &NoSink).await.unwrap();

@@ -147,6 +147,7 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
     quota_reached state1:39a76e6b60338654
     tainted_and_asked state1:8b191cd639386208
     delivered state1:70ad682b402efd7b
+    shown_a_picture state1:d1a1b31063226153
     ");
 }
 

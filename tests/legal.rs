@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use hob::domain::ids::CallId;
 use hob::model::legal::{
     ANTHROPIC, CONTINUE, EMPTY_MESSAGE, GEMINI, INTERRUPTED, Legal, NO_OUTPUT, NameStart, OLLAMA, OMITTED, OPENAI,
-    Rules, Target, UNSEEN_IMAGE, legal,
+    Rules, Target, UNSEEN_IMAGE, legal, unseen,
 };
 use hob::model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use proptest::prelude::*;
@@ -85,6 +85,8 @@ fn check_user(parts: &[UserPart], target: &Target<'_>) -> Result<(), String> {
     let fits = |part: &UserPart| match part {
         UserPart::Text { text } => !blank(text),
         UserPart::Image(image) => seen(image, target),
+        // A reference is for Hob alone.
+        UserPart::Picture(_) => false,
     };
     if !parts.is_empty() && parts.iter().all(fits) { Ok(()) } else { Err(format!("{parts:?}")) }
 }
@@ -110,7 +112,7 @@ fn check_reply(parts: &[ReplyPart], target: &Target<'_>) -> Result<(), String> {
 }
 
 fn seen(image: &Image, target: &Target<'_>) -> bool {
-    target.sees_images && target.rules.images.contains(&image.media_type) && !image.base64.is_empty()
+    target.sees_images && target.rules.images.contains(&image.media_type) && !image.base64.as_str().is_empty()
 }
 
 fn says(message: &Message) -> bool {
@@ -139,6 +141,7 @@ fn by_users(history: &[Message], target: &Target<'_>) -> Vec<String> {
                 UserPart::Text { text } => spoken(text),
                 UserPart::Image(image) if seen(image, target) => vec![format!("{image:?}")],
                 UserPart::Image(_) => spoken(UNSEEN_IMAGE),
+                UserPart::Picture(picture) => spoken(&unseen(&picture.name)),
             };
             parts.iter().flat_map(words).collect()
         }

@@ -153,7 +153,7 @@ async fn a_model_is_asked_for_what_it_can_do() {
     for (model, think, tools) in table {
         let fake = FakeOllama::start(model).await;
         fake.says(Script::default().words("ok").finish("stop"));
-        let image = UserPart::Image(Image { media_type: MediaType::Png, base64: "iVBORw0K".to_owned() });
+        let image = UserPart::Image(Image::new(MediaType::Png, "iVBORw0K"));
         let request = asking(vec![Message::User { parts: vec![UserPart::text("Hi"), image] }]);
         let provider = Ollama::new(Settings { tuning, ..settings(&fake) }).unwrap();
         provider.complete(&request, &NoSink).await.unwrap();
@@ -181,7 +181,7 @@ async fn tools_are_left_out_where_none_may_be_called() {
 #[tokio::test]
 async fn pictures_are_sent() {
     let fake = FakeOllama::start(Model::default()).await;
-    let image = UserPart::Image(Image { media_type: MediaType::Png, base64: "iVBORw0K".to_owned() });
+    let image = UserPart::Image(Image::new(MediaType::Png, "iVBORw0K"));
     fake.says(Script::default().words("A cat.").finish("stop"));
     let parts = vec![UserPart::text("What is this?"), image];
     provider(&fake).complete(&asking(vec![Message::User { parts }]), &NoSink).await.unwrap();

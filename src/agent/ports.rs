@@ -21,6 +21,7 @@ use crate::model::table::Table;
 use crate::policy::access::AccessList;
 use crate::skill::library::Library;
 use crate::store::Store;
+use crate::store::contents::Contents;
 use crate::tool::Toolbox;
 use crate::tool::shed::Tools;
 
@@ -70,6 +71,8 @@ pub struct Ports {
     pub toolbox: Toolbox,
     /// What is remembered.
     pub memory: Memory,
+    /// The contents of files: pictures are among them.
+    pub contents: Contents,
     /// The skills.
     pub skills: Arc<Library>,
     /// The prompts.

@@ -48,6 +48,7 @@ pub mod terminal;
 #[cfg(test)]
 mod tests;
 pub mod tools;
+pub mod transcription;
 mod values;
 pub mod web;
 pub mod webhooks;
@@ -85,6 +86,7 @@ use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::terminal::TerminalConfig;
 use crate::config::tools::ToolConfig;
+use crate::config::transcription::TranscriptionConfig;
 use crate::config::web::WebConfig;
 use crate::config::webhooks::{ServerConfig, WebhookConfig};
 use crate::config::workspace::WorkspaceConfig;
@@ -106,6 +108,9 @@ pub struct Config {
     /// Short names of models, for `/model` and the command line: name = "provider/model". docs/models.md says more.
     #[schemars(example = &models::alias_example())]
     pub aliases: BTreeMap<String, String>,
+    /// Who puts voice messages into words: a server that has OpenAI's /audio/transcriptions. Without this section nobody
+    /// does, and Hob says so.
+    pub transcription: Option<TranscriptionConfig>,
     /// How much money models may cost, in US dollars. What is left out is not limited. Models without a known price count
     /// for nothing: `hob models` shows what is known.
     pub budget: BudgetConfig,
@@ -200,6 +205,9 @@ impl Config {
             take("models", model.validate().into_iter().map(|f| f.within(&place::key(label))).collect());
         }
         take("aliases", models::validate_aliases(&self.aliases));
+        if let Some(transcription) = &self.transcription {
+            take("transcription", transcription.validate());
+        }
         take("budget", self.budget.validate());
         take("quotas", self.quotas.validate());
         if let Some(telegram) = &self.telegram {

@@ -224,6 +224,7 @@ mod tests {
                 "provider",
                 "models",
                 "aliases",
+                "transcription",
                 "budget",
                 "quotas",
                 "telegram",

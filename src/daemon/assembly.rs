@@ -122,7 +122,11 @@ pub(super) async fn people(
     Ok(People { tools: Arc::new(tools), meter, personas, access, alarm, confined })
 }
 
-pub(super) fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Result<Ports, StartError> {
+pub(super) fn ports(
+    blueprint: &Blueprint,
+    shared: Shared,
+    (owner, contents): (String, &Contents),
+) -> Result<Ports, StartError> {
     let Shared { models, table, purse, people, memory, skills, watcher } = shared;
     let People { tools, meter, personas, access, .. } = people;
     let agent = &blueprint.config.agent;
@@ -130,6 +134,7 @@ pub(super) fn ports(blueprint: &Blueprint, shared: Shared, owner: String) -> Res
     Ok(Ports {
         store: memory.store.clone(),
         memory,
+        contents: contents.clone(),
         skills,
         clock: Arc::clone(&blueprint.clock),
         models,

@@ -205,7 +205,8 @@ impl Daemon {
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let skills = skills(&blueprint, &memory);
         let people = people(&blueprint, (&memory, &skills), (&catalog, &contents)).await?;
-        let (access, alarm) = (Arc::clone(&people.access), Arc::clone(&people.alarm));
+        let (access, alarm, watcher) =
+            (Arc::clone(&people.access), Arc::clone(&people.alarm), Arc::new(delivery.clone()));
         let servers = toolset::mcp::servers(&blueprint, &people.tools, (&switches.channels, &switches.cut));
         let house = Arc::new(House {
             models: Arc::clone(&catalog),
@@ -219,10 +220,9 @@ impl Daemon {
             skills: Arc::clone(&skills),
             started: blueprint.clock.now(),
         });
-        let watcher = Arc::new(delivery.clone());
         let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse))?;
         let shared = Shared { models: catalog, table, purse, people, memory, skills: Arc::clone(&skills), watcher };
-        let ports = ports(&blueprint, shared, owner)?;
+        let ports = ports(&blueprint, shared, (owner, &contents))?;
         let lanes = Lanes::new(
             Arc::new(ports),
             LaneSettings {
@@ -243,6 +243,7 @@ impl Daemon {
             house,
             lanes: lanes.clone(),
             delivery: delivery.clone(),
+            transcriber: parts::transcriber(&blueprint)?,
             alarm,
         });
         delivery.sweep().await?;
@@ -251,14 +252,14 @@ impl Daemon {
         switches.channels.spawn(watch::keep_up(skills, tokio::sync::watch::Sender::default(), switches.drain.clone()));
         memory::keep_up(&switches, &router.house.memory, &blueprint);
         chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
-        let draws = blueprint.config.memory.extract;
-        switches.channels.spawn(extraction::draw_facts(extractor, draws, switches.drain.clone()));
+        let draws = extraction::draw_facts(extractor, blueprint.config.memory.extract, switches.drain.clone());
+        switches.channels.spawn(draws);
         begins.start(&switches, (&router, &adapters), blueprint.stays).await?;
         chores::listen(&switches, adapters, &router, &blueprint);
         // Last: no server delays the start.
         servers.keep(blueprint.stays);
-        let drain = Duration::from_secs(blueprint.config.daemon.drain_secs);
-        Ok(Self { router, store, model: models.told, rest, switches, drain, _lock: lock })
+        let (drain, model) = (Duration::from_secs(blueprint.config.daemon.drain_secs), models.told);
+        Ok(Self { router, store, model, rest, switches, drain, _lock: lock })
     }
 
     /// Which model answers, why, and how to change it.

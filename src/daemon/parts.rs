@@ -17,16 +17,23 @@ use crate::config::environment::Environment;
 use crate::config::guards::GuardsConfig;
 use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
+use crate::config::provider::ProviderKind;
 use crate::config::quotas::QuotaConfig;
 use crate::daemon::{Blueprint, StartError, declared, telegram};
+use crate::config::telegram::TelegramConfig;
+use crate::config::transcription::TranscriptionConfig;
+use crate::daemon::{Blueprint, StartError, declared};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
+use crate::domain::secret::Secret;
 use crate::memory::extraction::{Extractor, Ports, Settings};
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::model::error::ModelError;
 use crate::model::purse::Purse;
 use crate::model::table::Table;
+use crate::model::transcription::{self, Transcriber};
 use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
 use crate::policy::quota::Quotas;
@@ -214,6 +221,33 @@ pub(super) fn reply_tokens(config: &Config) -> u64 {
     let fallbacks = provider.fallbacks.iter().map(|fallback| fallback.max_output_tokens);
     let limits = fallbacks.chain([provider.max_output_tokens]).map(|limit| limit.unwrap_or(REPLY_TOKENS));
     limits.max().unwrap_or(REPLY_TOKENS)
+}
+
+/// Who puts recordings into words.
+pub(super) fn transcriber(blueprint: &Blueprint) -> Result<Option<Transcriber>, StartError> {
+    let Some(config) = &blueprint.config.transcription else { return Ok(None) };
+    let settings = transcription::Settings {
+        base_url: config.base_url.clone(),
+        api_key: config.api_key.clone().or_else(|| openai_key(blueprint, &config.base_url)),
+        model: config.model.clone(),
+        language: config.language.clone(),
+        bytes_max: config.bytes_max,
+        timeout: Duration::from_secs(config.timeout_secs),
+        minute: config.minute_usd.map(Money::from_usd),
+    };
+    let broken = |error: ModelError| StartError::Config(format!("[transcription]: {}", error.message));
+    Transcriber::new(settings).map(Some).map_err(broken)
+}
+
+/// The key that is there for OpenAI anyway; it is sent nowhere else.
+fn openai_key(blueprint: &Blueprint, base_url: &str) -> Option<Secret> {
+    if base_url.trim_end_matches('/') != TranscriptionConfig::OPENAI {
+        return None;
+    }
+    let provider = blueprint.config.provider.as_ref();
+    let own = provider.filter(|provider| provider.kind == ProviderKind::Openai && provider.base_url.is_none());
+    let found = || blueprint.environment.text("OPENAI_API_KEY").map(|key| Secret::new(key.to_owned()));
+    own.and_then(|provider| provider.api_key.clone()).or_else(found)
 }
 
 /// Whoever draws facts from conversations that are over.

@@ -190,6 +190,9 @@ pub struct Circumstances {
     pub proof: Proof,
     /// Whose words these are, where the sender only hands them on: what is forwarded is nobody's own word.
     pub forwarded_from: Option<String>,
+    /// It was spoken: its attachment is a recording that the platform made of somebody's voice. Whose it is,
+    /// `forwarded_from` tells.
+    pub spoken: Option<Recorded>,
     /// What it answers, as far as the platform shows that.
     pub quoted: Option<Quoted>,
     /// What the channel needs to answer this message, in its own words; it comes back as
@@ -230,6 +233,13 @@ pub enum Proof {
         /// Why, for people: `"DMARC failed"`.
         why: String,
     },
+}
+
+/// A recording of a voice, as the platform tells of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// How long it is.
+    pub seconds: Option<u32>,
 }
 
 /// A message that another one answers.

@@ -312,8 +312,7 @@ impl Found {
         };
         let label = self.label.clone();
         let facts = table.facts(&label);
-        // What is not known to be blind is shown pictures: a server that takes none says so.
-        let sees_images = facts.sees_images.unwrap_or(true);
+        let sees_images = table.may_see(&label);
         if let (Some(wished), Some(most)) = (tuning.max_output_tokens, facts.max_output_tokens) {
             tuning.max_output_tokens = Some(wished.min(most));
         }

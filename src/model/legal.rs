@@ -30,6 +30,12 @@ pub const OMITTED: &str = "[the conversation up to here is left out]";
 /// Asks for more after a history that ends with the model's own words.
 pub const CONTINUE: &str = "[please continue]";
 
+/// Stands for a picture with this name that the model cannot see.
+#[must_use]
+pub fn unseen(name: &str) -> String {
+    if name.is_empty() { UNSEEN_IMAGE.to_owned() } else { format!("[picture {name:?}: this model cannot see it]") }
+}
+
 /// What one provider takes, as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {

@@ -4,10 +4,13 @@
 //! Start at [`Message`]; the stored shapes are at the end of the file.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::domain::ids::CallId;
+use crate::domain::ids::{CallId, FileId};
+use crate::domain::origin::{Origin, Source};
 
 /// A model's wish to call a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,13 +36,125 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-/// A picture.
+/// A picture that came with a message, by reference: so it stands in journals and histories, which hold no bytes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picture {
+    /// The record of the file. Where that is gone, nobody is shown the picture any more.
+    pub file: FileId,
+    /// The SHA-256 of its content.
+    pub hash: String,
+    /// What it is, by its content.
+    pub media_type: MediaType,
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The pictures of one message, in order. It takes little room, as most messages have none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Picture>", into = "Vec<Picture>")]
+pub struct Pictures(Option<Box<AtLeastOne>>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct AtLeastOne {
+    pictures: Vec<Picture>,
+}
+
+impl Pictures {
+    /// Are there none?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Each of them.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Picture] {
+        self.0.as_ref().map_or(&[], |some| some.pictures.as_slice())
+    }
+}
+
+impl From<Vec<Picture>> for Pictures {
+    fn from(pictures: Vec<Picture>) -> Self {
+        Self((!pictures.is_empty()).then(|| Box::new(AtLeastOne { pictures })))
+    }
+}
+
+impl From<Pictures> for Vec<Picture> {
+    fn from(pictures: Pictures) -> Self {
+        pictures.0.map(|some| some.pictures).unwrap_or_default()
+    }
+}
+
+/// A picture as it is sent: with its bytes. It is made of a [`Picture`] when a request is, and for that one alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     /// What it is.
     pub media_type: MediaType,
-    /// The file, in standard Base64.
-    pub base64: String,
+    /// The file.
+    pub base64: Base64,
+    /// Its name, for those who cannot see it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+impl Picture {
+    /// Where what stands in it comes from: nobody vouches for that, whoever sends it.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        Source::new(Origin::File, &self.name)
+    }
+}
+
+impl Image {
+    /// A picture without a name.
+    #[must_use]
+    pub fn new(media_type: MediaType, base64: impl Into<Base64>) -> Self {
+        Self { media_type, base64: base64.into(), name: String::new() }
+    }
+}
+
+/// Bytes in standard Base64. Clones share them: a request is copied on its way, and pictures are large.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Base64(Arc<str>);
+
+impl Base64 {
+    /// The characters.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Base64 {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl From<String> for Base64 {
+    fn from(text: String) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for Base64 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Base64({} characters)", self.0.len())
+    }
+}
+
+impl Serialize for Base64 {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Base64 {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from).map(Self::from)
+    }
 }
 
 /// The kinds of pictures that every provider takes.
@@ -95,8 +210,10 @@ pub enum UserPart {
         /// The words.
         text: String,
     },
-    /// A picture.
+    /// A picture, with its bytes.
     Image(Image),
+    /// A picture, by reference.
+    Picture(Picture),
 }
 
 /// A piece of what a model says.
@@ -155,6 +272,25 @@ impl Message {
         Self::User { parts: vec![UserPart::text(text)] }
     }
 
+    /// A person's words, with the pictures that came with them.
+    #[must_use]
+    pub fn user_with(text: impl Into<String>, pictures: &[Picture]) -> Self {
+        let pictures = pictures.iter().cloned().map(UserPart::Picture);
+        Self::User { parts: std::iter::once(UserPart::text(text)).chain(pictures).collect() }
+    }
+
+    /// The pictures in it, as far as they stand there by reference.
+    pub fn pictures(&self) -> impl Iterator<Item = &Picture> {
+        let parts = match self {
+            Self::User { parts } => parts.as_slice(),
+            Self::Assistant { .. } | Self::Tool(_) => &[],
+        };
+        parts.iter().filter_map(|part| match part {
+            UserPart::Picture(picture) => Some(picture),
+            UserPart::Text { .. } | UserPart::Image(_) => None,
+        })
+    }
+
     /// A model's words and calls.
     #[must_use]
     pub fn assistant(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
@@ -167,7 +303,7 @@ impl Message {
         match self {
             Self::User { parts } => joined(parts.iter().filter_map(|part| match part {
                 UserPart::Text { text } => Some(text.as_str()),
-                UserPart::Image(_) => None,
+                UserPart::Image(_) | UserPart::Picture(_) => None,
             })),
             Self::Assistant { parts } => reply_text(parts),
             Self::Tool(result) => Cow::Borrowed(&result.text),
@@ -401,6 +537,21 @@ mod tests {
         ReplyPart::Sealed(Sealed { model: "a/b".to_owned(), kind: "thinking".to_owned(), data: "{ }".to_owned() })
     }
 
+    fn picture() -> Picture {
+        let (media_type, name) = (MediaType::Jpeg, "photo.jpg".to_owned());
+        Picture { file: FileId(3), hash: "ab".to_owned(), media_type, name, bytes: 5 }
+    }
+
+    #[test]
+    fn c6_a_picture_is_stored_by_reference() {
+        let message = Message::user_with("look", &[picture()]);
+        let stored = serde_json::to_string(&message).unwrap();
+        insta::assert_snapshot!(stored, @r#"{"role":"user","text":"","parts":[{"is":"text","text":"look"},{"is":"picture","file":3,"hash":"ab","media_type":"image/jpeg","name":"photo.jpg","bytes":5}]}"#);
+        assert_eq!((message.text().as_ref(), message.pictures().count()), ("look", 1));
+        assert_eq!(Message::user_with("hi", &[]), Message::user("hi"));
+        assert_eq!(format!("{:?}", Base64::from("AA==")), "Base64(4 characters)");
+    }
+
     #[test]
     fn words_and_calls_are_stored_as_ever() {
         let table = [
@@ -419,9 +570,12 @@ mod tests {
 
     #[test]
     fn parts_come_back_in_their_order() {
-        let image = UserPart::Image(Image { media_type: MediaType::Png, base64: "AA==".to_owned() });
+        let image = UserPart::Image(Image::new(MediaType::Png, "AA=="));
+        let picture = picture();
         let table = [
             Message::User { parts: vec![image.clone()] },
+            Message::User { parts: vec![UserPart::Picture(picture.clone())] },
+            Message::user_with("look", &[picture.clone(), picture]),
             Message::User { parts: vec![UserPart::text("a"), image, UserPart::text("b")] },
             Message::Assistant { parts: vec![sealed(), ReplyPart::text("a"), sealed(), ReplyPart::Call(call())] },
             Message::Assistant { parts: vec![ReplyPart::Call(call()), ReplyPart::text("a")] },

@@ -9,6 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::config::models::{ModelConfig, UsdPerMillion};
+use crate::model::offline;
 use crate::model::price::{LongRates, Rate, Rates};
 
 /// The data, with the dates it is from.
@@ -88,6 +89,13 @@ impl Table {
     #[must_use]
     pub fn as_of(&self) -> &str {
         &self.shipped.as_of
+    }
+
+    /// Whether the model with this label may see pictures: what is not known to be blind is shown them, for a server that
+    /// takes none says so.
+    #[must_use]
+    pub fn may_see(&self, label: &str) -> bool {
+        self.facts(label).sees_images.unwrap_or(label != offline::LABEL)
     }
 
     /// What is known of the model with this label, `provider/model`.

@@ -55,7 +55,7 @@ pub fn message(message: &Message) -> u64 {
 fn user_part(part: &UserPart) -> u64 {
     match part {
         UserPart::Text { text } => count(text),
-        UserPart::Image(_) => PER_IMAGE,
+        UserPart::Image(_) | UserPart::Picture(_) => PER_IMAGE,
     }
 }
 

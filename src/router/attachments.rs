@@ -5,14 +5,18 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::time::Instant;
 
 use crate::domain::ids::{InboundId, SessionId};
-use crate::domain::inbound::{Attachment, Inbound};
-use crate::domain::origin::{Origin, Source};
+use crate::domain::inbound::{Attachment, Happening, Inbound};
+use crate::domain::origin::{Origin, Source, Taint};
 use crate::domain::principal::Principal;
 use crate::domain::redactor::Redactor;
+use crate::model::message::{Picture, Pictures};
+use crate::model::transcription::Heard;
 use crate::policy::memory::Place;
 use crate::router::delivery::{Delivery, Fetched};
+use crate::router::voice::{Ear, Spoken};
 use crate::store::Tx;
 use crate::store::error::StoreError;
 use crate::store::files::{self, FileRecord, NewFile};
@@ -30,31 +34,79 @@ const NAME_CHARS_MAX: usize = 120;
 pub(super) struct Came {
     name: String,
     fetched: Result<Fetched, String>,
+    spoken: Option<Spoken>,
 }
 
-/// Fetches what came with a message. A platform's error may hold the address that was asked, with this Hob's key in it.
-pub(super) async fn fetch(delivery: &Delivery, inbound: &Inbound, redactor: &Redactor) -> Vec<Came> {
-    let end = tokio::time::Instant::now() + FETCH_MAX;
+impl Came {
+    /// What was heard in it, whoever said it.
+    pub(super) fn heard(&self) -> Option<&Heard> {
+        self.spoken.as_ref()?.heard.as_ref().ok()
+    }
+}
+
+/// What a message says with its files.
+pub(super) struct Told {
+    /// The sender's words, with a line for each file.
+    pub(super) text: String,
+    /// What others say in recordings.
+    others: Vec<String>,
+    /// The pictures that can be shown.
+    pub(super) pictures: Pictures,
+    /// Where what others say comes from.
+    pub(super) taint: Taint,
+}
+
+impl Told {
+    /// A message without files.
+    pub(super) fn of(text: &str) -> Self {
+        Self { text: text.to_owned(), others: Vec::new(), pictures: Pictures::default(), taint: Taint::default() }
+    }
+
+    /// All that it says.
+    pub(super) fn whole(&self) -> String {
+        [self.text.as_str()].into_iter().chain(self.others.iter().map(String::as_str)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Fetches what came with a message, and has its recordings put into words. A platform's error may hold the address that
+/// was asked, with this Hob's key in it.
+pub(super) async fn fetch(ear: &Ear<'_>, inbound: &Inbound, redactor: &Redactor) -> Vec<Came> {
+    let end = Instant::now() + FETCH_MAX;
     let mut all = Vec::with_capacity(inbound.attachments.len().min(FILES_MAX));
     for (index, attachment) in inbound.attachments.iter().enumerate() {
         let fetched = if index < FILES_MAX {
-            one(delivery, inbound, (attachment, end)).await
+            one(ear.delivery, inbound, (attachment, end)).await
         } else {
             Err(format!("{FILES_MAX} files in one message are the most"))
         };
         let fetched = fetched.map_err(|why| redactor.redact(&why).into_owned());
-        if let Err(why) = &fetched {
-            tracing::warn!(why, "a file that came with a message could not be had");
+        let mut spoken = None;
+        match &fetched {
+            Ok(fetched) => spoken = ear.hear(inbound, fetched, end).await,
+            Err(why) => tracing::warn!(why, "a file that came with a message could not be had"),
         }
-        all.push(Came { name: clean(&attachment.name), fetched });
+        match spoken.as_mut().map(|spoken| &mut spoken.heard) {
+            Some(Ok(heard)) => redactor.clean(&mut heard.text),
+            Some(Err(why)) => redactor.clean(why),
+            None => {}
+        }
+        all.push(Came { name: clean(&attachment.name), fetched, spoken });
     }
     all
+}
+
+/// Puts what the sender says in a voice message into the message's words.
+pub(super) fn speak(inbound: &mut Inbound, all: &[Came]) {
+    let Happening::Posted { text } = &mut inbound.happening else { return };
+    for words in all.iter().filter_map(|came| came.spoken.as_ref()?.own_words()) {
+        *text = format!("{text}\n{words}").trim().to_owned();
+    }
 }
 
 async fn one(
     delivery: &Delivery,
     inbound: &Inbound,
-    (attachment, end): (&Attachment, tokio::time::Instant),
+    (attachment, end): (&Attachment, Instant),
 ) -> Result<Fetched, String> {
     let fetched = tokio::time::timeout_at(end, delivery.fetch(&inbound.conversation, attachment)).await;
     fetched.map_err(|_elapsed| "it took too long to come".to_owned())?.map_err(|error| error.to_string())
@@ -80,8 +132,9 @@ pub(super) async fn record(
     message: &Message<'_>,
     (text, all): (&str, &[Came]),
     now: Timestamp,
-) -> Result<String, StoreError> {
+) -> Result<Told, StoreError> {
     let mut lines = vec![text.to_owned()];
+    let (mut told, mut pictures) = (Told::of(""), Vec::new());
     let place = Place { session: message.session, private: message.private };
     for (index, came) in all.iter().enumerate() {
         let fetched = match &came.fetched {
@@ -105,8 +158,26 @@ pub(super) async fn record(
         };
         let id = files::add(tx, &new, now).await?;
         lines.push(line(id.0, &came.name, fetched.mime, fetched.kept.bytes));
+        match fetched.picture {
+            Some(Ok(media_type)) => {
+                let (hash, name) = (fetched.kept.hash.clone(), came.name.clone());
+                pictures.push(Picture { file: id, hash, media_type, name, bytes: fetched.kept.bytes });
+            }
+            Some(Err(why)) => lines.push(format!("[picture {:?}: it is not shown to you: {why}]", came.name)),
+            None => {}
+        }
+        if let Some(spoken) = &came.spoken {
+            let (line, others) = spoken.lines(&came.name);
+            lines.extend(line);
+            if let Some(words) = others {
+                told.others.push(words);
+                told.taint.add(Source::new(Origin::File, &came.name));
+            }
+        }
     }
-    Ok(lines.join("\n").trim_start().to_owned())
+    lines.join("\n").trim_start().clone_into(&mut told.text);
+    told.pictures = pictures.into();
+    Ok(told)
 }
 
 /// The lines of the files that came with a message, behind other words for it.

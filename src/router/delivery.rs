@@ -3,6 +3,7 @@
 mod turn;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -25,6 +26,8 @@ use crate::domain::inbound::{Attachment, ChannelKind, Conversation};
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
+use crate::model::message::MediaType;
+use crate::model::picture::{self, Unfit};
 use crate::router::delivery::turn::{Next, Settled, Turn, Wait, judge};
 use crate::store::contents::{self, Contents, Kept};
 use crate::store::error::StoreError;
@@ -146,9 +149,18 @@ impl Delivery {
         let channel = self.inner.channel(from).ok_or_else(|| FetchError("its platform is not connected".to_owned()))?;
         let bytes = channel.fetch(attachment, contents::BYTES_MAX).await?;
         let mime = sniff(&bytes);
+        let picture = picture::look(mime, &bytes);
         let kept = self.inner.ports.contents.keep(bytes).await;
         let kept = kept.map_err(|error| FetchError(format!("it could not be kept: {error}")))?;
-        Ok(Fetched { kept, mime })
+        Ok(Fetched { kept, mime, picture })
+    }
+
+    /// The bytes of what was kept.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn content_of(&self, kept: &Kept) -> io::Result<Vec<u8>> {
+        self.inner.ports.contents.read(&kept.hash, kept.bytes).await
     }
 
     /// Deletes the contents that no record refers to any more.
@@ -177,6 +189,8 @@ pub struct Fetched {
     pub kept: Kept,
     /// What it is.
     pub mime: &'static str,
+    /// Of a picture: whether a model can be shown it.
+    pub picture: Option<Result<MediaType, Unfit>>,
 }
 
 impl Watcher for Delivery {

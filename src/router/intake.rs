@@ -22,21 +22,22 @@ use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, MemoryId, SessionId};
 use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound};
 use crate::domain::memory::Scope;
-use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::domain::redactor::Redactor;
 use crate::memory::{forget, importance};
+use crate::model::transcription::Transcriber;
 use crate::policy::access::AccessList;
 use crate::render::clean::clean;
 use crate::router::answering::{answer_in, asking, is_asking};
-use crate::router::attachments::{self, Came};
+use crate::router::attachments::{self, Came, Told};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::intake::answers::{Asked, at_work};
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
-use crate::router::{memory, pause, pause_texts, texts};
+use crate::router::voice::Ear;
+use crate::router::{memory, pause, pause_texts, texts, voice};
 use crate::store::agents::OpenAgent;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
@@ -77,6 +78,8 @@ pub struct Router {
     pub lanes: Lanes,
     /// The outbox's workers.
     pub delivery: Delivery,
+    /// Who puts recordings into words; none: nobody.
+    pub transcriber: Option<Transcriber>,
     /// Rung when a schedule has changed.
     pub alarm: Arc<Notify>,
 }
@@ -157,7 +160,9 @@ impl Router {
         let looked = memory::look(&self.house.memory, &inbound, role, now).await?;
         let desk = self.house.desk(now, texts::channels(&self.delivery.health()), looked);
         let files = self.fetch(&inbound).await?;
-        let take = Take { inbound, role, others, files, limits: self.limits, desk, now };
+        attachments::speak(&mut inbound, &files);
+        let heard_by = self.transcriber.as_ref().map(Transcriber::label).unwrap_or_default();
+        let take = Take { inbound, role, others, files, heard_by, limits: self.limits, desk, now };
         let taken = self.store.write(take).await?;
         if let Some(session) = taken.lane {
             self.lanes.wake(session);
@@ -190,7 +195,14 @@ impl Router {
         if !is_new || self.store.read(known).await? {
             return Ok(Vec::new());
         }
-        Ok(attachments::fetch(&self.delivery, inbound, &self.redactor).await)
+        let ear = Ear {
+            transcriber: self.transcriber.as_ref(),
+            delivery: &self.delivery,
+            store: &self.store,
+            purse: &self.house.purse,
+            now: self.clock.now(),
+        };
+        Ok(attachments::fetch(&ear, inbound, &self.redactor).await)
     }
 
     /// What is gone from the database need not be found by meaning either.
@@ -246,6 +258,8 @@ struct Take {
     others: Vec<(ChannelKind, Option<String>)>,
     /// The files that came with it.
     files: Vec<Came>,
+    /// Who put its recordings into words.
+    heard_by: String,
     limits: IntakeLimits,
     desk: Desk,
     now: Timestamp,
@@ -314,7 +328,12 @@ impl Take {
             sent_at: self.inbound.sent_at,
             received_at: self.now,
         };
-        inbound::claim(tx, &new).await
+        let claimed = inbound::claim(tx, &new).await?;
+        // Whatever becomes of it, it was heard.
+        for heard in self.files.iter().filter_map(Came::heard).filter(|_| claimed.is_some()) {
+            voice::bill(tx, arriving.principal.user, (&self.heard_by, heard), self.now).await?;
+        }
+        Ok(claimed)
     }
 
     async fn posted(&self, tx: &mut Tx, text: &str) -> Result<Taken, StoreError> {
@@ -392,17 +411,18 @@ impl Take {
             return Ok(Taken::quietly(Accepted::Duplicate));
         };
         let told = self.with_files(tx, arriving, (inbound, text)).await?;
-        let text = told.as_str();
+        let text = told.whole();
         let user = arriving.principal.user;
         let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
         let accepted = AcceptedEvent {
             inbound,
             principal: arriving.principal.clone(),
             destination: arriving.destination.clone(),
-            text: text.to_owned(),
+            text,
             order,
             agent: None,
-            taint: Taint::default(),
+            taint: told.taint,
+            pictures: told.pictures,
         };
         journal::open(tx, run, accepted, self.now).await?;
         let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
@@ -467,15 +487,15 @@ impl Take {
         tx: &mut Tx,
         arriving: &Arriving,
         (inbound, text): (InboundId, &str),
-    ) -> Result<String, StoreError> {
+    ) -> Result<Told, StoreError> {
         if self.files.is_empty() {
-            return Ok(text.to_owned());
+            return Ok(Told::of(text));
         }
         let (session, principal) = (arriving.session.id, &arriving.principal);
         let private = self.inbound.conversation.is_private();
         let message = attachments::Message { inbound, session, principal, private };
         let told = attachments::record(tx, &message, (text, &self.files), self.now).await?;
-        inbound::set_text(tx, inbound, &told).await?;
+        inbound::set_text(tx, inbound, &told.whole()).await?;
         Ok(told)
     }
 
@@ -487,6 +507,10 @@ impl Take {
         };
         let change = match text {
             // Who may edit is the sender alone; who may delete, the platform has decided.
+            // What was spoken stays as it was heard: an edit tells only what stands beside it.
+            Some(_) if self.inbound.circumstances.spoken.is_some() => {
+                return Ok(Taken::quietly(Accepted::Ignored));
+            }
             Some(text) => {
                 let editor = users::find(tx, place, &self.inbound.sender.external_id).await?;
                 let fits = !text.is_empty() && text.chars().count() <= self.limits.message_chars_max;

@@ -23,3 +23,4 @@ pub mod respond;
 pub mod schedules;
 pub mod texts;
 mod unasked;
+mod voice;

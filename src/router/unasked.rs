@@ -9,6 +9,7 @@ use crate::domain::inbound::Conversation;
 use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
+use crate::model::message::Pictures;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::{Tx, inbound, runs};
@@ -54,7 +55,8 @@ pub(super) async fn begin(tx: &mut Tx, what: Unasked<'_>, now: Timestamp) -> Res
     };
     let run = runs::enqueue(tx, session, inbound, user, now).await?;
     let destination = Destination { conversation: what.conversation.clone(), reply_to: None };
-    let accepted = Accepted { inbound, principal, destination, text, order, agent: None, taint };
+    let accepted =
+        Accepted { inbound, principal, destination, text, order, agent: None, taint, pictures: Pictures::default() };
     journal::open(tx, run, accepted, now).await?;
     Ok(Some(run))
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -121,6 +121,23 @@ impl Contents {
         Ok(kept)
     }
 
+    /// The bytes of a content, of which there must be exactly so many: whoever recorded it counted them.
+    ///
+    /// # Errors
+    /// When it is not there, or is not what it was.
+    pub async fn read(&self, hash: &str, bytes: u64) -> io::Result<Vec<u8>> {
+        let path = self.path(hash);
+        let read = move || {
+            let mut content = Vec::new();
+            File::open(path)?.take(bytes + 1).read_to_end(&mut content)?;
+            if content.len() as u64 == bytes {
+                return Ok(content);
+            }
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it is not as long as it was"))
+        };
+        tokio::task::spawn_blocking(read).await.map_err(io::Error::other).flatten()
+    }
+
     fn pin(&self, hash: String, bytes: u64) -> Kept {
         let mut pins = lock(&self.pins);
         *pins.held.entry(hash.clone()).or_default() += 1;
@@ -211,6 +228,10 @@ mod tests {
         assert_eq!((fs::read(&path).unwrap(), kept.bytes), (b"hello".to_vec(), 5));
         let again = contents.keep(b"hello".to_vec()).await.unwrap();
         assert_eq!(again.hash, kept.hash);
+        assert_eq!(contents.read(&kept.hash, 5).await.unwrap(), b"hello");
+        for wrong in [4, 6] {
+            assert_eq!(contents.read(&kept.hash, wrong).await.unwrap_err().kind(), io::ErrorKind::InvalidData);
+        }
         drop(again);
         fs::write(contents.dir.join(format!("{}.1.part", "a".repeat(64))), "half").unwrap();
         assert_eq!(contents.sweep(&store).await.unwrap(), 1, "the half one; the other's record may be on its way");

@@ -35,3 +35,16 @@ refused(max_tokens=1024)
 for _ in range(3):
     refused()
 print(client.models.retrieve("claude-haiku-4-5").max_input_tokens)
+
+
+def show(kind, data):
+    source = {"type": "base64", "media_type": kind, "data": data}
+    history[:] = [{"role": "user", "content": [{"type": "image", "source": source}, {"type": "text", "text": "What is it?"}]}]
+    try:
+        print(repr(ask()[0]))
+    except anthropic.APIStatusError as error:
+        print(error.body["error"]["message"])
+
+
+show("image/png", "iVBORw0KGgo=")
+show("image/gif", "iVBORw0KGgo=")

@@ -47,3 +47,16 @@ refused()
 refused(model="gemini-0")
 about = client.models.get(model=model)
 print(about.input_token_limit, about.output_token_limit)
+
+
+def show(kind, data):
+    history[:] = [types.Content(role="user", parts=[types.Part.from_bytes(data=data, mime_type=kind), types.Part(text="?")])]
+    try:
+        print(repr("".join(part.text for part in ask()[0])))
+    except errors.APIError as error:
+        print(error.code, error.message)
+
+
+show("image/png", b"\x89PNG\r\n\x1a\n")
+show("image/gif", b"GIF89a")
+show("image/webp", b"GIF89a")

@@ -36,3 +36,15 @@ refused(model="llama9")
 refused()
 about = client.show("qwen3")
 print(about.modelinfo["qwen3.context_length"], about.capabilities)
+
+
+def show(picture):
+    history[:] = [{"role": "user", "content": "What is it?", "images": [picture]}]
+    try:
+        print(repr(ask()[0]))
+    except ollama.ResponseError as error:
+        print(error.status_code, error.error)
+
+
+show(b"\x89PNG\r\n\x1a\n")
+show(b"GIF89a")

@@ -33,3 +33,16 @@ for _ in range(2):
         ask(history)
     except openai.APIStatusError as error:
         print(type(error).__name__, error.code)
+
+
+def show(kind, data, role="user"):
+    picture = {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
+    try:
+        print(ask([{"role": role, "content": [{"type": "text", "text": "What is it?"}, picture]}]).choices[0].message.content)
+    except openai.BadRequestError as error:
+        print("refused:", error.message)
+
+
+show("image/png", "iVBORw0KGgo=")
+show("image/jpeg", "iVBORw0KGgo=")
+show("image/bmp", "Qk0=")

@@ -23,7 +23,7 @@ use hob::domain::outgoing::{Delivery, Destination};
 use hob::domain::principal::{Principal, Role, Trust};
 use hob::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use hob::model::error::ErrorClass;
-use hob::model::message::{Completion, ReplyPart, Sealed, StopReason, ToolCall, Usage};
+use hob::model::message::{Completion, MediaType, Picture, Pictures, ReplyPart, Sealed, StopReason, ToolCall, Usage};
 use hob::model::price::{Rate, Rates};
 use hob::policy::budget::Scope;
 use jiff::Timestamp;
@@ -61,6 +61,7 @@ pub(crate) fn runs() -> Vec<Run> {
         run("quota_reached", quota_reached(), End::Failed { why: "quota".to_owned() }),
         run("tainted_and_asked", tainted_and_asked(), End::Completed),
         run("delivered", delivered(), End::Completed),
+        run("shown_a_picture", shown_a_picture(), End::Completed),
     ]
 }
 
@@ -182,6 +183,23 @@ fn approved_and_retried() -> Vec<Event> {
         wants("", &["send"]),
         finished("2.0", ToolOutcome::Denied { reason: "the hook says no".to_owned() }),
         says("One is sent, the other is not."),
+    ]
+}
+
+/// A message that joins brings a picture, in a run of which a model sees, and what somebody says in a recording.
+fn shown_a_picture() -> Vec<Event> {
+    let Event::Begun(begun) = supervised(Policy::default()) else { unreachable!("it begins") };
+    let (hash, name) = ("5f".repeat(32), "photo.jpg".to_owned());
+    let picture = Picture { file: FileId(3), hash, media_type: MediaType::Jpeg, name, bytes: 900 };
+    let taint = Taint::from_iter([Source::new(Origin::File, "song.mp3")]);
+    let (principal, words, pictures) = (anna(), "and this".to_owned(), vec![picture].into());
+    vec![
+        Event::Begun(Box::new(Begun { rules: Rules::FOURTH, sees: true, ..*begun })),
+        Event::Assessed { calls: vec![Assessment::default()] },
+        wants("", &["recall"]),
+        Event::Steered(Steered { run: RunId(9), principal, text: words, taint, pictures }),
+        text("1.0", "nothing", false),
+        says("A cat."),
     ]
 }
 
@@ -390,6 +408,7 @@ pub(crate) fn accepted() -> Event {
         order: Order::Answer,
         agent: None,
         taint: Taint::default(),
+        pictures: Pictures::default(),
     })
 }
 
@@ -425,6 +444,7 @@ fn begun() -> Event {
         notebook: None,
         recalled: Vec::new(),
         taint: Taint::default(),
+        sees: false,
         at: Timestamp::UNIX_EPOCH,
     }))
 }
@@ -460,7 +480,13 @@ fn answered(text: &str, question: Option<u32>) -> Event {
 }
 
 fn steered(text: &str) -> Event {
-    Event::Steered(Steered { run: RunId(9), principal: anna(), text: text.to_owned() })
+    Event::Steered(Steered {
+        run: RunId(9),
+        principal: anna(),
+        text: text.to_owned(),
+        taint: Taint::default(),
+        pictures: Pictures::default(),
+    })
 }
 
 fn resumed(edition: u8) -> Event {

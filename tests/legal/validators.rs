@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::validate::{anthropic, gemini, ollama, openai};
+use crate::support::validate::{anthropic, gemini, ollama, openai, sample};
 
 type Validator = fn(&Value) -> Result<(), String>;
 
@@ -71,8 +71,8 @@ fn to_anthropic() -> Value {
 
 #[test]
 fn anthropics_rules() {
-    let image =
-        |kind: &str| json!([{"type": "image", "source": {"type": "base64", "media_type": kind, "data": "AAAA"}}]);
+    let picture = |kind: &str, data: &str| json!([{"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}]);
+    let image = |kind: &str| picture(kind, sample(kind));
     let (good, marked) = (to_anthropic(), marked());
     let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": "x"});
     refuses(
@@ -94,6 +94,9 @@ fn anthropics_rules() {
             ("/messages/0/content", json!(""), "must be non-empty"),
             ("/messages/0/content", words("\n"), "non-whitespace"),
             ("/messages/0/content", image("image/bmp"), "media_type"),
+            ("/messages/0/content", picture("image/png", sample("image/gif")), "does not match"),
+            ("/messages/0/content", picture("image/png", &"A".repeat(6 << 20)), "exceeds 5 MB"),
+            ("/messages/1/content", image("image/png"), "Input tag"),
             ("/messages/0/content", json!([{"type": "image", "source": {"type": "url", "url": "http://x"}}]), "HTTPS"),
             ("/messages/0/content", json!([{"type": "tool_use", "id": "a", "name": "b", "input": {}}]), "Input tag"),
             ("/messages/0/content", json!([result("call00000")]), "unexpected `tool_use_id`"),
@@ -154,7 +157,7 @@ fn to_gemini() -> Value {
     json!({
         "systemInstruction": {"parts": [said("s")]},
         "contents": [
-            {"role": "user", "parts": [said("look"), {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
+            {"role": "user", "parts": [said("look"), {"inlineData": {"mimeType": "image/png", "data": sample("image/png")}}]},
             {"role": "model", "parts": [said("so"), call, {"functionCall": {"name": "look"}}]},
             {"role": "user", "parts": [result, {"functionResponse": {"name": "look", "response": {}}}]},
         ],
@@ -190,6 +193,7 @@ fn geminis_rules() {
             ("/contents/0/parts/0", json!({"text": "a", "functionCall": {}}), "oneof field 'data'"),
             ("/contents/0/parts/0/type", json!("text"), "Unknown name \"type\""),
             ("/contents/0/parts/1/inlineData/mimeType", json!("image/gif"), "Unsupported MIME type"),
+            ("/contents/0/parts/1/inlineData/mimeType", json!("image/webp"), "Unable to process"),
             ("/contents/0/parts/1/inlineData/data", json!("data:;"), "Base64 decoding failed"),
             ("/contents/0/parts/0", call.clone(), "of role model"),
             ("/contents/1/parts/1/functionCall/name", json!("3d"), "Invalid function name"),
@@ -246,7 +250,7 @@ fn ollamas_rules() {
         "model": "llama", "stream": true, "think": "low", "options": {"num_ctx": 8192, "temperature": 1},
         "messages": [
             {"role": "system", "content": "s"},
-            {"role": "user", "content": "look", "images": ["AAAA"]},
+            {"role": "user", "content": "look", "images": [sample("image/png")]},
             {"role": "assistant", "content": "", "thinking": "hm", "tool_calls": [call]},
             {"role": "tool", "content": "x", "tool_name": "look"},
         ],
@@ -264,6 +268,7 @@ fn ollamas_rules() {
             ("/messages/0/role", json!("developer"), "invalid role: developer"),
             ("/messages/1/content", json!([{"type": "text"}]), "of type string"),
             ("/messages/1/images/0", json!("data:image/png;base64,AAAA"), "illegal base64"),
+            ("/messages/1/images/0", json!(sample("image/gif")), "Failed to load image"),
             ("/messages/0/content", json!(" "), "says nothing"),
             ("/messages/1/tool_calls", json!([call]), "somebody else"),
             ("/messages/2/tool_calls/0/function/arguments", json!("{}"), "ToolCallFunctionArguments"),
@@ -290,7 +295,7 @@ fn openais_rules() {
     let image = |url: &str| json!([{"type": "image_url", "image_url": {"url": url}}]);
     let good = json!({
         "model": "gpt", "stream": true, "max_tokens": 1, "tool_choice": "auto", "parallel_tool_calls": true,
-        "messages": [{"role": "user", "content": image("data:image/png;base64,AAAA")}, {"role": "assistant", "content": "a"},
+        "messages": [{"role": "user", "content": image("data:image/png;base64,iVBORw0KGgo=")}, {"role": "assistant", "content": "a"},
                      {"role": "user", "content": [{"type": "text", "text": "b"}]}],
         "tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}],
     });
@@ -310,6 +315,7 @@ fn openais_rules() {
             ("/messages/0/content", image("file:///x"), "Invalid image URL"),
             ("/messages/0/content", image("data:image/bmp;base64,AAAA"), "Invalid MIME type"),
             ("/messages/0/content", image("data:image/png;base64,A"), "Invalid base64"),
+            ("/messages/0/content", image("data:image/jpeg;base64,iVBORw0KGgo="), "unsupported image"),
             ("/messages/1/content", image("data:image/png;base64,AAAA"), "only allowed for messages with role 'user'"),
         ],
     );

@@ -189,6 +189,7 @@ impl Process {
         let ports = Ports {
             store: store.clone(),
             memory: memory.clone(),
+            contents: Contents::of(path.parent().unwrap_or(path)),
             skills: Arc::clone(&skills),
             clock: Arc::clone(&clock),
             models: Arc::clone(&models),
@@ -232,6 +233,7 @@ impl Process {
             house: Arc::new(house),
             lanes: lanes.clone(),
             delivery,
+            transcriber: None,
             alarm: Arc::default(),
         });
         let outside = CancellationToken::new();

@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::support::stream::Gate;
+use crate::support::validate::sample;
 
 /// Keeps what is streamed.
 #[derive(Default)]
@@ -110,7 +111,7 @@ pub fn any_message(label: &'static str, kinds: &'static [&'static str]) -> impl 
             Sealed { model: model.to_owned(), kind: kind.to_owned(), data: "U2VhbA==".to_owned() }
         });
     let media = proptest::sample::select(vec![MediaType::Jpeg, MediaType::Png, MediaType::Gif, MediaType::WebP]);
-    let image = media.prop_map(|media_type| UserPart::Image(Image { media_type, base64: "AAAA".to_owned() }));
+    let image = media.prop_map(|media_type| UserPart::Image(Image::new(media_type, sample(media_type.as_str()))));
     let user_part = prop_oneof![3 => text().prop_map(UserPart::text), 1 => image];
     let reply_part = prop_oneof![
         text().prop_map(ReplyPart::text),

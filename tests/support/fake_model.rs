@@ -62,7 +62,13 @@ impl Asked {
     /// The last thing the user said.
     pub fn last_user(&self) -> &str {
         let last = self.messages().iter().rev().find(|message| message["role"] == "user");
-        last.and_then(|message| message["content"].as_str()).unwrap_or_default()
+        last.map(|message| words(&message["content"])).unwrap_or_default()
+    }
+
+    /// The pictures in all messages, as their data URLs.
+    pub fn pictures(&self) -> Vec<&str> {
+        let parts = self.messages().iter().filter_map(|message| message["content"].as_array()).flatten();
+        parts.filter_map(|part| part["image_url"]["url"].as_str()).collect()
     }
 
     /// The system prompt.
@@ -76,6 +82,11 @@ impl Asked {
         let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
         tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect()
     }
+}
+
+/// The words of a content; of one in parts, the first.
+fn words(content: &Value) -> &str {
+    content.as_str().or_else(|| content[0]["text"].as_str()).unwrap_or_default()
 }
 
 type Otherwise = Arc<dyn Fn(&Asked) -> Reply + Send + Sync>;

@@ -1,10 +1,12 @@
 //! Arbitrary histories, much worse than any that Hob writes: for every law about what goes to a model.
 
-use hob::domain::ids::CallId;
-use hob::model::message::{Image, MediaType, Message, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
+use hob::domain::ids::{CallId, FileId};
+use hob::model::message::{Image, MediaType, Message, Picture, ReplyPart, Sealed, ToolCall, ToolResult, UserPart};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use super::validate::sample;
 
 /// The models that took part; a conversation may change between them at any reply.
 pub const MODELS: &[&str] = &["openai/one", "anthropic/two", "gemini/three", "ollama/four"];
@@ -73,8 +75,12 @@ fn user_part() -> impl Strategy<Value = UserPart> {
     let kind = select(&[MediaType::Jpeg, MediaType::Png, MediaType::Gif, MediaType::WebP][..]);
     prop_oneof![
         4 => text().prop_map(UserPart::text),
-        1 => (kind, select(&["AAAA", ""][..])).prop_map(|(media_type, base64)| {
-            UserPart::Image(Image { media_type, base64: base64.to_owned() })
+        1 => (kind, any::<bool>()).prop_map(|(media_type, empty)| {
+            UserPart::Image(Image::new(media_type, if empty { "" } else { sample(media_type.as_str()) }))
+        }),
+        1 => select(&["", "a.png", "a\"]\n"][..]).prop_map(|name| {
+            let (hash, name) = (String::new(), name.to_owned());
+            UserPart::Picture(Picture { file: FileId(1), hash, media_type: MediaType::Png, name, bytes: 1 })
         }),
     ]
 }

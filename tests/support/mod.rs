@@ -14,6 +14,7 @@ pub mod fake_gemini;
 pub mod fake_model;
 pub mod fake_ollama;
 pub mod fake_telegram;
+pub mod fake_transcription;
 pub mod fifo;
 pub mod histories;
 pub mod house;

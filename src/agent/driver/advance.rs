@@ -10,7 +10,7 @@ use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::agents::ChildEnd;
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
-use crate::agent::machine::event::{BudgetStop, Event, Order, Steered};
+use crate::agent::machine::event::{Accepted, BudgetStop, Event, Order, Steered};
 use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State, Status};
@@ -370,7 +370,8 @@ impl Advance {
             let change = QueueChange::Joined { run: self.key.run };
             let key = RunKey { run, session: self.key.session };
             if let Some(accepted) = change_queued(tx, &key, change, self.at).await? {
-                events.push(Event::Steered(Steered { run, principal: accepted.principal, text: accepted.text }));
+                let Accepted { principal, text, taint, pictures, .. } = accepted;
+                events.push(Event::Steered(Steered { run, principal, text, taint, pictures }));
             }
         }
         Ok(events)

@@ -11,6 +11,7 @@ use crate::agent::persona::Persona;
 use crate::agent::prompt::{Material, Past, system_digest, text_digest};
 use crate::domain::origin::{Origin, Source, Taint};
 use crate::domain::tools::USE_SKILL;
+use crate::model::message::{Message, Picture};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens::{Calibration, Sample};
 use crate::policy::access::Reach;
@@ -75,6 +76,10 @@ impl Driver {
         );
         taint.join(&accepted.taint);
         taint.join(&past_taint);
+        let sees = models.iter().any(|label| self.ports.table.may_see(label));
+        let before = self.material.iter().flat_map(|material| &material.past.messages).flat_map(Message::pictures);
+        let seen = before.chain(accepted.pictures.as_slice()).filter(|_| sees);
+        taint.join(&seen.map(Picture::source).collect());
         taint.join(&summary.map(|summary| Taint::of_stored(summary.taint.as_deref())).unwrap_or_default());
         taint.join(&notebook.as_ref().map(|kept| kept.taint.clone()).unwrap_or_default());
         Ok(Begun {
@@ -93,6 +98,7 @@ impl Driver {
             notebook: notebook.as_ref().map(|kept| Box::new(kept.notebook.clone())),
             recalled,
             taint,
+            sees,
             at: self.ports.clock.now(),
         })
     }
@@ -166,7 +172,11 @@ impl Driver {
         let around = Around { attachments, tool_calls: recent.tool_calls, failed: recent.failed };
         let tier = route(&Features::of(&accepted.text, around));
         tracing::debug!(run = %self.key.run, ?tier, "model.routed");
-        let first = tiers.model(tier).to_owned();
+        let first = tiers.model(tier);
+        // Who sends a picture is answered by a model that sees, where there is one.
+        let blind = !accepted.pictures.is_empty() && !self.ports.table.may_see(first);
+        let sighted = [Some(primary.as_str()), tiers.smart].into_iter().flatten();
+        let first = sighted.filter(|_| blind).find(|label| self.ports.table.may_see(label)).unwrap_or(first).to_owned();
         let rest = chosen.into_iter().filter(|label| *label != first).collect::<Vec<_>>();
         Ok([vec![first], rest].concat())
     }

@@ -11,6 +11,7 @@ mod gate;
 mod heard;
 mod known;
 mod perform;
+mod pictures;
 mod procedures;
 mod redacted;
 mod telemetry;
@@ -321,6 +322,7 @@ impl Driver {
         let material = self.material_of(active).await?;
         let mut request = material.request_of(active, &call);
         request.max_output_tokens = self.reply_limit(active, &call);
+        let request = self.with_pictures(request, &call.label).await?;
         let mute = active.input.agent.is_some();
         let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run, mute };
         let place = Place::of(self.home, &self.destination.conversation);

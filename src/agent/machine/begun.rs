@@ -59,6 +59,9 @@ pub struct Begun {
     /// What nobody vouches for in all that (row N6): in what the run answers, in its history, in what was recalled.
     #[serde(default, skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// Whether one of its models sees pictures: what stands in those counts for read then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sees: bool,
     /// When.
     pub at: Timestamp,
 }

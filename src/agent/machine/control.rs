@@ -5,7 +5,8 @@ use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::{BudgetStop, CancelReason, End, QuotaStop, Reply, Steered};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::machine::{approval, ending, texts};
-use crate::domain::origin::Source;
+use crate::domain::origin::{Source, Taint};
+use crate::model::message::Picture;
 
 /// A message joins at the next boundary.
 pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
@@ -15,6 +16,8 @@ pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
     {
         approval::on_read(run, &source, None);
     }
+    let seen: Taint = steered.pictures.as_slice().iter().filter(|_| run.sees).map(Picture::source).collect();
+    seen.sources().chain(steered.taint.sources()).for_each(|source| approval::on_read(run, source, None));
     Vec::new()
 }
 

@@ -56,7 +56,7 @@ fn join_steering(run: &mut Active) {
     }
     for steered in std::mem::take(&mut run.steering) {
         let text = texts::steered(&steered, run.input.principal.user);
-        run.transcript.push_from(steered.principal.user, text);
+        run.transcript.push_said(steered.principal.user, Message::user_with(text, steered.pictures.as_slice()));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::domain::outgoing::{Delivery, Destination};
 use crate::domain::principal::Principal;
 use crate::domain::tools::Assessment;
 use crate::model::error::ErrorClass;
-use crate::model::message::{Completion, Usage};
+use crate::model::message::{Completion, Pictures, Usage};
 use crate::policy::budget::Scope;
 
 /// One step of a run.
@@ -324,6 +324,9 @@ pub struct Accepted {
     /// What nobody vouches for in it, or in what it was made from (row N6).
     #[serde(default, skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// The pictures that came with it (row C6).
+    #[serde(default, skip_serializing_if = "Pictures::is_empty")]
+    pub pictures: Pictures,
 }
 
 impl Accepted {
@@ -404,6 +407,12 @@ pub struct Steered {
     pub principal: Principal,
     /// The words.
     pub text: String,
+    /// What nobody vouches for in it (row N6).
+    #[serde(default, skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
+    /// The pictures that came with it (row C6).
+    #[serde(default, skip_serializing_if = "Pictures::is_empty")]
+    pub pictures: Pictures,
 }
 
 /// What came of a tool call.

@@ -71,6 +71,9 @@ pub struct Active {
     /// What it has read that nobody vouches for (row N6).
     #[serde(skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// Whether one of its models sees pictures.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sees: bool,
     /// The tools that it may call all the same, until it reads something new.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub excused: BTreeSet<String>,
@@ -216,7 +219,8 @@ impl Active {
             // What an agent is told to do, no person has said.
             transcript.push(Message::user(input.text.clone()));
         } else if input.order != Order::Compact || begun.rules < Rules::THIRD {
-            transcript.push_from(input.principal.user, input.text.clone());
+            let message = Message::user_with(input.text.clone(), input.pictures.as_slice());
+            transcript.push_said(input.principal.user, message);
         }
         let mut active = Self {
             input,
@@ -230,6 +234,7 @@ impl Active {
             granted: begun.granted.into_iter().collect(),
             assessed: Vec::new(),
             taint: begun.taint,
+            sees: begun.sees,
             excused: BTreeSet::new(),
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,

@@ -79,7 +79,12 @@ impl Transcript {
 
     /// Adds a person's words.
     pub fn push_from(&mut self, user: UserId, text: String) {
-        self.add(Message::user(text), Some(user));
+        self.push_said(user, Message::user(text));
+    }
+
+    /// Adds what a person said, with what came along.
+    pub fn push_said(&mut self, user: UserId, message: Message) {
+        self.add(message, Some(user));
     }
 
     fn add(&mut self, message: Message, author: Option<UserId>) {

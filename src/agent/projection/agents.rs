@@ -16,7 +16,7 @@ use crate::domain::agents::Mission;
 use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey};
 use crate::domain::money::Money;
 use crate::domain::principal::Principal;
-use crate::model::message::Message;
+use crate::model::message::{Message, Pictures};
 use crate::render::Form;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
@@ -134,6 +134,7 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         order: Order::Answer,
         agent: Some(Box::new(agent.clone())),
         taint: run.taint.clone(),
+        pictures: Pictures::default(),
     };
     Spawn { agent, id: mission.id.clone(), accepted }
 }

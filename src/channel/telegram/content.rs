@@ -2,7 +2,7 @@
 
 use teloxide::types::{MediaKind, Message, MessageEntity, MessageKind};
 
-use crate::domain::inbound::Attachment;
+use crate::domain::inbound::{Attachment, Recorded};
 
 /// The text, the caption, or a word for what it is instead; `None` for Telegram's own notices.
 pub(super) fn content(message: &Message) -> Option<String> {
@@ -37,6 +37,14 @@ pub(super) fn content(message: &Message) -> Option<String> {
         _ => return None,
     };
     Some(format!("[{what}]"))
+}
+
+/// Whether its sender speaks in it. A forwarded voice message is a file: somebody else speaks.
+pub(super) fn spoken(message: &Message) -> Option<Recorded> {
+    message
+        .voice()
+        .filter(|_| message.forward_origin().is_none())
+        .map(|voice| Recorded { seconds: Some(voice.duration.seconds()) })
 }
 
 /// The files of a message: of a photo, its largest form.

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use teloxide::types::{CallbackQuery, Chat, ChatId, Message, Update, UpdateKind, User, UserId};
 
 use crate::channel::telegram::audience::{Heard, heard};
-use crate::channel::telegram::content::{attachments, has_words};
+use crate::channel::telegram::content::{attachments, has_words, spoken};
 use crate::channel::telegram::origin::{forwarded_from, quoted};
 use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Sender};
 
@@ -55,6 +55,7 @@ fn inbound_of(message: &Message, me: &Me, (edited, now): (bool, Timestamp)) -> O
             audience,
             forwarded_from: forwarded_from(message),
             quoted: quoted(message, me),
+            spoken: spoken(message),
             ..Circumstances::default()
         },
     })

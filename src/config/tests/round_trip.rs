@@ -94,6 +94,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
                     .map(|(name, _)| (format!("x{name}"), "openai/${x}".into()))
                     .collect();
             }
+            "transcription" => transcription(section),
             "budget" => {
                 // Each of them at most as much as the next wider one.
                 section.insert("month_usd".to_owned(), 1_000_000.into());
@@ -314,6 +315,13 @@ fn hook(hook: &mut toml::Table) {
 fn replace_items(section: &mut toml::Table, key: &str, with: &str) {
     if let Some(Toml::Array(items)) = section.get_mut(key) {
         items.iter_mut().for_each(|item| *item = with.into());
+    }
+}
+
+/// An address, a key, and words of one line.
+fn transcription(section: &mut toml::Table) {
+    for (key, with) in [("base_url", "http://h/a"), ("api_key", "k"), ("model", "m"), ("language", "de")] {
+        replace(section, key, with);
     }
 }
 

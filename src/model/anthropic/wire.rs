@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use crate::model::anthropic::Speaker;
 use crate::model::anthropic::family::Mode;
 use crate::model::anthropic::thinking::{self, Case, OutputConfig, Plan, Thinking, resumable};
-use crate::model::legal::{ANTHROPIC, Legal, Target, legal};
-use crate::model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
+use crate::model::legal::{ANTHROPIC, Legal, Target, legal, unseen};
+use crate::model::message::{Base64, Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ enum Block {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Source {
-    Base64 { media_type: &'static str, data: String },
+    Base64 { media_type: &'static str, data: Base64 },
 }
 
 impl<'a> MessagesRequest<'a> {
@@ -278,7 +278,8 @@ impl From<UserPart> for Block {
     fn from(part: UserPart) -> Self {
         match part {
             UserPart::Text { text } => Self::text(text),
-            UserPart::Image(Image { media_type, base64 }) => {
+            UserPart::Picture(picture) => Self::text(unseen(&picture.name)),
+            UserPart::Image(Image { media_type, base64, .. }) => {
                 let source = Source::Base64 { media_type: media_type.as_str(), data: base64 };
                 Self::Image { source, cache_control: None }
             }

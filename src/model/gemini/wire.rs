@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::gemini::family::Family;
-use crate::model::legal::{GEMINI, Target, legal};
-use crate::model::message::{Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
+use crate::model::legal::{GEMINI, Target, legal, unseen};
+use crate::model::message::{Base64, Image, Message, ReplyPart, ToolCall, ToolResult, UserPart};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
 use crate::model::schema::cleaned;
 use crate::model::settings::{Settings, Tuning};
@@ -131,7 +131,7 @@ enum PartData {
     #[serde(rename_all = "camelCase")]
     InlineData {
         mime_type: &'static str,
-        data: String,
+        data: Base64,
     },
     FunctionCall {
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -242,7 +242,8 @@ fn contents(history: Vec<Message>, signed_calls: bool) -> Vec<Content> {
 fn user_part(part: UserPart) -> Part {
     match part {
         UserPart::Text { text } => PartData::Text(text).into(),
-        UserPart::Image(Image { media_type, base64 }) => {
+        UserPart::Picture(picture) => PartData::Text(unseen(&picture.name)).into(),
+        UserPart::Image(Image { media_type, base64, .. }) => {
             PartData::InlineData { mime_type: media_type.as_str(), data: base64 }.into()
         }
     }

@@ -6,8 +6,8 @@
 use serde_json::{Map, Value};
 
 use crate::domain::ids::CallId;
-use crate::model::legal::{NameStart, Rules, Target, UNSEEN_IMAGE};
-use crate::model::message::{Image, UserPart};
+use crate::model::legal::{NameStart, Rules, Target, unseen};
+use crate::model::message::{Image, Picture, UserPart};
 
 /// How long ids are: what the strictest provider (Mistral) takes.
 const ID_LEN: usize = 9;
@@ -50,7 +50,9 @@ pub(super) fn user_parts(parts: &[UserPart], target: &Target<'_>) -> Vec<UserPar
             UserPart::Text { text } if blank(text) => {}
             UserPart::Text { text } => add_text(&mut kept, text),
             UserPart::Image(image) if seen(image, target) => kept.push(part.clone()),
-            UserPart::Image(_) => add_text(&mut kept, UNSEEN_IMAGE),
+            UserPart::Image(Image { name, .. }) | UserPart::Picture(Picture { name, .. }) => {
+                add_text(&mut kept, &unseen(name));
+            }
         }
     }
     kept
@@ -64,12 +66,12 @@ pub(super) fn add_text(parts: &mut Vec<UserPart>, words: &str) {
             text.push_str("\n\n");
             text.push_str(words);
         }
-        Some(UserPart::Image(_)) | None => parts.push(UserPart::text(words)),
+        Some(UserPart::Image(_) | UserPart::Picture(_)) | None => parts.push(UserPart::text(words)),
     }
 }
 
 fn seen(image: &Image, target: &Target<'_>) -> bool {
-    target.sees_images && target.rules.images.contains(&image.media_type) && !blank(&image.base64)
+    target.sees_images && target.rules.images.contains(&image.media_type) && !blank(image.base64.as_str())
 }
 
 /// Nothing to read in it. Control characters are no words either: Anthropic's check counts some of them as space.

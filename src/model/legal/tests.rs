@@ -166,7 +166,7 @@ fn e12_what_is_sealed_goes_back_to_its_maker_alone() {
 
 #[test]
 fn pictures_go_to_those_who_see_them() {
-    let image = |media_type, base64: &str| UserPart::Image(Image { media_type, base64: base64.to_owned() });
+    let image = |media_type, base64: &str| UserPart::Image(Image::new(media_type, base64));
     let (png, gif) = (image(MediaType::Png, "AA=="), image(MediaType::Gif, "AA=="));
     let parts = vec![UserPart::text("a"), png.clone(), UserPart::text(" "), gif.clone(), image(MediaType::Png, "")];
     let blind = format!("a\n\n{UNSEEN_IMAGE}\n\n{UNSEEN_IMAGE}\n\n{UNSEEN_IMAGE}");

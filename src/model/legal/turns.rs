@@ -81,7 +81,7 @@ impl<'h> Turns<'h> {
         for part in said.parts {
             match part {
                 UserPart::Text { text } => fit::add_text(&mut before.parts, &text),
-                UserPart::Image(_) => before.parts.push(part),
+                UserPart::Image(_) | UserPart::Picture(_) => before.parts.push(part),
             }
         }
     }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::exchange::endpoint::written;
-use crate::model::legal::{OLLAMA, Target, legal};
-use crate::model::message::{Message, ReplyPart, ToolCall, UserPart};
+use crate::model::legal::{OLLAMA, Target, legal, unseen};
+use crate::model::message::{Base64, Message, ReplyPart, ToolCall, UserPart};
 use crate::model::ollama::traits::{Think, Traits};
 use crate::model::provider::{Request, ToolChoice, ToolSchema};
 use crate::model::schema::cleaned;
@@ -82,7 +82,7 @@ enum ChatMessage {
     User {
         content: String,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        images: Vec<String>,
+        images: Vec<Base64>,
     },
     Assistant {
         content: String,
@@ -139,7 +139,8 @@ impl<'a> ChatRequest<'a> {
     pub(super) fn into_body(self) -> Result<Vec<u8>, ModelError> {
         let body = written(&self)?;
         let images = self.messages.iter().flat_map(ChatMessage::images);
-        let (count, bytes) = images.fold((0_u64, 0_u64), |(count, bytes), image| (count + 1, bytes + len(image)));
+        let (count, bytes) =
+            images.fold((0_u64, 0_u64), |(count, bytes), image| (count + 1, bytes + len(image.as_str())));
         let text = u64::try_from(body.len()).unwrap_or(u64::MAX).saturating_sub(bytes);
         let tokens = (text / TOKEN_BYTES).saturating_add(count.saturating_mul(IMAGE_TOKENS));
         let window = self.options.num_ctx;
@@ -165,7 +166,7 @@ impl<'a> Tool<'a> {
 }
 
 impl ChatMessage {
-    fn images(&self) -> &[String] {
+    fn images(&self) -> &[Base64] {
         match self {
             Self::User { images, .. } => images,
             Self::System { .. } | Self::Assistant { .. } | Self::Tool { .. } => &[],
@@ -178,6 +179,7 @@ impl ChatMessage {
         for part in parts {
             match part {
                 UserPart::Text { text } => texts.push(text),
+                UserPart::Picture(picture) => texts.push(unseen(&picture.name)),
                 UserPart::Image(image) => images.push(image.base64),
             }
         }

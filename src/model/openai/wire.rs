@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::model::learned::{Learned, THINKING_BESIDE_TOOLS};
-use crate::model::legal::{OPENAI, Target, legal};
+use crate::model::legal::{OPENAI, Target, legal, unseen};
 use crate::model::message::{Image, Message, ReplyPart, Sealed, ToolCall, UserPart};
 use crate::model::openai::quirks::{EffortAs, Quirks, ReasoningBack};
 use crate::model::openai::sealed::{EXTRA_CONTENT, REASONING_CONTENT, REASONING_DETAILS, read};
@@ -271,8 +271,9 @@ impl From<UserPart> for Part {
     fn from(part: UserPart) -> Self {
         match part {
             UserPart::Text { text } => Self::Text { text },
-            UserPart::Image(Image { media_type, base64 }) => {
-                let url = format!("data:{};base64,{base64}", media_type.as_str());
+            UserPart::Picture(picture) => Self::Text { text: unseen(&picture.name) },
+            UserPart::Image(Image { media_type, base64, .. }) => {
+                let url = format!("data:{};base64,{}", media_type.as_str(), base64.as_str());
                 Self::ImageUrl { image_url: ImageUrl { url } }
             }
         }

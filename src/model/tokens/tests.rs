@@ -82,7 +82,7 @@ fn every_part_of_a_request_counts() {
     let call = ToolCall { id: CallId::new(0, 0), name: "look".to_owned(), arguments: "{}".to_owned() };
     let result =
         ToolResult { call: call.id.clone(), name: "look".to_owned(), text: "hello world".to_owned(), is_error: false };
-    let image = Image { media_type: MediaType::Png, base64: "A".repeat(1 << 20) };
+    let image = Image::new(MediaType::Png, "A".repeat(1 << 20));
     let sealed = Sealed { model: "a/b".to_owned(), kind: "thinking".to_owned(), data: "x".repeat(400) };
     let table = [
         (Message::user("hello world"), 4 + 2),

@@ -45,7 +45,8 @@ impl Take {
         let Some(inbound) = self.claim(tx, arriving, (&answer.text, "answer")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
         };
-        answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?;
+        // What others say in a recording answers nothing.
+        answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?.text;
         signals::add(tx, asking.run.id, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
         Ok(Taken { lane: Some(asking.session), ..Taken::quietly(Accepted::Committed) })
     }

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{IMAGES, base64, ensure, list, text, twice, unknown, word};
+use super::{IMAGES, base64, content as content_of, ensure, list, text, twice, unknown, word};
+
+/// The longest picture: it is measured as it is sent.
+const IMAGE_CHARS_MAX: usize = 5 << 20;
 
 const FIELDS: &[&str] = &[
     "model",
@@ -216,7 +219,17 @@ fn image(place: &str, source: &Value) -> Result<(), String> {
             "{place}.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
         )
     })?;
-    ensure(base64(text(source, "data")), || format!("{place}.image.source.base64.data: invalid base64 data"))
+    let (kind, data) = (text(source, "media_type"), text(source, "data"));
+    ensure(base64(data), || format!("{place}.image.source.base64.data: invalid base64 data"))?;
+    ensure(data.len() <= IMAGE_CHARS_MAX, || {
+        format!(
+            "{place}.image.source.base64: image exceeds 5 MB maximum: {} bytes > {IMAGE_CHARS_MAX} bytes",
+            data.len()
+        )
+    })?;
+    ensure(content_of(data) == Some(kind), || {
+        format!("{place}.image.source.base64.data: Image does not match the provided media type {kind}")
+    })
 }
 
 /// A final message of the assistant is the beginning of its answer.

@@ -3,13 +3,15 @@
 
 use serde_json::Value;
 
-use super::{base64, ensure, list, text, twice, unknown, word};
+use super::{base64, content as content_of, ensure, list, text, twice, unknown, word};
 
 const FIELDS: &[&str] =
     &["contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "safetySettings", "cachedContent"];
 /// Of a part, exactly one of these is set.
 const DATA: &[&str] = &["text", "inlineData", "functionCall", "functionResponse"];
 const IMAGES: &[&str] = &["image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"];
+/// The longest picture: 20 MB are the most for all of a request.
+const IMAGE_CHARS_MAX: usize = 20 << 20;
 /// What of JSON Schema (in truth OpenAPI 3.0) `parameters` may use.
 const SCHEMA: &[&str] = &[
     "type",
@@ -115,7 +117,10 @@ fn part(part: &Value, role: &str) -> Result<(), String> {
         "inlineData" => {
             let kind = text(value, "mimeType");
             ensure(IMAGES.contains(&kind), || format!("Unsupported MIME type: {kind}"))?;
-            ensure(base64(text(value, "data")), || "Base64 decoding failed".into())
+            let data = text(value, "data");
+            ensure(base64(data), || "Base64 decoding failed".into())?;
+            let is = content_of(data).is_some_and(|is| is == kind || kind.starts_with("image/hei"));
+            ensure(is && data.len() <= IMAGE_CHARS_MAX, || "Unable to process input image.".into())
         }
         data => {
             let (by, content) = if data == "functionCall" { ("model", "args") } else { ("user", "response") };

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{base64, ensure, list, text, twice, unknown};
+use super::{base64, content as content_of, ensure, list, text, twice, unknown};
 
 const FIELDS: &[&str] = &[
     "model",
@@ -71,6 +71,10 @@ fn message<'a>(message: &'a Value, open: &mut Vec<&'a str>) -> Result<(), String
     let images = list(message, "images");
     let pictures = images.iter().all(|image| image.as_str().is_some_and(base64));
     ensure(pictures, || "illegal base64 data at input byte 0".into())?;
+    ensure(images.is_empty() || role == "user", || "images of somebody else than the user".into())?;
+    let decoded =
+        |image: &Value| matches!(content_of(image.as_str()?)?, "image/png" | "image/jpeg" | "image/webp").then_some(());
+    ensure(images.iter().all(|image| decoded(image).is_some()), || "Failed to load image or audio file".into())?;
     let calls = list(message, "tool_calls");
     ensure(calls.is_empty() || role == "assistant", || "tool_calls of somebody else than the assistant".into())?;
     let says = !text(message, "content").trim().is_empty() || !images.is_empty() || !calls.is_empty();

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::{IMAGES, base64, ensure};
+use super::{IMAGES, base64, content as content_of, ensure};
+
+/// The longest picture: 50 MB are the most for all of a request.
+const IMAGE_CHARS_MAX: usize = 50 << 20;
 
 /// What OpenAI knows; the parts that Hob may come to use.
 const FIELDS: &[&str] = &[
@@ -260,7 +263,11 @@ fn image(url: &str) -> Result<(), String> {
     };
     let (kind, data) = data.split_once(";base64,").ok_or("Invalid base64 image_url.")?;
     ensure(IMAGES.contains(&kind), || format!("Invalid MIME type. Only image types are supported: {kind:?}"))?;
-    ensure(base64(data), || "Invalid base64 image_url.".into())
+    ensure(base64(data), || "Invalid base64 image_url.".into())?;
+    ensure(data.len() <= IMAGE_CHARS_MAX, || "Image is too large.".into())?;
+    ensure(content_of(data) == Some(kind), || {
+        "You uploaded an unsupported image. Please make sure your image is valid.".into()
+    })
 }
 
 fn known_fields(object: &Map<String, Value>, known: &[&str], prefix: &str) -> Result<(), String> {

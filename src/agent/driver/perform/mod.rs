@@ -15,6 +15,7 @@ use futures::future::{self, BoxFuture};
 use crate::agent::driver::assess::Look;
 use crate::agent::driver::perform::live::Live;
 use crate::agent::driver::perform::tool::ToolJob;
+use crate::agent::driver::pictures::without_pictures;
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Chain, ModelCall};
 use crate::agent::machine::event::{Event, ToolOutcome};
@@ -85,7 +86,15 @@ impl Work {
             if call.delay_ms > 0 {
                 tokio::time::sleep(with_jitter(call.delay_ms, fraction)).await;
             }
-            let asked = AssertUnwindSafe(ask(provider, &call.label, &request, &live)).catch_unwind().await;
+            let asked = async {
+                let answer = ask(provider.clone(), &call.label, &request, &live).await;
+                let Some(blind) = answer.as_ref().err().and_then(|error| without_pictures(&request, error)) else {
+                    return answer;
+                };
+                live.tell(Progress::Restart);
+                ask(provider, &call.label, &blind, &live).await
+            };
+            let asked = AssertUnwindSafe(asked).catch_unwind().await;
             match asked {
                 Ok(Ok(completion)) => {
                     let known = look.at(&completion).await;

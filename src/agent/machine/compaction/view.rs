@@ -94,8 +94,11 @@ pub(super) fn is_quoted(entry: &Entry<'_>) -> bool {
     entry.author.is_some()
 }
 
-/// A person's words without what is too long in them.
+/// A person's words without what is too long in them, and without their pictures: a line names these in any case.
 pub(super) fn quoted(message: &Message) -> Message {
     let text = message.text();
-    if text.len() <= QUOTE_CHARS_MAX { message.clone() } else { Message::user(head_and_tail(&text, QUOTE_CHARS_MAX)) }
+    if text.len() <= QUOTE_CHARS_MAX && message.pictures().next().is_none() {
+        return message.clone();
+    }
+    Message::user(head_and_tail(&text, QUOTE_CHARS_MAX))
 }

@@ -17,6 +17,7 @@ mod limits;
 mod meeting;
 mod notebook;
 mod pause;
+mod pictures;
 mod quota;
 mod replay;
 mod reply;
@@ -45,7 +46,7 @@ use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::model::error::ErrorClass;
-use crate::model::message::{Completion, Message, StopReason, ToolCall, Usage};
+use crate::model::message::{Completion, Message, Pictures, StopReason, ToolCall, Usage};
 
 /// The one who asks.
 pub(crate) const ANNA: UserId = UserId(1);
@@ -219,6 +220,7 @@ pub(crate) fn accepted() -> Accepted {
         order: Order::Answer,
         agent: None,
         taint: Taint::default(),
+        pictures: Pictures::default(),
     }
 }
 
@@ -246,6 +248,7 @@ pub(crate) fn begun() -> Begun {
         notebook: None,
         recalled: Vec::new(),
         taint: Taint::default(),
+        sees: false,
         at: jiff::Timestamp::UNIX_EPOCH,
     }
 }
@@ -312,7 +315,13 @@ pub(crate) fn presses(number: u32, text: &str) -> Event {
 }
 
 pub(crate) fn steers(by: UserId, text: &str) -> Event {
-    Event::Steered(Steered { run: RunId(9), principal: principal(by), text: text.to_owned() })
+    Event::Steered(Steered {
+        run: RunId(9),
+        principal: principal(by),
+        text: text.to_owned(),
+        taint: Taint::default(),
+        pictures: Pictures::default(),
+    })
 }
 
 pub(crate) fn stop() -> Event {

@@ -14,6 +14,7 @@ use crate::domain::ids::{CallId, RunId};
 use crate::domain::origin::{Origin, Source, Taint};
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
+use crate::model::message::Pictures;
 
 /// `look` looks, `send` tells somebody, `old` is only known to change something, `ask` is asked about and looks, `pay` is asked
 /// about and spends, `wipe` is asked about each time.
@@ -276,7 +277,13 @@ fn n6_pause_expiry_and_stop_stay_what_they_are() {
 fn n6_who_joins_brings_their_own_taint() {
     let joins = |role, trust| {
         let principal = Principal { role, trust, ..principal(BEN) };
-        Event::Steered(Steered { run: RunId(9), principal, text: "and this".to_owned() })
+        Event::Steered(Steered {
+            run: RunId(9),
+            principal,
+            text: "and this".to_owned(),
+            taint: Taint::default(),
+            pictures: Pictures::default(),
+        })
     };
     for (role, trust, taints) in [
         (Role::User, Trust::Trusted, false),

@@ -26,7 +26,7 @@ fn written(messages: Vec<Message>, stable: usize, thinks: bool) -> String {
 
 #[test]
 fn a_run_is_written_with_its_thinking_and_its_breakpoints() {
-    let image = UserPart::Image(Image { media_type: MediaType::Png, base64: "AA==".to_owned() });
+    let image = UserPart::Image(Image::new(MediaType::Png, "AA=="));
     let messages = vec![
         Message::user("old"),
         Message::Assistant { parts: vec![sealed("{\"old\":1}"), ReplyPart::text("said")] },

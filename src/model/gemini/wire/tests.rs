@@ -96,7 +96,7 @@ fn only_the_first_call_of_others_is_signed_and_only_where_it_must_be() {
 
 #[test]
 fn pictures_are_inline() {
-    let image = UserPart::Image(Image { media_type: MediaType::WebP, base64: "AA==".to_owned() });
+    let image = UserPart::Image(Image::new(MediaType::WebP, "AA=="));
     let contents = serde_json::to_value(contents(vec![Message::User { parts: vec![image] }], true)).unwrap();
     assert_eq!(contents[0]["parts"], json!([{"inlineData": {"mimeType": "image/webp", "data": "AA=="}}]));
 }

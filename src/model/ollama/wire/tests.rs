@@ -48,7 +48,7 @@ fn call(at: usize) -> ToolCall {
 #[test]
 fn messages_are_written_as_ollama_reads_them() {
     let sealed = Sealed { model: LABEL.to_owned(), kind: THINKING.to_owned(), data: "hm".to_owned() };
-    let image = Image { media_type: MediaType::Png, base64: "AA==".to_owned() };
+    let image = Image::new(MediaType::Png, "AA==");
     let result =
         ToolResult { call: CallId::new(0, 0), name: "look".to_owned(), text: "seen".to_owned(), is_error: false };
     let messages = [
@@ -118,7 +118,7 @@ fn what_would_be_shortened_in_silence_is_refused() {
 #[test]
 fn a_picture_counts_as_a_picture() {
     let body = |count: usize| {
-        let image = Image { media_type: MediaType::Png, base64: "A".repeat(400_000) };
+        let image = Image::new(MediaType::Png, "A".repeat(400_000));
         let message = ChatMessage::user(vec![UserPart::Image(image); count]);
         let request = request(vec![Message::user("Hi")]);
         let settings = settings();

@@ -81,7 +81,7 @@ fn options_follow_the_server_and_what_it_refused() {
 
 #[test]
 fn pictures_go_as_data_and_words_alone_as_a_text() {
-    let image = Image { media_type: MediaType::Png, base64: "AA==".to_owned() };
+    let image = Image::new(MediaType::Png, "AA==");
     let parts = vec![UserPart::text("What is it?"), UserPart::Image(image)];
     let request = request(vec![Message::User { parts }]);
     let learned = Learned::default();
