@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::config::problem::Finding;
 use crate::config::shape;
+use crate::domain::inbound::ChannelKind;
 
 /// How answers are delivered and tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -23,11 +24,29 @@ pub struct DeliveryConfig {
     /// Seconds of the longest wait between two attempts.
     #[schemars(range(min = 1, max = 86_400))]
     pub backoff_max_secs: u64,
+    /// Whether a reply is shown while it is written, as one message that grows, where a platform can change messages.
+    pub stream: bool,
+    /// Milliseconds between two changes of such a message.
+    #[schemars(range(min = 250, max = 60_000))]
+    pub stream_every_ms: u64,
+    /// Platforms on which replies come whole all the same: "telegram", "slack", "discord".
+    pub stream_off: Vec<String>,
+    /// Whether a message carries a sign of what becomes of it: seen, worked on, waits for you, done, failed.
+    pub reactions: bool,
 }
 
 impl Default for DeliveryConfig {
     fn default() -> Self {
-        Self { attempts_max: 400, age_max_secs: 86_400, backoff_base_ms: 1000, backoff_max_secs: 300 }
+        Self {
+            attempts_max: 400,
+            age_max_secs: 86_400,
+            backoff_base_ms: 1000,
+            backoff_max_secs: 300,
+            stream: true,
+            stream_every_ms: 1500,
+            stream_off: Vec::new(),
+            reactions: true,
+        }
     }
 }
 
@@ -44,6 +63,16 @@ impl DeliveryConfig {
             let fix = "lower it or raise backoff_max_secs";
             found.push(Finding::new("backoff_base_ms", why, fix).with("backoff_max_secs"));
         }
+        let unknown = self.stream_off.iter().enumerate().filter(|(_, name)| name.parse::<ChannelKind>().is_err());
+        found.extend(unknown.map(|(index, name)| {
+            let fix = "name a platform: \"telegram\", \"slack\", \"discord\"";
+            Finding::new(format!("stream_off[{index}]"), format!("{name:?} is no platform"), fix)
+        }));
         found
+    }
+
+    /// The platforms on which replies come whole.
+    pub fn whole(&self) -> impl Iterator<Item = ChannelKind> {
+        self.stream_off.iter().filter_map(|name| name.parse().ok())
     }
 }
