@@ -29,10 +29,22 @@ pub struct DeliveryConfig {
     /// Milliseconds between two changes of such a message.
     #[schemars(range(min = 250, max = 60_000))]
     pub stream_every_ms: u64,
-    /// Platforms on which replies come whole all the same: "telegram", "slack", "discord".
-    pub stream_off: Vec<String>,
+    /// Platforms on which replies come whole all the same, for example `["slack"]`.
+    pub stream_off: Vec<StreamingPlatform>,
     /// Whether a message carries a sign of what becomes of it: seen, worked on, waits for you, done, failed.
     pub reactions: bool,
+}
+
+/// A platform on which a message can grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamingPlatform {
+    /// Telegram.
+    Telegram,
+    /// Slack.
+    Slack,
+    /// Discord.
+    Discord,
 }
 
 impl Default for DeliveryConfig {
@@ -63,16 +75,15 @@ impl DeliveryConfig {
             let fix = "lower it or raise backoff_max_secs";
             found.push(Finding::new("backoff_base_ms", why, fix).with("backoff_max_secs"));
         }
-        let unknown = self.stream_off.iter().enumerate().filter(|(_, name)| name.parse::<ChannelKind>().is_err());
-        found.extend(unknown.map(|(index, name)| {
-            let fix = "name a platform: \"telegram\", \"slack\", \"discord\"";
-            Finding::new(format!("stream_off[{index}]"), format!("{name:?} is no platform"), fix)
-        }));
         found
     }
 
     /// The platforms on which replies come whole.
     pub fn whole(&self) -> impl Iterator<Item = ChannelKind> {
-        self.stream_off.iter().filter_map(|name| name.parse().ok())
+        self.stream_off.iter().map(|platform| match platform {
+            StreamingPlatform::Telegram => ChannelKind::Telegram,
+            StreamingPlatform::Slack => ChannelKind::Slack,
+            StreamingPlatform::Discord => ChannelKind::Discord,
+        })
     }
 }

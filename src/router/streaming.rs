@@ -438,6 +438,18 @@ impl Inner {
     /// Takes the draft out of the chat. One that the platform does not let go for now stays in the record, for the next round.
     async fn take_back(&self, room: &Room, standing: &mut Option<StandingDraft>) {
         let Some(draft) = standing.as_ref() else { return };
+        match self.store.read(IsThere { run: draft.run }).await {
+            Ok(true) => {}
+            // It may be the reply by now: that was given up when nobody knew whether it had arrived.
+            Ok(false) => {
+                *standing = None;
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(run = %draft.run, %error, "a draft stays in a chat for now; the next round looks again");
+                return;
+            }
+        }
         if let Some(channel) = self.reach.channel(&draft.conversation)
             && !retract(&**channel, draft).await
         {
@@ -549,6 +561,19 @@ impl Statement for List {
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
         drafts::list(tx).await
+    }
+}
+
+struct IsThere {
+    run: RunId,
+}
+
+#[async_trait]
+impl Statement for IsThere {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        drafts::is_there(tx, self.run).await
     }
 }
 

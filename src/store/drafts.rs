@@ -82,6 +82,17 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
     rows.into_iter().map(Row::decode).collect()
 }
 
+/// Has this run a draft?
+///
+/// # Errors
+/// When the database fails.
+pub async fn is_there(tx: &mut Tx, run: RunId) -> Result<bool, StoreError> {
+    let there = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM drafts WHERE run_id = $1) AS "there!: bool""#, run)
+        .fetch_one(&mut *tx)
+        .await?;
+    Ok(there)
+}
+
 /// Has this run left its draft behind: is it over, and is nothing to be sent that takes the draft's place?
 ///
 /// # Errors

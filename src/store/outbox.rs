@@ -334,9 +334,20 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp
         }
         Attempt::Failed { why } | Attempt::Abandoned { why } => {
             let state = if matches!(attempt, Attempt::Failed { .. }) { "failed" } else { "abandoned" };
-            sqlx::query!("UPDATE outbox SET state = $1, error = $2, ended_at = $3 WHERE id = $4", state, why, now, id)
-                .execute(&mut *tx)
-                .await?;
+            // What may have arrived may stand where the draft did: then it is no draft that could be taken back.
+            let may_stand_for = sqlx::query_scalar!(
+                r#"UPDATE outbox SET state = $1, error = $2, ended_at = $3 WHERE id = $4
+                   RETURNING CASE WHEN takes_draft = 1 AND may_repeat = 1 THEN run_id END AS "run: RunId""#,
+                state,
+                why,
+                now,
+                id
+            )
+            .fetch_optional(&mut *tx)
+            .await?;
+            if let Some(run) = may_stand_for.flatten() {
+                drafts::remove(tx, run).await?;
+            }
         }
     }
     Ok(())

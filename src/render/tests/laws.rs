@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::domain::capabilities::Capabilities;
+use crate::domain::capabilities::{Capabilities, Markup};
 use crate::render::document::{Block, Span};
 use crate::render::lower::lower;
 use crate::render::oracle::{limited, shown};
 use crate::render::parse::parse;
 use crate::render::tests::corpus;
-use crate::render::tests::{discord, mail, slack, telegram};
+use crate::render::tests::mail;
 use crate::render::validators;
 use crate::render::{Chunk, Kit, is_hidden, is_visible, messages, render};
 
