@@ -271,13 +271,15 @@ impl Inner {
         let mut wait: Option<Wait> = None;
         while let Some(signal) = self.look_again(session) {
             let mut next = self.next(session, None, wait).await;
+            let mut took_draft = None;
             // What was taken is sent, also while the daemon stops; then nothing more is taken.
             loop {
                 let settled = match next {
-                    Next::Send(waiting) => match self.send(*waiting).await {
-                        Some(settled) => Some(settled),
-                        None => break,
-                    },
+                    Next::Send(waiting) => {
+                        took_draft = takes_draft(&waiting);
+                        let Some(settled) = self.send(*waiting).await else { break };
+                        Some(settled)
+                    }
                     Next::Later(head) => {
                         let known = wait.filter(|wait| wait.head == head);
                         let waiting = known.unwrap_or_else(|| Wait::until(head, self.ports.clock.now()));
@@ -288,6 +290,9 @@ impl Inner {
                     Next::Nothing => break,
                 };
                 next = self.next(session, settled, wait).await;
+                if let Some((place, run)) = took_draft.take() {
+                    self.streaming.taken(&place, run);
+                }
             }
             if self.ports.stop.is_cancelled() {
                 self.workers().remove(&session);
@@ -379,12 +384,16 @@ impl Inner {
                 return None;
             }
         };
-        if let Some(way) = way.filter(|_| sent.is_ok()) {
-            way.arrived();
-        }
+        drop(way);
         let at = (self.ports.clock.now(), self.ports.rng.fraction());
         Some(Settled { id, attempt: judge(sent, &waiting, &self.ports.limits, at) })
     }
+}
+
+/// Whose draft a chunk takes the place of, if there is one.
+fn takes_draft(waiting: &Waiting) -> Option<(Conversation, RunId)> {
+    let run = waiting.message.run.filter(|_| waiting.takes_draft)?;
+    Some((waiting.message.destination.conversation.clone(), run))
 }
 
 /// A channel that neither answers in time nor stays whole leaves the outcome unknown.

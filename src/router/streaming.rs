@@ -260,10 +260,15 @@ impl Streaming {
         let own = standing.as_ref().filter(|draft| waiting.takes_draft && Some(draft.run) == message.run);
         if let Some(draft) = own {
             message.replaces = Some(Replaces { external_id: draft.external_id.clone(), or_send: true });
-            return Some(Way { standing, takes: true });
+            return Some(Way { _standing: standing });
         }
         self.inner.take_back(&room, &mut standing).await;
-        Some(Way { standing, takes: false })
+        Some(Way { _standing: standing })
+    }
+
+    /// It is on record that a chunk took the place of its run's draft: that is none any more.
+    pub(super) fn taken(&self, place: &Conversation, run: RunId) {
+        self.change(place, |desk| desk.over = Some(run));
     }
 
     /// At the start: what an earlier process left in the chats.
@@ -286,17 +291,7 @@ impl Streaming {
 
 /// Holds the drafts of a conversation back while something is sent there.
 pub(super) struct Way {
-    standing: OwnedMutexGuard<Option<StandingDraft>>,
-    takes: bool,
-}
-
-impl Way {
-    /// The message arrived: the draft it took the place of is none any more.
-    pub(super) fn arrived(mut self) {
-        if self.takes {
-            *self.standing = None;
-        }
-    }
+    _standing: OwnedMutexGuard<Option<StandingDraft>>,
 }
 
 impl Inner {
@@ -428,9 +423,10 @@ impl Inner {
         if standing.as_ref().is_none_or(|draft| draft.run != run) {
             return;
         }
-        match self.store.read(IsLeft { run }).await {
-            Ok(true) => self.take_back(room, &mut standing).await,
-            Ok(false) => {}
+        match self.store.read(LookAfter { run }).await {
+            Ok(Left::Behind) => self.take_back(room, &mut standing).await,
+            Ok(Left::Gone) => *standing = None,
+            Ok(Left::InUse) => {}
             Err(error) => tracing::warn!(%run, %error, "a draft may be left in a chat; the next round looks again"),
         }
     }
@@ -577,16 +573,29 @@ impl Statement for IsThere {
     }
 }
 
-struct IsLeft {
+/// How a run's draft stands.
+enum Left {
+    /// It is none any more.
+    Gone,
+    /// The run goes on, or something is to take its place.
+    InUse,
+    /// Nobody will.
+    Behind,
+}
+
+struct LookAfter {
     run: RunId,
 }
 
 #[async_trait]
-impl Statement for IsLeft {
-    type Output = bool;
+impl Statement for LookAfter {
+    type Output = Left;
 
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        drafts::is_left(tx, self.run).await
+    async fn run(&self, tx: &mut Tx) -> Result<Left, StoreError> {
+        if !drafts::is_there(tx, self.run).await? {
+            return Ok(Left::Gone);
+        }
+        Ok(if drafts::is_left(tx, self.run).await? { Left::Behind } else { Left::InUse })
     }
 }
 

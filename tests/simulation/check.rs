@@ -13,7 +13,7 @@ use hob::store::{Store, Tx};
 use crate::journals::{self, Told};
 use crate::life::{HOUR_USD, RUN_USD};
 use crate::plan::{MEMBERS, OWNER, TERMINAL};
-use crate::world::{Contract, State, Taken, World};
+use crate::world::{Contract, Shown, State, Taken, World};
 
 /// What must be true of the database at every moment.
 pub(crate) fn between_lives(path: &Path) -> Vec<String> {
@@ -268,13 +268,17 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
 
 /// What people see in the end: each chunk in its final form, and nothing that is still growing.
 fn screen(state: &State, rows: &[OutboxRow]) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut wrong = state.wrong.clone();
+    // A reply that the platform refused may have arrived before: then its draft is left where it is.
+    let given_up = |shown: &Shown| {
+        rows.iter().any(|row| row.state == "failed" && row.chat == shown.chat && row.account == shown.account)
+    };
     for (name, shown) in &state.shown {
         match shown.outbox.and_then(|id| rows.iter().find(|row| row.id == id)) {
             Some(row) if row.text == shown.text && row.chat == shown.chat && row.account == shown.account => {}
             Some(row) => wrong.push(format!("p{name} shows something else than outbox {}: {shown:?}", row.id)),
             // Its posting was cut off, or the process ended before its name was on record: nobody knows of it.
-            None if shown.told.is_none() => {}
+            None if shown.told.is_none() || given_up(shown) => {}
             None if shown
                 .told
                 .is_some_and(|(life, commits)| state.past.get(life).is_some_and(|all| *all <= commits + 2)) => {}

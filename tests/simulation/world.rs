@@ -105,6 +105,8 @@ pub(crate) struct State {
     pub(crate) contract: Contract,
     /// What the chats show, by the messages' names.
     pub(crate) shown: BTreeMap<u64, Shown>,
+    /// What no platform should have been asked.
+    pub(crate) wrong: Vec<String>,
     pub(crate) refused: Vec<i64>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) trace: Vec<String>,
@@ -136,6 +138,7 @@ impl World {
             taken: Vec::new(),
             contract: [Contract::Marked, Contract::Nonce, Contract::Lookup][usize::try_from(seed % 3).unwrap_or(0)],
             shown: BTreeMap::new(),
+            wrong: Vec::new(),
             refused: Vec::new(),
             effects: Vec::new(),
             trace: Vec::new(),
