@@ -88,8 +88,8 @@ impl Account {
     }
 
     fn shown(&self, (chat, text): (&str, &str), outbox: Option<i64>) -> Shown {
-        let (account, life) = (self.name.to_owned(), self.world.state().process.number);
-        Shown { account, chat: chat.to_owned(), text: text.to_owned(), outbox, life, told: None }
+        let account = self.name.to_owned();
+        Shown { account, chat: chat.to_owned(), text: text.to_owned(), outbox, told: None }
     }
 
     fn post(&self, shown: Shown) -> String {

@@ -66,8 +66,6 @@ pub(crate) struct Shown {
     pub(crate) text: String,
     /// The chunk that it shows; none: a reply that still grows.
     pub(crate) outbox: Option<i64>,
-    /// In which life it was posted.
-    pub(crate) life: usize,
     /// Hob was told its name, in this life, after so many commits.
     pub(crate) told: Option<(usize, u64)>,
 }
