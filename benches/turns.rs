@@ -3,7 +3,7 @@
 //! `cargo bench --bench turns [-- latency|throughput|memory]`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -34,6 +34,7 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::router::streaming::StreamSettings;
 use hob::store::contents::Contents;
 use hob::store::{Pace, Store};
 use hob::tool::Toolbox;
@@ -134,6 +135,8 @@ impl World {
             channels: vec![Arc::clone(&platform) as Arc<dyn Channel>],
             contents: Contents::of(directory),
             limits: delivery_limits(),
+            stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
+            reactions: true,
             stop: stop.clone(),
             tracker: tracker.clone(),
             rest: Arc::clone(&rest),

@@ -5,6 +5,7 @@
 pub mod agents;
 pub mod owners;
 pub mod remember;
+pub mod resolved;
 pub mod said;
 pub mod write;
 
@@ -20,6 +21,7 @@ use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
 use crate::agent::machine::{Step, approval, texts};
 use crate::agent::prefix::Prefix;
+use crate::agent::projection::resolved::Resolution;
 use crate::agent::projection::said::{Said, said};
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::money::Money;
@@ -29,6 +31,7 @@ use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ToolCall, Usage};
 use crate::render::Form;
 use crate::store::model_calls::CallEnd;
+use crate::store::outbox::Part;
 
 /// One row to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,6 +132,15 @@ pub enum Row {
         form: Form,
         /// Buttons under the last chunk.
         choices: Vec<Choice>,
+        /// What it is in the run's talk.
+        part: Part<'static>,
+    },
+    /// A question is not open any more: where it was put, its message says what became of it.
+    Resolved {
+        /// Its number.
+        question: u32,
+        /// What became of it.
+        outcome: Resolution,
     },
     /// Only an owner can decide it: they are asked where they are.
     AskOwners {
@@ -140,6 +152,8 @@ pub enum Row {
         text: String,
         /// Buttons under the last chunk.
         choices: Vec<Choice>,
+        /// The question's number.
+        question: u32,
     },
     /// What the run noted is kept for the next one of its sender, or is done with.
     Handover(HandoverChange),
@@ -172,6 +186,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
         | Effect::Note(_)
         | Effect::Ignored { .. } => None,
     }));
+    rows.extend(resolved::row(before, step, after));
     if let (Some(was), Some(is)) = (before.active(), after.active()) {
         let new = is.granted.difference(&was.granted);
         rows.extend(new.map(|tool| Row::Granted { user: is.input.principal.user, tool: tool.clone() }));
@@ -274,7 +289,8 @@ impl Cause<'_> {
     /// Nobody answered: that is told where it was asked.
     fn expired(&self, number: u32, seq: i64) -> Option<Row> {
         let question = approval::expiring(self.before.active()?, number)?;
-        Some(Row::Say { seq, text: approval::words::expired(question), form: Form::Plain, choices: Vec::new() })
+        let text = approval::words::expired(question);
+        Some(Row::Say { seq, text, form: Form::Plain, choices: Vec::new(), part: Part::Words })
     }
 
     fn asked(&self, event: &Event, seq: i64) -> Option<Row> {
@@ -372,14 +388,18 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
                 who: approval::words::quotable(&active.input.principal.name),
                 text: text.clone(),
                 choices: choices.clone(),
+                question: number,
             });
-            std::iter::once(Row::Say { seq, text, form: Form::Plain, choices }).chain(owners).collect()
+            let part = Part::Question(number);
+            std::iter::once(Row::Say { seq, text, form: Form::Plain, choices, part }).chain(owners).collect()
         }
         Event::Replied(Reply::Answer { text }) => {
-            vec![Row::Say { seq, text: text.clone(), form: Form::Markdown, choices: Vec::new() }]
+            let (text, choices) = (text.clone(), Vec::new());
+            vec![Row::Say { seq, text, form: Form::Markdown, choices, part: Part::Reply }]
         }
         Event::Replied(Reply::Notice { text }) => {
-            vec![Row::Say { seq, text: text.clone(), form: Form::Plain, choices: Vec::new() }]
+            let (text, choices) = (text.clone(), Vec::new());
+            vec![Row::Say { seq, text, form: Form::Plain, choices, part: Part::Reply }]
         }
         Event::Replied(Reply::Silence)
         | Event::Accepted(_)

@@ -15,20 +15,22 @@ use crate::agent::machine::state::Status;
 use crate::agent::machine::texts;
 use crate::agent::projection::Row;
 use crate::agent::projection::agents;
+use crate::agent::projection::resolved::{self, Resolution};
 use crate::agent::projection::write::{Target, write};
 use crate::domain::ids::RunId;
 use crate::domain::outgoing::Destination;
 use crate::render::Form;
 use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
+use crate::store::outbox::Part;
 use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, inbound, millis, model_calls, runs};
 
-/// Ends a run whose record is damaged, and tells its sender.
+/// Ends a run whose record is damaged, and tells its sender. Gives where that is, if it is told there.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), StoreError> {
+pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Option<Destination>, StoreError> {
     tracing::error!(run = %key.run, "agent_run.written_off");
     let (state, ended_at) = (Status::Failed.as_str(), Some(millis(now)));
     let reached = Reached { state, ended_at, hash: None, waits: Waits::WithoutEnd };
@@ -41,17 +43,21 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<(), 
         None => place_of(tx, key.run).await?,
     };
     let Some(destination) = destination else {
-        return Ok(());
+        return Ok(None);
     };
     let target = Target { key, destination: &destination, at: now };
     let unheard = agents::take_unheard(tx, key.run).await?;
     agents::tell_unheard(tx, &target, &unheard).await?;
     if agents::lost(tx, &target).await? {
         // Who waits for it will tell.
-        return Ok(());
+        return Ok(None);
     }
-    let told = Row::Say { seq: 0, text: texts::UNREADABLE.to_owned(), form: Form::Plain, choices: Vec::new() };
-    write(tx, &target, &[told]).await.map(|_elsewhere| ())
+    // Whoever presses now is told that it is too late; the buttons need not be there any more.
+    resolved::write(tx, &target, (None, Resolution::Moot)).await?;
+    let (text, choices) = (texts::UNREADABLE.to_owned(), Vec::new());
+    let told = Row::Say { seq: 0, text, form: Form::Plain, choices, part: Part::Reply };
+    write(tx, &target, &[told]).await?;
+    Ok(Some(destination))
 }
 
 /// Where the message was said: enough to tell its sender when the journal says nothing at all.
@@ -106,9 +112,9 @@ pub struct WriteOff {
 
 #[async_trait]
 impl Statement for WriteOff {
-    type Output = ();
+    type Output = Option<Destination>;
 
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Destination>, StoreError> {
         write_off(tx, &self.key, self.now).await
     }
 }

@@ -13,6 +13,7 @@ use crate::channel::console::screen::Console;
 use crate::channel::console::terminal::Terminal;
 use crate::channel::console::{Ports, Quiet, local};
 use crate::cli::{Base, runtime};
+use crate::config::environment::Environment;
 use crate::daemon::rest::RestWatch;
 use crate::daemon::{Blueprint, Daemon, chat_log};
 use crate::domain::channel::Channel;
@@ -33,7 +34,9 @@ pub(super) fn run(base: Base) -> anyhow::Result<()> {
 async fn typed(base: Base) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let (terminal, page) = Terminal::open(&base.data_dir)?;
-    let console = Arc::new(Console::terminal(page));
+    let width = page.width();
+    let console = if shows_styles(&base.environment) { Console::styled(page, width) } else { Console::terminal(page) };
+    let console = Arc::new(console);
     let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Person).await?;
     println!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model());
     let ports = ports(&daemon);
@@ -43,6 +46,12 @@ async fn typed(base: Base) -> anyhow::Result<()> {
     };
     daemon.stop().await;
     Ok(ended?)
+}
+
+/// Whether the terminal shows styles, and its owner wants them (https://no-color.org).
+fn shows_styles(environment: &Environment) -> bool {
+    let knows_some = environment.text("TERM").is_some_and(|term| term != "dumb");
+    std::io::stdout().is_terminal() && knows_some && environment.text("NO_COLOR").is_none()
 }
 
 async fn piped(base: Base) -> anyhow::Result<()> {

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use crate::config::problem::Finding;
 use crate::config::shape;
+use crate::domain::inbound::ChannelKind;
 
 /// How answers are delivered and tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -23,11 +24,41 @@ pub struct DeliveryConfig {
     /// Seconds of the longest wait between two attempts.
     #[schemars(range(min = 1, max = 86_400))]
     pub backoff_max_secs: u64,
+    /// Whether a reply is shown while it is written, as one message that grows, where a platform can change messages.
+    pub stream: bool,
+    /// Milliseconds between two changes of such a message.
+    #[schemars(range(min = 250, max = 60_000))]
+    pub stream_every_ms: u64,
+    /// Platforms on which replies come whole all the same, for example `["slack"]`.
+    pub stream_off: Vec<StreamingPlatform>,
+    /// Whether a message carries a sign of what becomes of it: seen, worked on, waits for you, done, failed.
+    pub reactions: bool,
+}
+
+/// A platform on which a message can grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamingPlatform {
+    /// Telegram.
+    Telegram,
+    /// Slack.
+    Slack,
+    /// Discord.
+    Discord,
 }
 
 impl Default for DeliveryConfig {
     fn default() -> Self {
-        Self { attempts_max: 400, age_max_secs: 86_400, backoff_base_ms: 1000, backoff_max_secs: 300 }
+        Self {
+            attempts_max: 400,
+            age_max_secs: 86_400,
+            backoff_base_ms: 1000,
+            backoff_max_secs: 300,
+            stream: true,
+            stream_every_ms: 1500,
+            stream_off: Vec::new(),
+            reactions: true,
+        }
     }
 }
 
@@ -45,5 +76,14 @@ impl DeliveryConfig {
             found.push(Finding::new("backoff_base_ms", why, fix).with("backoff_max_secs"));
         }
         found
+    }
+
+    /// The platforms on which replies come whole.
+    pub fn whole(&self) -> impl Iterator<Item = ChannelKind> {
+        self.stream_off.iter().map(|platform| match platform {
+            StreamingPlatform::Telegram => ChannelKind::Telegram,
+            StreamingPlatform::Slack => ChannelKind::Slack,
+            StreamingPlatform::Discord => ChannelKind::Discord,
+        })
     }
 }

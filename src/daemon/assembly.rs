@@ -23,6 +23,7 @@ use crate::model::table::Table;
 use crate::policy::access::AccessList;
 use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use crate::router::intake::IntakeLimits;
+use crate::router::streaming::StreamSettings;
 use crate::skill::library::Library;
 use crate::skill::shelf::Places;
 use crate::store::Store;
@@ -55,6 +56,8 @@ pub(super) fn delivery(
         channels,
         contents: contents.clone(),
         limits: delivery_limits(&blueprint.config),
+        stream: stream_settings(&blueprint.config),
+        reactions: blueprint.config.delivery.reactions,
         redactor: blueprint.redactor.clone(),
         stop: switches.silence.clone(),
         tracker: switches.outbox.clone(),
@@ -179,6 +182,14 @@ pub(super) fn delivery_limits(config: &Config) -> DeliveryLimits {
         age_max: Duration::from_secs(config.delivery.age_max_secs),
         backoff_base: Duration::from_millis(config.delivery.backoff_base_ms),
         backoff_max: Duration::from_secs(config.delivery.backoff_max_secs),
+    }
+}
+
+fn stream_settings(config: &Config) -> StreamSettings {
+    StreamSettings {
+        on: config.delivery.stream,
+        every: Duration::from_millis(config.delivery.stream_every_ms),
+        off: config.delivery.whole().collect(),
     }
 }
 

@@ -12,6 +12,8 @@ mod html;
 mod lines;
 mod links;
 mod lower;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod oracle;
 mod page;
 mod parse;
 mod plain;
@@ -19,6 +21,8 @@ mod slack;
 mod split;
 mod table;
 mod telegram;
+#[cfg(any(test, feature = "fuzzing"))]
+mod validators;
 
 use crate::domain::capabilities::{Capabilities, Limit, Markup, Unit};
 use crate::domain::inbound::ChannelKind;
@@ -65,6 +69,12 @@ pub fn render(text: &str, capabilities: &Capabilities) -> Vec<Chunk> {
     }
     // Nothing but definitions, say: it is shown as it was written.
     kit.chunks(vec![Block::Paragraph(vec![Span::plain(clean(text).trim())])])
+}
+
+/// How much of a Markdown text that still grows, in bytes, can be shown by itself: whole blocks, to which nothing is added.
+#[must_use]
+pub fn finished(text: &str) -> usize {
+    parse::finished(text)
 }
 
 /// What words are written in.
@@ -147,15 +157,17 @@ impl Kit {
             _ => None,
         };
         let blocks = lower(blocks, &self.shows());
-        let trees = match self.limit {
-            Some(limit) => self.splitter(limit).split(blocks),
-            None => vec![blocks],
+        let chunks = match self.limit {
+            Some(limit) => {
+                let sheets = self.splitter(limit).split(blocks).into_iter();
+                sheets.map(|sheet| Chunk { markup: sheet.markup, plain: sheet.plain }).collect()
+            }
+            None => {
+                let markup = pages.unwrap_or_else(|| write(&*self.markup, &blocks));
+                vec![Chunk { markup, plain: write(&*self.plain, &blocks) }]
+            }
         };
-        let chunk = |tree: Vec<Block>| {
-            let markup = pages.clone().unwrap_or_else(|| write(&*self.markup, &tree));
-            Chunk { markup, plain: write(&*self.plain, &tree) }
-        };
-        let chunks: Vec<Chunk> = trees.into_iter().map(chunk).filter(|chunk| is_visible(&chunk.plain)).collect();
+        let chunks: Vec<Chunk> = chunks.into_iter().filter(|chunk| is_visible(&chunk.plain)).collect();
         if self.capabilities.markup == Markup::SlackBlocks { messages(chunks) } else { chunks }
     }
 

@@ -18,12 +18,38 @@ pub(super) const DEPTH_MAX: usize = 8;
 /// The longest name of a language.
 const LANGUAGE_CHARS_MAX: usize = 24;
 
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
+/// How much of a text that still grows, in bytes, is blocks to which nothing is added any more.
+pub(super) fn finished(text: &str) -> usize {
+    let (mut depth, mut last) = (0_usize, None);
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 {
+                    let ends_blank = matches!(tag, Tag::Paragraph | Tag::Heading { .. });
+                    last = Some((range, ends_blank));
+                }
+                depth += 1;
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ if depth == 0 => last = Some((range, true)),
+            _ => {}
+        }
+    }
+    let Some((range, ends_blank)) = last else { return 0 };
+    let behind = text.get(range.end..).unwrap_or_default();
+    // The line's end may be a part of the block.
+    let blank = text.get(..range.end).is_some_and(|block| block.ends_with('\n')) && behind.contains('\n')
+        || behind.matches('\n').count() > 1;
+    if ends_blank && blank { text.len() } else { range.start }
+}
+
 /// The tree of a text.
 pub(super) fn parse(text: &str) -> Vec<Block> {
     let text = clean(text);
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut builder = Builder::default();
-    for event in Parser::new_ext(&text, options) {
+    for event in Parser::new_ext(&text, OPTIONS) {
         builder.take(event);
     }
     builder.flush();

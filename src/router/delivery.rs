@@ -1,5 +1,7 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
+#[cfg(test)]
+pub(in crate::router) mod tests;
 mod turn;
 
 use std::collections::BTreeMap;
@@ -29,10 +31,12 @@ use crate::domain::rng::Rng;
 use crate::model::message::MediaType;
 use crate::model::picture::{self, Unfit};
 use crate::router::delivery::turn::{Next, Settled, Turn, Wait, judge};
+use crate::router::signs::Signs;
+use crate::router::streaming::{StreamSettings, Streaming};
 use crate::store::contents::{self, Contents, Kept};
 use crate::store::error::StoreError;
 use crate::store::outbox::{self, Attempt, Waiting};
-use crate::store::{Statement, Store, Tx};
+use crate::store::{Statement, Store, Tx, runs};
 use crate::tool::files::text::sniff;
 
 /// A channel must answer within this; its own deadlines are shorter.
@@ -67,6 +71,10 @@ pub struct DeliveryPorts {
     pub contents: Contents,
     /// The numbers.
     pub limits: DeliveryLimits,
+    /// How replies are streamed.
+    pub stream: StreamSettings,
+    /// Whether messages carry signs of what becomes of them.
+    pub reactions: bool,
     /// Finds this Hob's secrets: none is sent.
     pub redactor: Redactor,
     /// No new attempt is made once this is cancelled.
@@ -83,8 +91,25 @@ pub struct Delivery {
     inner: Arc<Inner>,
 }
 
+/// The platforms, and the tasks that speak to them.
+pub(in crate::router) struct Reach {
+    channels: Vec<Arc<dyn Channel>>,
+    pub(in crate::router) tracker: TaskTracker,
+    pub(in crate::router) stop: CancellationToken,
+}
+
+impl Reach {
+    /// The account that is there; none: it is not connected.
+    pub(in crate::router) fn channel(&self, place: &Conversation) -> Option<&Arc<dyn Channel>> {
+        self.channels.iter().find(|channel| channel.address() == (place.channel, place.account.as_str()))
+    }
+}
+
 struct Inner {
     ports: DeliveryPorts,
+    reach: Arc<Reach>,
+    streaming: Streaming,
+    signs: Signs,
     workers: Mutex<BTreeMap<SessionId, Worker>>,
 }
 
@@ -97,7 +122,17 @@ impl Delivery {
     /// Workers over `ports`.
     #[must_use]
     pub fn new(ports: DeliveryPorts) -> Self {
-        Self { inner: Arc::new(Inner { ports, workers: Mutex::new(BTreeMap::new()) }) }
+        let (channels, tracker, stop) = (ports.channels.clone(), ports.tracker.clone(), ports.stop.clone());
+        let reach = Arc::new(Reach { channels, tracker, stop });
+        let (store, redactor, stream) = (ports.store.clone(), ports.redactor.clone(), ports.stream.clone());
+        let streaming = Streaming::new(Arc::clone(&reach), store, redactor, stream);
+        let signs = Signs::new(Arc::clone(&reach), ports.reactions);
+        Self { inner: Arc::new(Inner { ports, reach, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
+    }
+
+    /// A message was taken in, and waits for its turn.
+    pub fn seen(&self, destination: &Destination, run: RunId) {
+        self.inner.signs.see(destination, run);
     }
 
     /// Rows were added to this session's outbox.
@@ -123,6 +158,7 @@ impl Delivery {
     /// When the database fails.
     pub async fn sweep(&self) -> Result<u64, StoreError> {
         let unknown = self.inner.ports.store.write(Sweep).await?;
+        self.inner.streaming.recall().await?;
         self.wake_all().await?;
         Ok(unknown)
     }
@@ -138,7 +174,8 @@ impl Delivery {
                 self.wake(session);
             }
         }
-        Ok(())
+        self.inner.look_after_signs(None).await?;
+        self.inner.streaming.tidy().await
     }
 
     /// Fetches a file that came with a message, and keeps it.
@@ -203,6 +240,18 @@ impl Watcher for Delivery {
         if told.is_err() {
             tracing::error!(%run, "the channel's code panicked while it showed progress");
         }
+        self.inner.streaming.hear(destination, run, &progress);
+        self.inner.signs.hear(destination, run, &progress);
+        let here = &destination.conversation;
+        if matches!(progress, Progress::Idle(_)) && !self.inner.signs.waiting(Some(here)).is_empty() {
+            // Perhaps it took along, or took back, what waited behind it.
+            let (inner, here) = (Arc::clone(&self.inner), here.clone());
+            self.inner.ports.tracker.spawn(async move {
+                if let Err(error) = inner.look_after_signs(Some(&here)).await {
+                    tracing::debug!(%error, "the signs of what waits could not be looked through: {error}");
+                }
+            });
+        }
     }
 
     fn said(&self, session: SessionId) {
@@ -217,7 +266,18 @@ impl Inner {
     }
 
     fn channel(&self, place: &Conversation) -> Option<&Arc<dyn Channel>> {
-        self.ports.channels.iter().find(|channel| channel.address() == (place.channel, place.account.as_str()))
+        self.reach.channel(place)
+    }
+
+    /// What waited and is over without a run of its own shows nothing any more.
+    async fn look_after_signs(&self, place: Option<&Conversation>) -> Result<(), StoreError> {
+        let waiting = self.signs.waiting(place);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let over = self.ports.store.read(Over { runs: waiting }).await?;
+        over.into_iter().for_each(|run| self.signs.gone(run));
+        Ok(())
     }
 
     async fn work(self: Arc<Self>, session: SessionId) {
@@ -225,13 +285,15 @@ impl Inner {
         let mut wait: Option<Wait> = None;
         while let Some(signal) = self.look_again(session) {
             let mut next = self.next(session, None, wait).await;
+            let mut took_draft = None;
             // What was taken is sent, also while the daemon stops; then nothing more is taken.
             loop {
                 let settled = match next {
-                    Next::Send(waiting) => match self.send(*waiting).await {
-                        Some(settled) => Some(settled),
-                        None => break,
-                    },
+                    Next::Send(waiting) => {
+                        took_draft = takes_draft(&waiting);
+                        let Some(settled) = self.send(*waiting).await else { break };
+                        Some(settled)
+                    }
                     Next::Later(head) => {
                         let known = wait.filter(|wait| wait.head == head);
                         let waiting = known.unwrap_or_else(|| Wait::until(head, self.ports.clock.now()));
@@ -242,6 +304,9 @@ impl Inner {
                     Next::Nothing => break,
                 };
                 next = self.next(session, settled, wait).await;
+                if let Some((place, run)) = took_draft.take() {
+                    self.streaming.taken(&place, run);
+                }
             }
             if self.ports.stop.is_cancelled() {
                 self.workers().remove(&session);
@@ -316,6 +381,14 @@ impl Inner {
             let why = "the daemon stops".to_owned();
             return Some(Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } });
         }
+        let way = tokio::select! {
+            biased;
+            way = self.streaming.make_way(&mut waiting) => way,
+            () = self.ports.stop.cancelled() => {
+                let why = "the daemon stops".to_owned();
+                return Some(Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } });
+            }
+        };
         let sent = tokio::select! {
             biased;
             sent = deliver(&**channel, &waiting.message) => sent,
@@ -325,9 +398,16 @@ impl Inner {
                 return None;
             }
         };
+        drop(way);
         let at = (self.ports.clock.now(), self.ports.rng.fraction());
         Some(Settled { id, attempt: judge(sent, &waiting, &self.ports.limits, at) })
     }
+}
+
+/// Whose draft a chunk takes the place of, if there is one.
+fn takes_draft(waiting: &Waiting) -> Option<(Conversation, RunId)> {
+    let run = waiting.message.run.filter(|_| waiting.takes_draft)?;
+    Some((waiting.message.destination.conversation.clone(), run))
 }
 
 /// A channel that neither answers in time nor stays whole leaves the outcome unknown.
@@ -368,6 +448,26 @@ impl Statement for Sweep {
 
     async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
         outbox::sweep(tx).await
+    }
+}
+
+/// Which of these runs are over.
+struct Over {
+    runs: Vec<RunId>,
+}
+
+#[async_trait]
+impl Statement for Over {
+    type Output = Vec<RunId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<RunId>, StoreError> {
+        let mut over = Vec::new();
+        for run in &self.runs {
+            let row = runs::lookup(tx, *run).await?;
+            let open = row.is_some_and(|row| matches!(row.state.as_str(), "queued" | "running" | "waiting"));
+            over.extend((!open).then_some(*run));
+        }
+        Ok(over)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
-use crate::domain::ids::{InboundId, MemoryId, SessionId};
+use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
 use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound};
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
@@ -164,6 +164,10 @@ impl Router {
         let heard_by = self.transcriber.as_ref().map(Transcriber::label).unwrap_or_default();
         let take = Take { inbound, role, others, files, heard_by, limits: self.limits, desk, now };
         let taken = self.store.write(take).await?;
+        // Before its turn may come: what the run shows then is the later sign.
+        if let Some((run, destination)) = &taken.queued {
+            self.delivery.seen(destination, *run);
+        }
         if let Some(session) = taken.lane {
             self.lanes.wake(session);
         }
@@ -241,12 +245,22 @@ struct Taken {
     emptied: Option<Scope>,
     /// What is due may be due at another time now.
     reschedules: bool,
+    /// It became this run, which waits for its turn.
+    queued: Option<(RunId, Destination)>,
 }
 
 impl Taken {
     fn quietly(accepted: Accepted) -> Self {
-        let (everywhere, forgotten) = (Vec::new(), Vec::new());
-        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None, reschedules: false }
+        Self {
+            accepted,
+            lane: None,
+            said: None,
+            everywhere: Vec::new(),
+            forgotten: Vec::new(),
+            emptied: None,
+            reschedules: false,
+            queued: None,
+        }
     }
 }
 
@@ -432,6 +446,7 @@ impl Take {
             let reply = respond::Reply::to(session.id, &arriving.destination, inbound);
             respond::say(tx, &reply, &told, self.now).await?;
             taken.said = Some(session.id);
+            taken.queued = Some((run, arriving.destination.clone()));
         } else if active.is_some() || waiting > 0 {
             let mode = match order {
                 Order::Answer | Order::Heartbeat | Order::Scheduled | Order::Event => {
@@ -462,6 +477,7 @@ impl Take {
             respond::say(tx, &respond::Reply::to(arriving.session.id, &arriving.destination, inbound), &told, self.now)
                 .await?;
             taken.said = Some(session.id);
+            taken.queued = Some((run, arriving.destination.clone()));
         }
         Ok(taken)
     }
@@ -579,6 +595,7 @@ impl Take {
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let (forgotten, emptied) = (told.forgotten, told.emptied);
-        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules })
+        let queued = None;
+        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules, queued })
     }
 }

@@ -15,6 +15,7 @@ use crate::agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload,
 use crate::agent::journal::RunKey;
 use crate::agent::ports::Ports;
 use crate::agent::write_off::WriteOff;
+use crate::domain::channel::{Ended, Progress};
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::memory::forget;
@@ -299,8 +300,10 @@ impl Inner {
 
     async fn write_off(&self, key: RunKey, error: StoreError) -> Result<(), StoreError> {
         tracing::error!(run = %key.run, %error, "agent_run.failed");
-        let session = key.session;
-        self.ports.store.write(WriteOff { key, now: self.ports.clock.now() }).await?;
+        let (session, run) = (key.session, key.run);
+        if let Some(place) = self.ports.store.write(WriteOff { key, now: self.ports.clock.now() }).await? {
+            self.ports.watcher.progress(&place, run, Progress::Idle(Ended::Failed));
+        }
         self.ports.watcher.said(session);
         Ok(())
     }

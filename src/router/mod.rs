@@ -21,6 +21,8 @@ mod pause_texts;
 mod persona;
 pub mod respond;
 pub mod schedules;
+mod signs;
+pub mod streaming;
 pub mod texts;
 mod unasked;
 mod voice;

@@ -373,6 +373,7 @@ pub(super) async fn say(tx: &mut Tx, reply: &Reply<'_>, text: &str, now: Timesta
             piece,
             choices: &[],
             file: None,
+            part: outbox::Part::Words,
         };
         outbox::add(tx, &new, now).await?;
     }

@@ -8,6 +8,7 @@ pub mod beside;
 pub mod blobs;
 pub mod contents;
 pub mod cursors;
+pub mod drafts;
 pub mod episodes;
 pub mod error;
 pub mod facts;

@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use crate::domain::ids::{FileId, OutboxId, RunId, SessionId};
 use crate::domain::inbound::{ChannelKind, Conversation};
-use crate::domain::outgoing::{Choice, Destination, Enclosed, Outgoing};
+use crate::domain::outgoing::{Choice, Destination, Enclosed, Outgoing, Replaces};
 use crate::render::Piece;
 use crate::store::error::StoreError;
-use crate::store::{Tx, files, inbound, millis};
+use crate::store::{Tx, drafts, files, inbound, millis};
 
 /// A chunk about to be queued.
 #[derive(Debug, Clone)]
@@ -28,6 +28,21 @@ pub struct NewChunk<'a> {
     pub choices: &'a [Choice],
     /// The file that goes out.
     pub file: Option<FileId>,
+    /// What it is in its run's talk.
+    pub part: Part<'a>,
+}
+
+/// What a chunk is in its run's talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Words that stand by themselves.
+    Words,
+    /// The run's last word, or its beginning: it takes the place of the run's draft.
+    Reply,
+    /// The run's question of this number, with the buttons.
+    Question(u32),
+    /// It takes the place of the message of the chunk with this key, or is done without.
+    Instead(&'a str),
 }
 
 /// Queues a chunk; the same thing said is queued once.
@@ -39,11 +54,17 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
     let channel = place.channel.as_str();
     let choices = serde_json::to_string(new.choices).map_err(|error| StoreError::Database(error.to_string()))?;
     let now = millis(now);
+    let takes_draft = new.part == Part::Reply;
+    let (question, replaces) = match new.part {
+        Part::Question(number) => (Some(number), None),
+        Part::Instead(key) => (None, Some(key)),
+        Part::Words | Part::Reply => (None, None),
+    };
     sqlx::query!(
         "INSERT INTO outbox
            (key, session_id, run_id, channel, account, chat, thread, reply_to, text, choices, state, next_attempt_at, created_at,
-            file_id, markup)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11, $12, $13)
+            file_id, markup, takes_draft, question, replaces_key)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $11, $12, $13, $14, $15, $16)
          ON CONFLICT (key) DO NOTHING",
         new.key,
         new.session,
@@ -57,7 +78,10 @@ pub async fn add(tx: &mut Tx, new: &NewChunk<'_>, now: Timestamp) -> Result<(), 
         choices,
         now,
         new.file,
-        new.piece.markup
+        new.piece.markup,
+        takes_draft,
+        question,
+        replaces
     )
     .execute(&mut *tx)
     .await?;
@@ -77,6 +101,8 @@ pub struct Waiting {
     pub next_attempt_at: i64,
     /// When it was queued.
     pub created_at: i64,
+    /// It takes the place of its run's draft, if there is one.
+    pub takes_draft: bool,
 }
 
 struct Row {
@@ -96,6 +122,8 @@ struct Row {
     next_attempt_at: i64,
     created_at: i64,
     file_id: Option<FileId>,
+    takes_draft: bool,
+    replaces_key: Option<String>,
 }
 
 impl Row {
@@ -123,6 +151,7 @@ impl Row {
             attempts: self.attempts,
             next_attempt_at: self.next_attempt_at,
             created_at: self.created_at,
+            takes_draft: self.takes_draft,
         })
     }
 }
@@ -136,7 +165,7 @@ pub async fn head(tx: &mut Tx, session: SessionId) -> Result<Option<Waiting>, St
         Row,
         r#"SELECT id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                   channel, account, chat, thread, reply_to, text, markup, choices, attempts, may_repeat AS "may_repeat!: bool",
-                  next_attempt_at, created_at, file_id AS "file_id: FileId"
+                  next_attempt_at, created_at, file_id AS "file_id: FileId", takes_draft AS "takes_draft!: bool", replaces_key
            FROM outbox WHERE session_id = $1 AND state IN ('pending', 'sending', 'unknown') ORDER BY id LIMIT 1"#,
         session
     )
@@ -166,6 +195,38 @@ pub async fn list_open_sessions(tx: &mut Tx) -> Result<Vec<(SessionId, String)>,
 /// # Errors
 /// When the database fails.
 pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<Waiting>, StoreError> {
+    while let Some(mut row) = take_row(tx, session, due).await? {
+        let (id, file, replaces_key) = (row.id, row.file_id, row.replaces_key.take());
+        let mut waiting = row.decode()?;
+        if let Some(key) = replaces_key {
+            let Some(external_id) = external_id(tx, &key).await? else {
+                // What it was to take the place of never arrived, or has no name: there is nothing to be changed.
+                settle(tx, id, &Attempt::Delivered { external_id: None }, due.now).await?;
+                continue;
+            };
+            waiting.message.replaces = Some(Replaces { external_id, or_send: false });
+        }
+        let Destination { conversation, reply_to } = &waiting.message.destination;
+        if conversation.channel == ChannelKind::Email {
+            waiting.message.envelope = inbound::envelope(tx, conversation, reply_to.as_deref()).await?;
+        }
+        if let Some(file) = file {
+            waiting.message.file = files::find(tx, file).await?.map(enclosed);
+        }
+        return Ok(Some(waiting));
+    }
+    Ok(None)
+}
+
+/// The platform's id of a chunk that was delivered.
+async fn external_id(tx: &mut Tx, key: &str) -> Result<Option<String>, StoreError> {
+    let found = sqlx::query_scalar!("SELECT external_id FROM outbox WHERE key = $1 AND state = 'delivered'", key)
+        .fetch_optional(&mut *tx)
+        .await?;
+    Ok(found.flatten())
+}
+
+async fn take_row(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Option<Row>, StoreError> {
     let (now, oldest) = (millis(due.now), millis(due.oldest));
     let row = sqlx::query_as!(
         Row,
@@ -177,7 +238,7 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
            RETURNING id AS "id!: OutboxId", session_id AS "session_id!: SessionId", run_id AS "run_id: RunId",
                      channel, account, chat, thread, reply_to, text, markup, choices, attempts,
                      may_repeat AS "may_repeat!: bool", next_attempt_at, created_at,
-                     file_id AS "file_id: FileId""#,
+                     file_id AS "file_id: FileId", takes_draft AS "takes_draft!: bool", replaces_key"#,
         session,
         now,
         oldest,
@@ -186,19 +247,7 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
     )
     .fetch_optional(&mut *tx)
     .await?;
-    let Some(row) = row else {
-        return Ok(None);
-    };
-    let file = row.file_id;
-    let mut waiting = row.decode()?;
-    let Destination { conversation, reply_to } = &waiting.message.destination;
-    if conversation.channel == ChannelKind::Email {
-        waiting.message.envelope = inbound::envelope(tx, conversation, reply_to.as_deref()).await?;
-    }
-    if let Some(file) = file {
-        waiting.message.file = files::find(tx, file).await?.map(enclosed);
-    }
-    Ok(Some(waiting))
+    Ok(row)
 }
 
 fn enclosed(file: files::FileRecord) -> Enclosed {
@@ -256,14 +305,18 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp
     let now = millis(now);
     match attempt {
         Attempt::Delivered { external_id } => {
-            sqlx::query!(
-                "UPDATE outbox SET state = 'delivered', external_id = $1, error = NULL, ended_at = $2 WHERE id = $3",
+            let took_draft_of = sqlx::query_scalar!(
+                r#"UPDATE outbox SET state = 'delivered', external_id = $1, error = NULL, ended_at = $2 WHERE id = $3
+                   RETURNING CASE WHEN takes_draft = 1 THEN run_id END AS "run: RunId""#,
                 external_id,
                 now,
                 id
             )
-            .execute(&mut *tx)
+            .fetch_optional(&mut *tx)
             .await?;
+            if let Some(run) = took_draft_of.flatten() {
+                drafts::remove(tx, run).await?;
+            }
         }
         Attempt::Again { at, unknown, why } => {
             let (state, at) = (if *unknown { "unknown" } else { "pending" }, millis(*at));
@@ -281,9 +334,20 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp
         }
         Attempt::Failed { why } | Attempt::Abandoned { why } => {
             let state = if matches!(attempt, Attempt::Failed { .. }) { "failed" } else { "abandoned" };
-            sqlx::query!("UPDATE outbox SET state = $1, error = $2, ended_at = $3 WHERE id = $4", state, why, now, id)
-                .execute(&mut *tx)
-                .await?;
+            // What may have arrived may stand where the draft did: then it is no draft that could be taken back.
+            let may_stand_for = sqlx::query_scalar!(
+                r#"UPDATE outbox SET state = $1, error = $2, ended_at = $3 WHERE id = $4
+                   RETURNING CASE WHEN takes_draft = 1 AND may_repeat = 1 THEN run_id END AS "run: RunId""#,
+                state,
+                why,
+                now,
+                id
+            )
+            .fetch_optional(&mut *tx)
+            .await?;
+            if let Some(run) = may_stand_for.flatten() {
+                drafts::remove(tx, run).await?;
+            }
         }
     }
     Ok(())
@@ -332,6 +396,65 @@ pub async fn count(tx: &mut Tx, since: Timestamp) -> Result<Vec<StateCount>, Sto
     .fetch_all(&mut *tx)
     .await?;
     Ok(counts)
+}
+
+/// A question that was put before somebody, and that nothing has taken the place of yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedChunk {
+    /// Its key.
+    pub key: String,
+    /// The conversation that it stands in.
+    pub session: SessionId,
+    /// Where it was sent.
+    pub destination: Destination,
+    /// Its words.
+    pub text: String,
+    /// The buttons under it.
+    pub choices: Vec<Choice>,
+}
+
+struct AskedRow {
+    id: OutboxId,
+    key: String,
+    session_id: SessionId,
+    channel: String,
+    account: String,
+    chat: String,
+    thread: Option<String>,
+    reply_to: Option<String>,
+    text: String,
+    choices: String,
+}
+
+impl AskedRow {
+    fn decode(self) -> Result<AskedChunk, StoreError> {
+        let id = self.id;
+        let bad = |what: String| StoreError::Inconsistent { table: "outbox", id: id.to_string(), what };
+        let channel: ChannelKind = self.channel.parse().map_err(|error| bad(format!("{error}")))?;
+        let choices = serde_json::from_str(&self.choices).map_err(|error| bad(error.to_string()))?;
+        let conversation = Conversation { channel, account: self.account, chat: self.chat, thread: self.thread };
+        let destination = Destination { conversation, reply_to: self.reply_to };
+        Ok(AskedChunk { key: self.key, session: self.session_id, destination, text: self.text, choices })
+    }
+}
+
+/// The chunks in which a run put its questions, wherever; of one question, or of all (`None`).
+///
+/// # Errors
+/// When the database fails.
+pub async fn questions(tx: &mut Tx, run: RunId, number: Option<u32>) -> Result<Vec<AskedChunk>, StoreError> {
+    let rows = sqlx::query_as!(
+        AskedRow,
+        r#"SELECT id AS "id!: OutboxId", key, session_id AS "session_id!: SessionId", channel, account, chat, thread, reply_to,
+                  text, choices
+           FROM outbox q WHERE run_id = $1 AND question IS NOT NULL AND ($2 IS NULL OR question = $2)
+             AND NOT EXISTS (SELECT 1 FROM outbox r WHERE r.key = q.key || ':end') ORDER BY id"#,
+        run,
+        number
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    rows.into_iter().map(AskedRow::decode).collect()
 }
 
 /// Has the session anything open to be said?

@@ -1,5 +1,8 @@
 //! What a person sees of replies.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
 use hob::channel::console::screen::Console;
 use hob::domain::channel::Ended;
 use hob::domain::channel::{Channel, Progress};
@@ -139,4 +142,71 @@ async fn control_sequences_do_not_reach_the_terminal() {
     stream(&console, 1, &["\u{1b}[2J", "bad"]);
     say(&console, 1, "\u{1b}[2Jbad").await;
     assert_eq!(paper.text(), "␛[2Jbad\n");
+}
+
+fn styled() -> (Console<Paper>, Paper) {
+    let paper = Paper::default();
+    (Console::styled(paper.clone(), Arc::new(AtomicUsize::new(40))), paper)
+}
+
+fn markdown(run: i64, text: &str) -> Outgoing {
+    Outgoing { markup: Some(text.to_owned()), ..reply(Some(RunId(run)), text) }
+}
+
+#[tokio::test]
+async fn k2_a_terminal_with_styles_shows_each_block_when_it_is_finished() {
+    let (console, paper) = styled();
+    let text = "# Times\n\nIt is **five**.\n\n- one\n- two\n\n```\nlet a = 1;\n```\n\nThat is all.";
+    let mut shown = Vec::new();
+    for delta in text.split_inclusive(' ') {
+        stream(&console, 1, &[delta]);
+        shown.push(paper.text());
+    }
+    assert_eq!(shown[0], "", "a heading that may go on");
+    assert!(shown.iter().any(|text| text.ends_with("five\u{1b}[22m.\n")), "{shown:?}");
+    assert!(!paper.text().contains("That is all"));
+    console.deliver(&markdown(1, text)).await.unwrap();
+    let streamed = paper.text();
+    insta::assert_snapshot!(streamed.replace('\u{1b}', "␛"), @"
+    ␛[1mTimes␛[22m
+
+    It is ␛[1mfive␛[22m.
+
+    • one
+    • two
+
+        ␛[36mlet a = 1;␛[39m
+
+    That is all.
+    ");
+    let (console, paper) = styled();
+    console.deliver(&markdown(1, text)).await.unwrap();
+    assert_eq!(paper.text(), streamed, "it is the same at once");
+}
+
+#[tokio::test]
+async fn k2_what_a_run_had_begun_to_say_is_shown_when_it_is_stopped_or_calls_a_tool() {
+    let (console, paper) = styled();
+    stream(&console, 1, &["Let me *look*."]);
+    show(&console, 1, Progress::Working);
+    stream(&console, 1, &["It is"]);
+    show(&console, 1, Progress::Restart);
+    stream(&console, 1, &["It is fi"]);
+    show(&console, 1, Progress::Idle(Ended::Quietly));
+    say(&console, 1, "Stopped *here*.").await;
+    insta::assert_snapshot!(paper.text().replace('\u{1b}', "␛"), @"
+    Let me ␛[3mlook␛[23m.
+    (starting the reply again)
+    It is fi
+    Stopped *here*.
+    ");
+}
+
+#[tokio::test]
+async fn k2_nothing_that_a_reply_says_steers_a_terminal_with_styles() {
+    let (console, paper) = styled();
+    stream(&console, 1, &["\u{1b}]0;owned\u{7} **bold**\n\n"]);
+    console.deliver(&markdown(1, "\u{1b}]0;owned\u{7} **bold**\n\n\u{9b}2J")).await.unwrap();
+    let left = paper.text().replace("\u{1b}[1m", "").replace("\u{1b}[22m", "");
+    assert!(left.chars().all(|sign| sign == '\n' || !sign.is_control()), "{left:?}");
 }

@@ -12,8 +12,8 @@ use hob::store::{Store, Tx};
 
 use crate::journals::{self, Told};
 use crate::life::{HOUR_USD, RUN_USD};
-use crate::plan::{MEMBERS, OWNER};
-use crate::world::{Taken, World};
+use crate::plan::{MEMBERS, OWNER, TERMINAL};
+use crate::world::{Contract, Shown, State, Taken, World};
 
 /// What must be true of the database at every moment.
 pub(crate) fn between_lives(path: &Path) -> Vec<String> {
@@ -212,19 +212,26 @@ struct OutboxRow {
     chat: String,
     text: String,
     state: String,
+    key: String,
+    replaces_key: Option<String>,
 }
 
 /// Each chunk arrived once, or again with a mark because nobody knew; in order.
 async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
-    let rows: Vec<OutboxRow> = sqlx::query_as("SELECT id, account, chat, text, state FROM outbox ORDER BY id")
-        .fetch_all(&mut *tx)
-        .await
-        .unwrap();
+    let rows: Vec<OutboxRow> =
+        sqlx::query_as("SELECT id, account, chat, text, state, key, replaces_key FROM outbox ORDER BY id")
+            .fetch_all(&mut *tx)
+            .await
+            .unwrap();
     let state = world.state();
     let mut wrong = Vec::new();
     for row in &rows {
         let taken: Vec<&Taken> = state.taken.iter().filter(|taken| taken.outbox == row.id).collect();
         let right = match row.state.as_str() {
+            // What was to take the place of a message that never arrived is done without.
+            "delivered" if row.replaces_key.is_some() && taken.is_empty() => {
+                rows.iter().any(|other| row.replaces_key.as_ref() == Some(&other.key) && other.state == "failed")
+            }
             "delivered" => !taken.is_empty(),
             "failed" => state.refused.contains(&row.id),
             _ => false,
@@ -241,11 +248,12 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
             let [first, again] = pair else { continue };
             // Told, and yet unknown: only if that life ended before it committed anything more.
             let unheard = first.told.is_none_or(|(life, commits)| state.past.get(life) == Some(&commits));
-            if !again.may_repeat || !unheard {
+            if !again.may_repeat || !unheard || state.contract != Contract::Marked && row.account != TERMINAL {
                 wrong.push(format!("outbox {} arrived again: {first:?} {again:?}", row.id));
             }
         }
     }
+    wrong.extend(screen(&state, &rows));
     let mut newest: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     for taken in state.taken.iter().filter(|taken| seen.insert(taken.outbox)) {
@@ -254,6 +262,39 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
             wrong.push(format!("outbox {} arrived after {last} in {}", taken.outbox, taken.chat));
         }
         *last = taken.outbox;
+    }
+    wrong
+}
+
+/// What people see in the end: each chunk in its final form, and nothing that is still growing.
+fn screen(state: &State, rows: &[OutboxRow]) -> Vec<String> {
+    let mut wrong = state.wrong.clone();
+    // A reply that the platform refused may have arrived before: then its draft is left where it is.
+    let given_up = |shown: &Shown| {
+        rows.iter().any(|row| row.state == "failed" && row.chat == shown.chat && row.account == shown.account)
+    };
+    for (name, shown) in &state.shown {
+        match shown.outbox.and_then(|id| rows.iter().find(|row| row.id == id)) {
+            Some(row) if row.text == shown.text && row.chat == shown.chat && row.account == shown.account => {}
+            Some(row) => wrong.push(format!("p{name} shows something else than outbox {}: {shown:?}", row.id)),
+            // Its posting was cut off, or the process ended before its name was on record: nobody knows of it.
+            None if shown.told.is_none() || given_up(shown) => {}
+            None if shown
+                .told
+                .is_some_and(|(life, commits)| state.past.get(life).is_some_and(|all| *all <= commits + 2)) => {}
+            None => wrong.push(format!("p{name} was left in the middle of a reply: {shown:?}")),
+        }
+    }
+    for row in rows.iter().filter(|row| row.state == "delivered") {
+        let replaced = rows.iter().find(|other| other.replaces_key.as_ref() == Some(&row.key));
+        let replaced = replaced.is_some_and(|other| state.taken.iter().any(|taken| taken.outbox == other.id));
+        let taken = state.taken.iter().filter(|taken| taken.outbox == row.id).count();
+        let shown = state.shown.values().filter(|shown| shown.outbox == Some(row.id)).count();
+        // What was sent again because nobody knew is there as often; a change is one however often it was made.
+        let right = if taken == 0 || replaced { shown <= taken } else { (1..=taken).contains(&shown) };
+        if !right {
+            wrong.push(format!("outbox {} was taken {taken} times and is shown {shown} times", row.id));
+        }
     }
     wrong
 }
@@ -437,6 +478,7 @@ async fn leftovers(tx: &mut Tx) -> Vec<String> {
     let checks = [
         ("runs still open", "SELECT count(*) FROM runs WHERE ended_at IS NULL"),
         ("questions that are over and would expire", "SELECT count(*) FROM runs WHERE waits_until IS NOT NULL"),
+        ("drafts on record", "SELECT count(*) FROM drafts"),
         ("outbox rows still open", "SELECT count(*) FROM outbox WHERE ended_at IS NULL"),
         ("model calls of which nobody knows", "SELECT count(*) FROM model_calls WHERE state = 'asked'"),
         (

@@ -32,6 +32,7 @@ use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
+use hob::router::streaming::StreamSettings;
 use hob::skill::library::Library;
 use hob::store::contents::Contents;
 use hob::store::error::StoreError;
@@ -177,6 +178,8 @@ impl Process {
             channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
             contents: Contents::of(path.parent().unwrap_or(path)),
             limits: delivery_limits(),
+            stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
+            reactions: true,
             stop: cut.clone(),
             tracker: tracker.clone(),
             rest: Arc::clone(&rest),
@@ -258,11 +261,12 @@ impl Process {
                 }
             }
         });
-        let lanes = self.lanes.clone();
+        let (lanes, delivery) = (self.lanes.clone(), self.router.delivery.clone());
         tokio::spawn(async move {
             loop {
                 sleep(RECONCILE).await;
                 lanes.reconcile().await.expect("the store reads");
+                delivery.wake_all().await.expect("the store reads");
             }
         });
     }

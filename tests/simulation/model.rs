@@ -34,8 +34,8 @@ impl Provider for Model {
         if !world.is_calm() {
             self.fail().await?;
         }
-        sink.delta("…");
         let completion = self.follow(request);
+        self.stream(&completion.text(), sink).await?;
         let wanted = completion.calls().next().map(|call| call.name.clone());
         match wanted.as_deref() {
             Some("stall") => std::future::pending().await,
@@ -69,6 +69,26 @@ impl Model {
         Err(ModelError { class, message: "it went wrong".to_owned(), retry_after, parameter: None })
     }
 
+    /// The words come in pieces, now and then not all of them.
+    async fn stream(&self, text: &str, sink: &dyn Sink) -> Result<(), ModelError> {
+        let world = &self.world;
+        let breaks = !world.is_calm() && world.chance(30);
+        let mut rest = text;
+        while !rest.is_empty() {
+            let most = usize::try_from(world.between(1, 900)).unwrap_or(1);
+            let (now, later) = rest.split_at(rest.floor_char_boundary(most).max(rest.ceil_char_boundary(1)));
+            sink.delta(now);
+            rest = later;
+            sleep(Duration::from_millis(world.below(900))).await;
+            if breaks && world.chance(300) {
+                world.note(format!("{} breaks off", self.label));
+                let (message, class) = ("it broke off".to_owned(), ErrorClass::Network);
+                return Err(ModelError { class, message, retry_after: None, parameter: None });
+            }
+        }
+        Ok(())
+    }
+
     fn follow(&self, request: &Request) -> Completion {
         let world = &self.world;
         let task = request.messages.iter().rposition(|message| script(message).is_some());
@@ -95,7 +115,10 @@ impl Model {
                 let part = format!("Part {} of it, and ", world.serial());
                 Completion { stop: StopReason::MaxTokens, ..completion(&part, Vec::new()) }
             }
-            _ => completion(&format!("That was {}.", world.serial()), Vec::new()),
+            _ => {
+                let more = usize::try_from(world.below(40)).unwrap_or(0);
+                completion(&format!("That was {}.{}", world.serial(), " It took a while.".repeat(more)), Vec::new())
+            }
         }
     }
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::channel::{Channel, Intake};
+use hob::domain::channel::{Channel, Intake, Sign};
 use hob::domain::clock::Clock as _;
 use hob::domain::health::{ChannelHealth, Liveness};
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
-use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
+use hob::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
 use jiff::Timestamp;
 use tokio::time::sleep;
 
 use crate::plan::{self, GROUP};
-use crate::world::{Taken, World};
+use crate::world::{Contract, Shown, Taken, World};
 
 /// Hob's account on a platform.
 pub(crate) struct Account {
@@ -62,11 +62,13 @@ impl Account {
         }
     }
 
-    fn take(&self, message: &Outgoing) -> usize {
+    /// The message is there; gives its place in the record, and its name.
+    fn take(&self, message: &Outgoing) -> (usize, String) {
         let chat = &message.destination.conversation.chat;
         let mark = if message.may_repeat { " (may repeat)" } else { "" };
         let first: String = message.text.chars().take(48).collect();
-        self.world.note(format!("{chat} sees outbox {}{mark}: {:?}", message.id, first));
+        let how = message.replaces.as_ref().map_or(String::new(), |it| format!(" instead of {}", it.external_id));
+        self.world.note(format!("{chat} sees outbox {}{mark}{how}: {:?}", message.id, first));
         let index = self.world.take(Taken {
             account: self.name.to_owned(),
             chat: chat.clone(),
@@ -75,9 +77,85 @@ impl Account {
             may_repeat: message.may_repeat,
             told: None,
         });
+        let shown = self.shown((chat, &message.text), Some(message.id.0));
+        let edited = message.replaces.as_ref().filter(|it| self.edit(&it.external_id, &shown));
+        let name = match edited {
+            Some(replaces) => replaces.external_id.clone(),
+            None => self.post(shown),
+        };
         react(&self.world, self.kind, message);
-        index
+        (index, name)
     }
+
+    fn shown(&self, (chat, text): (&str, &str), outbox: Option<i64>) -> Shown {
+        let account = self.name.to_owned();
+        Shown { account, chat: chat.to_owned(), text: text.to_owned(), outbox, told: None }
+    }
+
+    fn post(&self, shown: Shown) -> String {
+        let name = self.world.serial();
+        self.world.state().shown.insert(name, shown);
+        format!("p{name}")
+    }
+
+    /// Whether there is such a message to be changed.
+    fn edit(&self, name: &str, to: &Shown) -> bool {
+        let mut state = self.world.state();
+        let there = number(name).and_then(|number| state.shown.get_mut(&number));
+        there.map(|shown| (shown.text, shown.outbox) = (to.text.clone(), to.outbox)).is_some()
+    }
+
+    /// The name under which the platform has this message already, where it can tell.
+    fn known(&self, message: &Outgoing) -> Option<String> {
+        let state = self.world.state();
+        let tells = match state.contract {
+            Contract::Marked => false,
+            Contract::Nonce => true,
+            // Who has no doubt does not look.
+            Contract::Lookup => message.may_repeat,
+        };
+        let mut shown = state.shown.iter().filter(|_| tells && self.kind == ChannelKind::Telegram);
+        shown.find(|(_, shown)| shown.outbox == Some(message.id.0)).map(|(name, _)| format!("p{name}"))
+    }
+
+    /// A draft is there, or reads otherwise; none: there is none of this name.
+    fn draw(&self, draft: &Draft) -> Option<String> {
+        let chat = &draft.destination.conversation.chat;
+        self.world.note(format!("{chat} sees {} bytes of a draft {:?}", draft.text.len(), draft.external_id));
+        let shown = self.shown((chat, &draft.text), None);
+        match &draft.external_id {
+            Some(name) => self.edit(name, &shown).then(|| name.clone()),
+            None => Some(self.post(shown)),
+        }
+    }
+
+    /// How the platform treats what is asked beside messages, once that took its time.
+    async fn asked(&self, what: impl FnOnce()) -> Result<(), DeliveryError> {
+        let world = &self.world;
+        let manner = self.manner();
+        sleep(Duration::from_millis(world.below(400))).await;
+        match manner {
+            Manner::Takes => {
+                what();
+                sleep(Duration::from_millis(world.below(300))).await;
+                Ok(())
+            }
+            Manner::Later { after } => Err(DeliveryError::Retry { after, why: "429".to_owned() }),
+            Manner::Panics => panic!("simulated: the adapter panics"),
+            Manner::Refuses => Err(DeliveryError::Refused { why: "400".to_owned() }),
+            Manner::Breaks { arrived } | Manner::Hangs { arrived } => {
+                if arrived {
+                    what();
+                }
+                sleep(Duration::from_secs(if matches!(manner, Manner::Hangs { .. }) { 1_000 } else { 1 })).await;
+                Err(DeliveryError::Unknown { why: "connection reset".to_owned() })
+            }
+        }
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    name.strip_prefix('p')?.parse().ok()
 }
 
 #[async_trait]
@@ -92,10 +170,13 @@ impl Channel for Account {
         sleep(Duration::from_millis(world.below(400))).await;
         match manner {
             Manner::Takes => {
-                let index = self.take(message);
+                if let Some(known) = self.known(message) {
+                    return Ok(Receipt { external_id: Some(known) });
+                }
+                let (index, name) = self.take(message);
                 sleep(Duration::from_millis(world.below(300))).await;
                 world.told(index);
-                Ok(Receipt { external_id: Some(format!("p{index}")) })
+                Ok(Receipt { external_id: Some(name) })
             }
             Manner::Later { after } => Err(DeliveryError::Retry { after, why: "429".to_owned() }),
             Manner::Panics => panic!("simulated: the adapter panics"),
@@ -105,7 +186,7 @@ impl Channel for Account {
                 Err(DeliveryError::Refused { why: "403".to_owned() })
             }
             Manner::Breaks { arrived } | Manner::Hangs { arrived } => {
-                if arrived {
+                if arrived && self.known(message).is_none() {
                     self.take(message);
                 }
                 let hang = matches!(manner, Manner::Hangs { .. });
@@ -114,6 +195,38 @@ impl Channel for Account {
                 Err(DeliveryError::Unknown { why: "connection reset".to_owned() })
             }
         }
+    }
+
+    async fn draft(&self, draft: &Draft) -> Result<Receipt, DeliveryError> {
+        let mut drawn = None;
+        self.asked(|| drawn = self.draw(draft)).await?;
+        let Some(name) = drawn else {
+            return Err(DeliveryError::Refused { why: "400: message to edit not found".to_owned() });
+        };
+        let mut state = self.world.state();
+        let told = (state.process.number, state.process.commits);
+        if let Some(shown) = number(&name).and_then(|name| state.shown.get_mut(&name)) {
+            shown.told = Some(told);
+        }
+        Ok(Receipt { external_id: Some(name) })
+    }
+
+    async fn retract(&self, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
+        let world = &self.world;
+        self.asked(|| {
+            world.note(format!("{} sees {external_id} no more", place.conversation.chat));
+            if let Some(name) = number(external_id) {
+                let mut state = world.state();
+                let gone = state.shown.remove(&name).filter(|shown| shown.outbox.is_some());
+                state.wrong.extend(gone.map(|shown| format!("p{name} was taken back, and is no draft: {shown:?}")));
+            }
+        })
+        .await
+    }
+
+    async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
+        let world = &self.world;
+        self.asked(|| world.note(format!("{} sees the sign {sign:?}", place.conversation.chat))).await
     }
 
     fn health(&self) -> ChannelHealth {

@@ -23,6 +23,8 @@ pub(crate) struct Asking {
 pub(crate) struct Open {
     pub(crate) runs: i64,
     pub(crate) outbox: i64,
+    /// Replies that still grow in a chat, or were left there.
+    pub(crate) drafts: i64,
     pub(crate) asking: Vec<Asking>,
     /// The conversations that stand still.
     pub(crate) paused: Vec<Place>,
@@ -40,7 +42,7 @@ pub(crate) struct Place {
 
 impl Open {
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.runs == 0 && self.outbox == 0
+        self.runs == 0 && self.outbox == 0 && self.drafts == 0
     }
 }
 
@@ -55,6 +57,7 @@ impl Statement for LookAround {
         let runs = sqlx::query_scalar("SELECT count(*) FROM runs WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
         let outbox =
             sqlx::query_scalar("SELECT count(*) FROM outbox WHERE ended_at IS NULL").fetch_one(&mut *tx).await?;
+        let drafts = sqlx::query_scalar("SELECT count(*) FROM drafts").fetch_one(&mut *tx).await?;
         let asking = sqlx::query_as(
             "SELECT i.channel, i.account, i.chat, p.external_id AS sender
              FROM runs r JOIN inbound i ON i.id = r.inbound_id
@@ -74,7 +77,7 @@ impl Statement for LookAround {
         .fetch_all(&mut *tx)
         .await?;
         let stopped: i64 = sqlx::query_scalar("SELECT count(*) FROM switches").fetch_one(&mut *tx).await?;
-        Ok(Open { runs, outbox, asking, paused, stopped: stopped > 0 })
+        Ok(Open { runs, outbox, drafts, asking, paused, stopped: stopped > 0 })
     }
 }
 

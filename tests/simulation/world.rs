@@ -47,6 +47,29 @@ pub(crate) struct Taken {
     pub(crate) told: Option<(usize, u64)>,
 }
 
+/// How a platform helps against doubles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contract {
+    /// Not at all: what may be one says so.
+    Marked,
+    /// It takes what carries the same name once (Discord's nonce).
+    Nonce,
+    /// Its history tells what is there already (Slack's, by the message's metadata).
+    Lookup,
+}
+
+/// A message as people see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub(crate) account: String,
+    pub(crate) chat: String,
+    pub(crate) text: String,
+    /// The chunk that it shows; none: a reply that still grows.
+    pub(crate) outbox: Option<i64>,
+    /// Hob was told its name, in this life, after so many commits.
+    pub(crate) told: Option<(usize, u64)>,
+}
+
 #[derive(Default)]
 pub(crate) struct Process {
     /// Which life of Hob this is.
@@ -77,6 +100,11 @@ pub(crate) struct State {
     /// The platform was told that it need not deliver these again.
     pub(crate) acked: Vec<Inbound>,
     pub(crate) taken: Vec<Taken>,
+    pub(crate) contract: Contract,
+    /// What the chats show, by the messages' names.
+    pub(crate) shown: BTreeMap<u64, Shown>,
+    /// What no platform should have been asked.
+    pub(crate) wrong: Vec<String>,
     pub(crate) refused: Vec<i64>,
     pub(crate) effects: Vec<Effect>,
     pub(crate) trace: Vec<String>,
@@ -106,6 +134,9 @@ impl World {
             updates: BTreeMap::new(),
             acked: Vec::new(),
             taken: Vec::new(),
+            contract: [Contract::Marked, Contract::Nonce, Contract::Lookup][usize::try_from(seed % 3).unwrap_or(0)],
+            shown: BTreeMap::new(),
+            wrong: Vec::new(),
             refused: Vec::new(),
             effects: Vec::new(),
             trace: Vec::new(),

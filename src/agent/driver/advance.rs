@@ -16,7 +16,7 @@ use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State, Status};
 use crate::agent::machine::{Step, step};
 use crate::agent::projection::agents::{self, Change};
-use crate::agent::projection::write::{Target, say, write};
+use crate::agent::projection::write::{Target, Words, say, write};
 use crate::agent::projection::{self, Row};
 use crate::agent::quota::{Meter, Wanted};
 use crate::agent::signal::Signal;
@@ -26,7 +26,6 @@ use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::memory::forget;
 use crate::model::purse::{Purse, Refusal, Spender};
-use crate::render::Form;
 use crate::store::error::StoreError;
 use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, blobs, millis, runs, signals};
@@ -36,6 +35,10 @@ use crate::store::{Statement, Tx, blobs, millis, runs, signals};
 pub(super) struct Committed<T>(T);
 
 impl<T> Committed<T> {
+    pub(super) fn inner(&self) -> &T {
+        &self.0
+    }
+
     pub(super) fn into_inner(self) -> T {
         self.0
     }
@@ -301,7 +304,7 @@ impl Advance {
             return Ok(());
         };
         for (index, note) in self.purse.notes(tx, self.spender(run), self.at).await?.iter().enumerate() {
-            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), (note, Form::Plain, &[])).await?;
+            say(tx, target, &format!("note:{}:{seq}:budget:{index}", self.key.run), Words::note(note)).await?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ mod perform;
 mod pictures;
 mod procedures;
 mod redacted;
+mod signs;
 mod telemetry;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
 use crate::agent::driver::assess::Look;
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
 use crate::agent::driver::perform::Work;
+use crate::agent::driver::signs::LastSign;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::agents::Agent;
 use crate::agent::machine::begun::Rules;
@@ -38,9 +40,7 @@ use crate::agent::ports::Ports;
 use crate::agent::projection::is_for_owners;
 use crate::agent::prompt::{Material, system_digest};
 use crate::agent::signal::Signal;
-use crate::domain::channel::Ended;
-use crate::domain::channel::Progress;
-use crate::domain::ids::{CallId, RunId, SessionId};
+use crate::domain::ids::{CallId, SessionId};
 use crate::domain::outgoing::Destination;
 use crate::model::message::ToolCall;
 use crate::policy::memory::Place;
@@ -127,7 +127,7 @@ impl Driver {
     /// # Errors
     /// When the database fails for good; the journal then stands where the last commit left it.
     pub async fn drive(mut self, claimed: Claimed) -> Result<Outcome, StoreError> {
-        let _idle = Idle { ports: Arc::clone(&self.ports), destination: self.destination.clone(), run: self.key.run };
+        let mut last = LastSign::of(&self);
         let mut hard = Some(Instant::now() + self.ports.limits.hard);
         let mut soft = Some(Instant::now() + self.ports.limits.soft);
         let mut cause = self.first_cause(claimed).await?;
@@ -135,11 +135,12 @@ impl Driver {
             let Some(effects) = self.commit(cause).await? else {
                 return Ok(Outcome::LeaseLost);
             };
+            last.look(&self.state, &effects);
             for effect in effects {
                 self.perform(effect).await?;
             }
             match self.state.status() {
-                Status::Running => {}
+                Status::Running => last.works(),
                 Status::Waiting | Status::Queued => return Ok(Outcome::Waiting),
                 Status::Completed | Status::Cancelled | Status::Failed | Status::Withdrawn | Status::Joined => {
                     return Ok(Outcome::Ended { more: self.more });
@@ -410,25 +411,15 @@ impl Driver {
 /// # Errors
 /// When the database fails for good.
 pub async fn bury(ports: Arc<Ports>, line: Line, claimed: Claimed, message: String) -> Result<(), StoreError> {
-    if let Some(mut driver) = Driver::new(ports, line, &claimed)
-        && driver.commit(Cause::Event(Event::Panicked { message })).await?.is_some()
-    {
+    let Some(mut driver) = Driver::new(ports, line, &claimed) else {
+        return Ok(());
+    };
+    let mut last = LastSign::of(&driver);
+    if let Some(effects) = driver.commit(Cause::Event(Event::Panicked { message })).await? {
+        last.look(&driver.state, &effects);
         driver.ports.watcher.said(driver.home);
     }
     Ok(())
-}
-
-/// However a drive ends, nobody types any more.
-struct Idle {
-    ports: Arc<Ports>,
-    destination: Destination,
-    run: RunId,
-}
-
-impl Drop for Idle {
-    fn drop(&mut self) {
-        self.ports.watcher.progress(&self.destination, self.run, Progress::Idle(Ended::Suspended));
-    }
 }
 
 async fn reached(deadline: Option<Instant>) {

@@ -2,9 +2,8 @@
 
 use crate::agent::machine::event::Order;
 use crate::agent::machine::state::Active;
-use crate::agent::projection::write::{Target, say};
+use crate::agent::projection::write::{Target, Words, say};
 use crate::domain::principal::{Role, Trust};
-use crate::render::Form;
 use crate::skill::draft::{self, REPEATED};
 use crate::skill::library::since;
 use crate::store::error::StoreError;
@@ -32,5 +31,5 @@ pub(super) async fn learn(tx: &mut Tx, target: &Target<'_>, run: &Active) -> Res
         return Ok(());
     }
     let text = draft::offer(&steps, principal.role >= Role::Admin);
-    say(tx, target, &format!("note:{}:skill", target.key.run), (&text, Form::Plain, &[])).await
+    say(tx, target, &format!("note:{}:skill", target.key.run), Words::note(&text)).await
 }

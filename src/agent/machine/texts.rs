@@ -26,6 +26,21 @@ pub const NOT_STARTED: &str = "Not run: the task ended before its turn came.";
 pub const HAPPENED: &str = "This call took effect; a person confirmed it. Its output was lost.";
 /// For the person: a file that was to be sent.
 pub const FILE_GONE: &str = "(A file was to be sent here, but it has been deleted meanwhile.)";
+
+/// For the person: a file that was to be sent, and that is more than its channel takes, with the words under it.
+#[must_use]
+pub fn file_too_big((name, under): (&str, &str), bytes: i64, most: Option<u64>) -> String {
+    let megabytes = |bytes: u64| format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000);
+    let why = match most {
+        Some(most) => {
+            format!("it has {}, and a file may have {} here", megabytes(bytes.unsigned_abs()), megabytes(most))
+        }
+        None => "files cannot be sent here".to_owned(),
+    };
+    let told = format!("({name} was to be sent here, but {why}.)");
+    if under.trim().is_empty() { told } else { format!("{under}\n{told}") }
+}
+
 /// For the model: a call of a run that was given up.
 pub const GIVEN_UP_CALL: &str = "Given up; whether it took effect is not known.";
 /// For the model: a second question in one reply.

@@ -9,7 +9,7 @@ use crate::agent::machine::batch::Progress;
 use crate::agent::machine::event::{Accepted, CancelReason, End, Event, Order, Reply, ToolOutcome};
 use crate::agent::machine::state::{Active, Paused, Phase, State};
 use crate::agent::projection::Row;
-use crate::agent::projection::write::{Target, say};
+use crate::agent::projection::write::{Target, Words, say};
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
 use crate::domain::agents::Mission;
@@ -94,7 +94,9 @@ pub(super) fn said_by(agent: &Agent, event: &Event, rows: Vec<Row>) -> Vec<Row> 
         Event::HumanAsked(_) => rows
             .into_iter()
             .map(|row| match row {
-                Row::Say { seq, text, form, choices } => Row::Say { seq, text: agent.asks(&text), form, choices },
+                Row::Say { seq, text, form, choices, part } => {
+                    Row::Say { seq, text: agent.asks(&text), form, choices, part }
+                }
                 other => other,
             })
             .collect(),
@@ -187,7 +189,7 @@ pub async fn carry_out(tx: &mut Tx, target: &Target<'_>, change: &Change) -> Res
             let lane = hand_over(tx, target, &end).await?;
             let stopped = matches!(end.end, End::Cancelled | End::Withdrawn | End::Joined);
             if lane.is_none() && !stopped {
-                say(tx, target, &format!("run:{}:{seq}", target.key.run), (&end.late(), Form::Plain, &[])).await?;
+                say(tx, target, &format!("run:{}:{seq}", target.key.run), Words::note(&end.late())).await?;
             }
             Ok(lane.into_iter().collect())
         }
@@ -269,7 +271,7 @@ pub(in crate::agent) async fn tell_unheard(
     ends: &[ChildEnd],
 ) -> Result<(), StoreError> {
     for end in ends {
-        say(tx, target, &format!("agent:{}", end.run), (&end.late(), Form::Plain, &[])).await?;
+        say(tx, target, &format!("agent:{}", end.run), Words::note(&end.late())).await?;
     }
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! What only an owner may decide is put before the owners where they talk with Hob by themselves: whoever asked for it is
 //! perhaps alone with Hob.
 
-use crate::agent::projection::write::{Target, say};
+use crate::agent::projection::write::{Target, Words, say};
 use crate::domain::ids::SessionId;
 use crate::domain::inbound::{ChannelKind, Conversation};
-use crate::domain::outgoing::{Choice, Destination};
-use crate::render::Form;
+use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
 use crate::store::{Tx, sessions, users};
 
@@ -45,15 +44,15 @@ pub(super) async fn ask(
     tx: &mut Tx,
     target: &Target<'_>,
     (seq, who): (i64, &str),
-    (text, choices): (&str, &[Choice]),
+    words: Words<'_>,
 ) -> Result<(), StoreError> {
-    let (run, text) =
-        (target.key.run, format!("{who} asks me for this elsewhere, and only an owner can decide.\n{text}"));
+    let run = target.key.run;
+    let text = format!("{who} asks me for this elsewhere, and only an owner can decide.\n{}", words.text);
     for desk in desks(tx, &target.destination.conversation).await? {
         let key = target.key.of(desk.session);
         let destination = Destination { conversation: desk.conversation, reply_to: None };
         let there = Target { key: &key, destination: &destination, at: target.at };
-        say(tx, &there, &format!("run:{run}:{seq}:owner:{}", desk.session), (&text, Form::Plain, choices)).await?;
+        say(tx, &there, &format!("run:{run}:{seq}:owner:{}", desk.session), Words { text: &text, ..words }).await?;
     }
     Ok(())
 }

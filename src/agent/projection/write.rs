@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 
 use crate::agent::journal::RunKey;
+use crate::agent::machine::state::Failure;
 use crate::agent::machine::texts;
 use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
 use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
-use crate::agent::projection::{Row, count, owners};
+use crate::agent::projection::{Row, count, owners, resolved};
 use crate::domain::capabilities::Capabilities;
 use crate::domain::ids::{CallId, MessageId, SessionId, UserId};
 use crate::domain::origin::Taint;
@@ -15,6 +16,7 @@ use crate::domain::outgoing::{Choice, Delivery, Destination};
 use crate::model::message::Message;
 use crate::render::{Form, Piece, pieces};
 use crate::store::error::StoreError;
+use crate::store::outbox::Part;
 use crate::store::{Tx, agents, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
 /// Where a run's rows go.
@@ -37,6 +39,9 @@ pub async fn write(tx: &mut Tx, target: &Target<'_>, rows: &[Row]) -> Result<Vec
     for row in rows {
         match row {
             Row::Deliver { call, delivery } => told.push(deliver(tx, target, (call, delivery)).await?),
+            Row::Resolved { question, outcome } => {
+                told.extend(resolved::write(tx, target, (Some(*question), *outcome)).await?);
+            }
             row => write_row(tx, target, row).await?,
         }
     }
@@ -57,11 +62,15 @@ async fn deliver(
     let destination = Destination { conversation: place.clone(), reply_to: None };
     // A record that was forgotten meanwhile has nothing to be sent.
     let file = match delivery.file {
-        Some(file) => files::find(tx, file).await?.map(|record| record.id),
+        Some(file) => files::find(tx, file).await?,
         None => None,
     };
     let gone = delivery.file.is_some() && file.is_none();
-    let text = if gone { texts::FILE_GONE } else { delivery.text.as_str() };
+    let most = Capabilities::of(place.channel).file_bytes_max;
+    let refused = file.as_ref().filter(|file| most.is_none_or(|most| file.bytes.unsigned_abs() > most));
+    let refused = refused.map(|file| texts::file_too_big((&file.name, &delivery.text), file.bytes, most));
+    let file = file.map(|record| record.id).filter(|_| refused.is_none());
+    let text = if gone { texts::FILE_GONE } else { refused.as_deref().unwrap_or(delivery.text.as_str()) };
     // What does not fit under a file goes before it.
     let under = file.is_some() && Capabilities::of(place.channel).caption_limit().fits(text);
     let mut parts = if under { Vec::new() } else { pieces(text, Form::Plain, place.channel) };
@@ -78,6 +87,7 @@ async fn deliver(
             piece,
             choices: &[],
             file: file.filter(|_| index == last),
+            part: Part::Words,
         };
         outbox::add(tx, &new, target.at).await?;
     }
@@ -140,31 +150,44 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
             summaries::forget(tx, target.key.session).await
         }
         Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
-        Row::Answered { seq, first, by, failure } => {
-            let told = sessions::stand_in(tx, target.key.session).await?;
-            let told = told.and_then(|told| serde_json::from_str::<StandIn>(&told).ok());
-            let Some(text) = texts::stand_in(first, by, failure.as_ref(), told.as_ref()) else {
-                return Ok(());
-            };
-            let stand_in = StandIn { first: first.clone(), by: by.clone() };
-            let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
-            let stored = (first != by).then_some(stored.as_str());
-            sessions::set_stand_in(tx, target.key.session, stored).await?;
-            say(tx, target, &format!("note:{run}:{seq}"), (&text, Form::Plain, &[])).await
-        }
+        Row::Answered { seq, first, by, failure } => stand_in(tx, target, *seq, (first, by, failure.as_ref())).await,
         Row::Granted { user, tool } => {
             let session = home(tx, target).await?;
             grants::add(tx, &grants::NewGrant { user: *user, session, tool, run, at }).await
         }
-        Row::AskOwners { seq, who, text, choices } => owners::ask(tx, target, (*seq, who), (text, choices)).await,
+        Row::AskOwners { seq, who, text, choices, question } => {
+            let words = Words { choices, part: Part::Question(*question), ..Words::note(text) };
+            owners::ask(tx, target, (*seq, who), words).await
+        }
         // Whoever is told is known to the caller.
-        Row::Deliver { .. } => Ok(()),
+        Row::Deliver { .. } | Row::Resolved { .. } => Ok(()),
         Row::Handover(change) => change.write(tx, target.key.session).await,
         Row::Pruned { after } => messages::prune(tx, target.key.session, run, *after).await,
-        Row::Say { seq, text, form, choices } => {
-            say(tx, target, &format!("run:{run}:{seq}"), (text, *form, choices)).await
+        Row::Say { seq, text, form, choices, part } => {
+            let words = Words { text, form: *form, choices, part: *part };
+            say(tx, target, &format!("run:{run}:{seq}"), words).await
         }
     }
+}
+
+/// That another model answers is told once, and so is its end.
+async fn stand_in(
+    tx: &mut Tx,
+    target: &Target<'_>,
+    seq: i64,
+    (first, by, failure): (&str, &str, Option<&Failure>),
+) -> Result<(), StoreError> {
+    let (run, session) = (target.key.run, target.key.session);
+    let told = sessions::stand_in(tx, session).await?;
+    let told = told.and_then(|told| serde_json::from_str::<StandIn>(&told).ok());
+    let Some(text) = texts::stand_in(first, by, failure, told.as_ref()) else {
+        return Ok(());
+    };
+    let stand_in = StandIn { first: first.to_owned(), by: by.to_owned() };
+    let stored = serde_json::to_string(&stand_in).map_err(|error| StoreError::Database(error.to_string()))?;
+    let stored = (first != by).then_some(stored.as_str());
+    sessions::set_stand_in(tx, session, stored).await?;
+    say(tx, target, &format!("note:{run}:{seq}"), Words::note(&text)).await
 }
 
 /// Why the provider's cache cannot go on from the conversation's last run.
@@ -211,15 +234,41 @@ async fn home(tx: &mut Tx, target: &Target<'_>) -> Result<SessionId, StoreError>
     Ok(agents::home(tx, target.key.run).await?.unwrap_or(target.key.session))
 }
 
+/// Words to be said.
+pub(in crate::agent) struct Words<'a> {
+    pub(in crate::agent) text: &'a str,
+    pub(in crate::agent) form: Form,
+    /// Buttons under the last chunk.
+    pub(in crate::agent) choices: &'a [Choice],
+    pub(in crate::agent) part: Part<'static>,
+}
+
+impl<'a> Words<'a> {
+    /// Hob's own words, beside what the run answers.
+    pub(in crate::agent) fn note(text: &'a str) -> Self {
+        Self { text, form: Form::Plain, choices: &[], part: Part::Words }
+    }
+
+    /// What the chunk at `index`, of those up to `last`, is in the run's talk.
+    fn part_of(&self, index: usize, last: usize) -> Part<'static> {
+        let is_it = match self.part {
+            Part::Words | Part::Instead(_) => true,
+            Part::Reply => index == 0,
+            Part::Question(_) => index == last,
+        };
+        if is_it { self.part } else { Part::Words }
+    }
+}
+
 /// Queues words in chunks that the platform takes; buttons go under the last.
 pub(in crate::agent) async fn say(
     tx: &mut Tx,
     target: &Target<'_>,
     key: &str,
-    (text, form, choices): (&str, Form, &[Choice]),
+    words: Words<'_>,
 ) -> Result<(), StoreError> {
     let session = home(tx, target).await?;
-    let chunks = pieces(text, form, target.destination.conversation.channel);
+    let chunks = pieces(words.text, words.form, target.destination.conversation.channel);
     let last = chunks.len().saturating_sub(1);
     for (index, piece) in chunks.iter().enumerate() {
         let new = outbox::NewChunk {
@@ -228,8 +277,9 @@ pub(in crate::agent) async fn say(
             run: Some(target.key.run),
             destination: target.destination,
             piece,
-            choices: if index == last { choices } else { &[] },
+            choices: if index == last { words.choices } else { &[] },
             file: None,
+            part: words.part_of(index, last),
         };
         outbox::add(tx, &new, target.at).await?;
     }

@@ -62,6 +62,7 @@ fn shown(row: &Row) -> String {
         Row::AskOwners { seq, who, choices, .. } => {
             format!("ask owners at {seq} for {who} ({} buttons)", choices.len())
         }
+        Row::Resolved { question, outcome } => format!("question {question} is {outcome:?}"),
         Row::Say { seq, text, choices, .. } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
 }

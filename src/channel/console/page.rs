@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -35,6 +37,7 @@ pub enum Style {
 #[derive(Debug, Clone)]
 pub struct Page {
     orders: SyncSender<Order>,
+    columns: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
@@ -69,7 +72,13 @@ impl Page {
             waiting: VecDeque::new(),
         };
         thread::Builder::new().name("console-page".to_owned()).spawn(move || printer.run(&queue))?;
-        Ok(Self { orders })
+        Ok(Self { orders, columns: Arc::new(AtomicUsize::new(COLUMNS_DEFAULT)) })
+    }
+
+    /// How wide it is, as the terminal last told.
+    #[must_use]
+    pub fn width(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.columns)
     }
 
     /// The line at the prompt was taken: what comes next is printed when the editor has let go of the terminal.
@@ -79,7 +88,9 @@ impl Page {
 
     /// The editor has let go of the terminal, or is about to show its prompt.
     pub(super) fn release(&self, columns: Option<usize>) {
-        self.order_or_log(Order::Release { columns: columns.unwrap_or(COLUMNS_DEFAULT) });
+        let columns = columns.unwrap_or(COLUMNS_DEFAULT).max(COLUMNS_MIN);
+        self.columns.store(columns, Ordering::Relaxed);
+        self.order_or_log(Order::Release { columns });
     }
 
     fn order_or_log(&self, order: Order) {
@@ -145,7 +156,7 @@ impl<P: FnMut(String) -> io::Result<()>> Printer<P> {
                 self.row.clear();
             }
             Order::Release { columns } => {
-                self.columns = columns.max(COLUMNS_MIN);
+                self.columns = columns;
                 self.held = false;
                 while let Some(text) = self.waiting.pop_front() {
                     self.text(text)?;
@@ -185,7 +196,7 @@ impl<P: FnMut(String) -> io::Result<()>> Printer<P> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use super::*;
 

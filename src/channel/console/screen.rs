@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -11,11 +12,13 @@ use tokio::sync::watch;
 use crate::channel::console::attach;
 use crate::channel::console::reply::{Rest, Streamed};
 use crate::channel::console::text::safe;
-use crate::domain::channel::{Channel, FetchError, Progress};
+use crate::domain::capabilities::Capabilities;
+use crate::domain::channel::{Channel, Ended, FetchError, Progress};
 use crate::domain::health::{ChannelHealth, Liveness};
 use crate::domain::ids::RunId;
 use crate::domain::inbound::{Attachment, ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::outgoing::{DeliveryError, Destination, Enclosed, Outgoing, Receipt};
+use crate::render::{finished, render};
 
 /// For how many runs it is remembered what was streamed.
 const STREAMS_MAX: usize = 16;
@@ -27,8 +30,10 @@ const RESTARTED: &str = "(starting the reply again)";
 /// Whether replies are shown as they come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// A person watches: stream.
+    /// A person watches: stream, as the model writes it.
     Terminal,
+    /// The same, on a terminal that shows styles: block by block, each as it is meant.
+    Styled,
     /// A program reads: whole replies only.
     Pipe,
 }
@@ -49,6 +54,14 @@ impl<W: Write + Send + 'static> Console<W> {
         Self::new(Mode::Terminal, out)
     }
 
+    /// For a person at a terminal that shows styles, and is so wide: each block of a reply is shown when it is finished.
+    #[must_use]
+    pub fn styled(out: W, columns: Arc<AtomicUsize>) -> Self {
+        let console = Self::new(Mode::Styled, out);
+        console.lock().columns = Some(columns);
+        console
+    }
+
     /// For a program that reads: each reply is printed whole, and nothing else is.
     #[must_use]
     pub fn pipe(out: W) -> Self {
@@ -63,6 +76,9 @@ impl<W: Write + Send + 'static> Console<W> {
             at_line_start: true,
             active: BTreeSet::new(),
             awaiting: false,
+            columns: None,
+            held: None,
+            block_of: None,
         };
         Self { mode, screen: Arc::new(Mutex::new(screen)), closed: watch::Sender::new(false) }
     }
@@ -141,7 +157,7 @@ impl<W: Write + Send + 'static> Channel for Console<W> {
     }
 
     fn progress(&self, _destination: &Destination, run: RunId, progress: &Progress) {
-        if self.mode == Mode::Terminal {
+        if self.mode != Mode::Pipe {
             let shown = self.lock().progress(run, progress);
             self.notice(shown.as_ref().err());
         }
@@ -173,6 +189,12 @@ struct Screen<W> {
     at_line_start: bool,
     active: BTreeSet<RunId>,
     awaiting: bool,
+    /// How wide a terminal is that shows styles; none: what is written is shown as it is.
+    columns: Option<Arc<AtomicUsize>>,
+    /// What a run has written of a block that is not finished.
+    held: Option<(RunId, String)>,
+    /// Whose block stands right above.
+    block_of: Option<RunId>,
 }
 
 impl<W: Write> Screen<W> {
@@ -195,8 +217,7 @@ impl<W: Write> Screen<W> {
                 if self.open_line != message.run {
                     self.end_line()?;
                 }
-                self.put(tail)?;
-                self.end_line()?;
+                self.say(message, tail)?;
             }
             Rest::Whole => {
                 self.end_line()?;
@@ -204,11 +225,37 @@ impl<W: Write> Screen<W> {
                     self.put(REPEATED)?;
                     self.put("\n")?;
                 }
-                self.put(&message.text)?;
-                self.end_line()?;
+                self.say(message, &message.text)?;
             }
         }
         self.out.flush()
+    }
+
+    /// Shows words of a message: as they are meant, where they have a form and the terminal can show it.
+    fn say(&mut self, message: &Outgoing, text: &str) -> io::Result<()> {
+        if self.held.as_ref().is_some_and(|(run, _)| Some(*run) == message.run) {
+            self.held = None;
+        }
+        if message.markup.is_some() && self.columns.is_some() {
+            return self.blocks(message.run, text);
+        }
+        self.put(text)?;
+        self.end_line()
+    }
+
+    /// Shows whole blocks; those of one reply stand apart.
+    fn blocks(&mut self, run: Option<RunId>, text: &str) -> io::Result<()> {
+        let columns = self.columns.as_ref().map(|columns| columns.load(Ordering::Relaxed));
+        let shown = render(text, &Capabilities::terminal(true, columns));
+        let follows = run.is_some() && self.block_of == run;
+        self.end_line()?;
+        for (index, chunk) in shown.iter().enumerate() {
+            let apart = if follows || index > 0 { "\n" } else { "" };
+            // It is clean but for the styles.
+            self.write(&format!("{apart}{}\n", chunk.markup.trim_end_matches('\n')))?;
+            self.block_of = run;
+        }
+        Ok(())
     }
 
     /// A file is named, and where it lies; its words follow.
@@ -224,7 +271,7 @@ impl<W: Write> Screen<W> {
         match progress {
             Progress::Working => {
                 self.active.insert(run);
-                Ok(())
+                self.let_go(run)
             }
             Progress::Delta(delta) => {
                 self.active.insert(run);
@@ -232,13 +279,16 @@ impl<W: Write> Screen<W> {
             }
             Progress::Restart => {
                 self.active.insert(run);
+                self.held = self.held.take().filter(|(of, _)| *of != run);
                 if !self.stream(run).void() {
                     return Ok(());
                 }
                 self.note(RESTARTED)
             }
-            Progress::Waiting => Ok(()),
-            Progress::Idle(_) => {
+            Progress::Waiting | Progress::Idle(_) => {
+                if *progress != Progress::Idle(Ended::Done) {
+                    self.let_go(run)?;
+                }
                 self.active.remove(&run);
                 self.awaiting = false;
                 if self.open_line == Some(run) { self.end_line() } else { Ok(()) }
@@ -253,12 +303,44 @@ impl<W: Write> Screen<W> {
         if delta.is_empty() {
             return Ok(());
         }
+        if self.columns.is_some() {
+            return self.hold(run, delta);
+        }
         if self.open_line != Some(run) {
             self.end_line()?;
         }
         self.put(delta)?;
         self.open_line = Some(run);
         self.stream(run).push(delta);
+        Ok(())
+    }
+
+    /// Keeps what is written until its block is finished.
+    fn hold(&mut self, run: RunId, delta: &str) -> io::Result<()> {
+        let mut text = match self.held.take() {
+            Some((of, text)) if of == run => text,
+            // One reply is written at a time; the other's delivery shows what is missing.
+            Some(_) | None => String::new(),
+        };
+        text.push_str(delta);
+        let rest = text.split_off(finished(&text));
+        self.held = Some((run, rest));
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        self.blocks(Some(run), &text)?;
+        self.stream(run).push(&text);
+        Ok(())
+    }
+
+    /// Nothing is added to the block that a run has begun: it is shown as it is.
+    fn let_go(&mut self, run: RunId) -> io::Result<()> {
+        let Some((_, text)) = self.held.take_if(|(of, _)| *of == run) else { return Ok(()) };
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        self.blocks(Some(run), &text)?;
+        self.stream(run).push(&text);
         Ok(())
     }
 
@@ -270,11 +352,16 @@ impl<W: Write> Screen<W> {
 
     fn end_line(&mut self) -> io::Result<()> {
         self.open_line = None;
+        self.block_of = None;
         if self.at_line_start { Ok(()) } else { self.put("\n") }
     }
 
     fn put(&mut self, text: &str) -> io::Result<()> {
         let text = safe(text);
+        self.write(&text)
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())?;
         if !text.is_empty() {
             self.at_line_start = text.ends_with('\n');

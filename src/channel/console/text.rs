@@ -33,12 +33,36 @@ pub(super) fn columns_max(c: char) -> usize {
     }
 }
 
+/// What a style begins with; it ends with an `m`.
+const ESCAPE: char = '\u{1b}';
+
+/// How many columns a row takes at most.
+fn width_of(row: &str) -> usize {
+    let mut styles = false;
+    let mut used = 0;
+    for c in row.chars() {
+        if c == ESCAPE || styles {
+            styles = c != 'm';
+        } else {
+            used += columns_max(c);
+        }
+    }
+    used
+}
+
 /// Lays text out in rows of at most `width` columns, behind the `open` row: finished rows, and the row still open.
 pub(super) fn rows(open: &str, text: &str, width: usize) -> (Vec<String>, String) {
     let mut finished = Vec::new();
     let mut row = open.to_owned();
-    let mut used: usize = row.chars().map(columns_max).sum();
+    let mut used = width_of(&row);
+    let mut styles = false;
     for c in text.chars() {
+        // What sets a style takes no room, and is not torn apart.
+        if c == ESCAPE || styles {
+            styles = c != 'm';
+            row.push(c);
+            continue;
+        }
         if c == '\n' {
             finished.push(std::mem::take(&mut row));
             used = 0;
@@ -47,7 +71,7 @@ pub(super) fn rows(open: &str, text: &str, width: usize) -> (Vec<String>, String
         if used + columns_max(c) > width && !row.is_empty() {
             let carried = if c == ' ' { String::new() } else { last_word(&mut row) };
             finished.push(std::mem::replace(&mut row, carried));
-            used = row.chars().map(columns_max).sum();
+            used = width_of(&row);
             if c == ' ' {
                 continue;
             }
@@ -90,6 +114,13 @@ mod tests {
 
         let (finished, open) = rows("", "漢字漢字漢字", 5);
         assert_eq!((finished, open.as_str()), (vec!["漢字".to_owned(), "漢字".to_owned()], "漢字"));
+    }
+
+    #[test]
+    fn styles_take_no_room() {
+        let (finished, open) = rows("", "\u{1b}[1mone two\u{1b}[0m three", 8);
+        assert_eq!((finished, open.as_str()), (vec!["\u{1b}[1mone two\u{1b}[0m".to_owned()], "three"));
+        assert_eq!(rows("\u{1b}[1mone", " two", 8).0, Vec::<String>::new());
     }
 
     #[test]

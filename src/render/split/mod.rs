@@ -15,6 +15,7 @@ use crate::domain::capabilities::Limit;
 use crate::render::document::{Block, Item, List, Span, Table};
 use crate::render::lines::{self, Dialect};
 use crate::render::page::{Container, Page, Put, Size};
+use crate::render::write;
 
 /// The room in a message: for its markup and for its plain form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,6 +56,17 @@ impl Place {
 /// A part that goes into the message, and what is left for the next.
 type Parts<T> = (Option<T>, Option<T>);
 
+/// What goes into one message.
+pub(super) struct Sheet {
+    /// As a tree.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the laws compare it with what was to be split"))]
+    pub(super) tree: Vec<Block>,
+    /// In the platform's markup.
+    pub(super) markup: String,
+    /// Without.
+    pub(super) plain: String,
+}
+
 /// Splits for one platform.
 pub(super) struct Splitter<'a> {
     /// Its markup.
@@ -68,8 +80,8 @@ pub(super) struct Splitter<'a> {
 }
 
 impl Splitter<'_> {
-    /// The trees, in order; each fits.
-    pub(super) fn split(&self, blocks: Vec<Block>) -> Vec<Vec<Block>> {
+    /// The messages, in order; each fits.
+    pub(super) fn split(&self, blocks: Vec<Block>) -> Vec<Sheet> {
         let mut queue = VecDeque::from(blocks);
         let mut chunks = Vec::new();
         let place = Place { room: self.full(), path: Vec::new(), tight: false, empty: true };
@@ -77,24 +89,42 @@ impl Splitter<'_> {
             let taken = self.take(&mut queue, &place);
             if taken.is_empty() {
                 // Something always fits a message; should it not, it goes alone, and the platform has the last word.
-                chunks.push(queue.pop_front().into_iter().collect());
+                chunks.push(self.unlimited(queue.pop_front().into_iter().collect()));
             } else {
-                self.push(taken, &place, &mut chunks);
+                self.push(taken, &mut chunks);
             }
         }
         chunks
     }
 
     /// Parts are measured each for itself. Should they be more together, they are split with more to spare.
-    fn push(&self, taken: Vec<Block>, place: &Place, chunks: &mut Vec<Vec<Block>>) {
-        let fits = self.measure(place, &|dialect, page| lines::blocks(dialect, page, &taken, false)).is_some();
+    fn push(&self, taken: Vec<Block>, chunks: &mut Vec<Sheet>) {
         let less = Size { units: self.size.units - self.size.units / 8, weight: self.size.weight };
-        if fits || less.units * 2 < self.limit.max() {
-            chunks.push(taken);
-        } else {
-            let careful = Splitter { markup: self.markup, plain: self.plain, limit: self.limit, size: less };
-            chunks.extend(careful.split(taken));
+        match self.written(taken) {
+            Ok(sheet) => chunks.push(sheet),
+            Err(taken) if less.units * 2 < self.limit.max() => chunks.push(self.unlimited(taken)),
+            Err(taken) => {
+                let careful = Splitter { markup: self.markup, plain: self.plain, limit: self.limit, size: less };
+                chunks.extend(careful.split(taken));
+            }
         }
+    }
+
+    /// The tree as it is written, if that fits a message.
+    fn written(&self, tree: Vec<Block>) -> Result<Sheet, Vec<Block>> {
+        let one = |dialect: &dyn Dialect| {
+            let mut page = Page::new(dialect.signs(), Some(self.limit), self.size, true);
+            lines::blocks(dialect, &mut page, &tree, false).ok().map(|()| page.into_text())
+        };
+        match one(self.markup).zip(one(self.plain)) {
+            Some((markup, plain)) => Ok(Sheet { tree, markup, plain }),
+            None => Err(tree),
+        }
+    }
+
+    /// The same of a tree that nothing can make fit.
+    fn unlimited(&self, tree: Vec<Block>) -> Sheet {
+        Sheet { markup: write(self.markup, &tree), plain: write(self.plain, &tree), tree }
     }
 
     fn full(&self) -> Room {

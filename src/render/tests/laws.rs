@@ -4,68 +4,14 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::capabilities::{Capabilities, Markup};
-use crate::domain::capabilities::{Limit, Unit};
-use crate::render::UNITS_MIN;
 use crate::render::document::{Block, Span};
 use crate::render::lower::lower;
+use crate::render::oracle::{limited, shown};
 use crate::render::parse::parse;
-use crate::render::tests::{corpus, validators};
-use crate::render::tests::{discord, mail, slack, telegram};
+use crate::render::tests::corpus;
+use crate::render::tests::mail;
+use crate::render::validators;
 use crate::render::{Chunk, Kit, is_hidden, is_visible, messages, render};
-
-/// The platforms with a limit, each also with the least.
-fn limited() -> Vec<Capabilities> {
-    let all = [telegram(), slack(), Capabilities::slack_text(), discord()];
-    let least = |capabilities: Capabilities| {
-        let unit = if capabilities.markup == Markup::DiscordMarkdown { Unit::Chars } else { Unit::Utf16 };
-        Capabilities { limit: Some(Limit::new(UNITS_MIN, unit)), ..capabilities }
-    };
-    all.into_iter().flat_map(|capabilities| [capabilities, least(capabilities)]).collect()
-}
-
-/// What a reader sees of a chunk, which the platform has taken.
-fn shown(chunk: &Chunk, capabilities: &Capabilities) -> Result<String, String> {
-    let limit = capabilities.limit.unwrap();
-    let within = |text: &str| {
-        if limit.fits(text) && !text.trim().is_empty() {
-            Ok(())
-        } else {
-            Err(format!("{} of {limit:?}", limit.measure(text)))
-        }
-    };
-    match capabilities.markup {
-        Markup::TelegramHtml => {
-            let text = validators::telegram(&chunk.markup)?;
-            within(&text)?;
-            within(&chunk.plain)?;
-            Ok(text)
-        }
-        Markup::SlackBlocks => {
-            let sections = validators::sections(&chunk.markup);
-            assert!(!sections.is_empty() && sections.len() <= 50);
-            let total: usize = sections.iter().map(|text| text.encode_utf16().count()).sum();
-            assert!(total <= 10_000 && chunk.plain.encode_utf16().count() <= 10_000);
-            let mut text = String::new();
-            for section in sections {
-                within(&section)?;
-                text += &validators::slack(&section)?;
-            }
-            Ok(text)
-        }
-        Markup::SlackMrkdwn => {
-            within(&chunk.markup)?;
-            within(&chunk.plain)?;
-            validators::slack(&chunk.plain)?;
-            validators::slack(&chunk.markup)
-        }
-        Markup::DiscordMarkdown => {
-            within(&chunk.markup)?;
-            within(&chunk.plain)?;
-            validators::discord(&chunk.markup)
-        }
-        _ => Err("no limit".to_owned()),
-    }
-}
 
 /// The text of a tree, leaf by leaf.
 fn leaves(blocks: &[Block], out: &mut Vec<String>) {
@@ -141,7 +87,7 @@ proptest! {
             let (mut whole, mut parts) = (Vec::new(), Vec::new());
             leaves(&lowered, &mut whole);
             for part in kit.splitter(kit.limit.unwrap()).split(lowered) {
-                leaves(&part, &mut parts);
+                leaves(&part.tree, &mut parts);
             }
             prop_assert_eq!(bare(&parts.concat()), bare(&whole.concat()));
             // No cut is within what a reader sees as one sign: but in one that alone is too long, all are there still.

@@ -5,7 +5,6 @@ mod corpus;
 mod cuts;
 mod laws;
 mod snapshots;
-mod validators;
 
 fn telegram() -> Capabilities {
     *Capabilities::of(ChannelKind::Telegram)

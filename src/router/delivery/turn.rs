@@ -196,6 +196,7 @@ mod tests {
                 piece: &Piece { text: "hello".to_owned(), markup: None },
                 choices: &[],
                 file: None,
+                part: outbox::Part::Words,
             };
             outbox::add(tx, &chunk, at(CREATED)).await?;
             Ok(session)

@@ -239,6 +239,7 @@ async fn say(
             piece,
             choices: &[],
             file: None,
+            part: outbox::Part::Words,
         };
         outbox::add(tx, &new, now).await?;
     }

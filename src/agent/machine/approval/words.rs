@@ -17,6 +17,9 @@ const REASONS_MAX: usize = 8;
 /// And so much of each, and of other words that others have chosen.
 const REASON_CHARS_MAX: usize = 300;
 
+/// The last line of a question about a call.
+pub const SAY_WHY_NOT: &str = "To say why not: deny: REASON";
+
 /// For the model: nobody answered.
 pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobody did in time. They have been told.";
 
@@ -50,7 +53,7 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
     if concern.owners {
         lines.push("Only an owner can approve it.".to_owned());
     }
-    lines.push("To say why not: deny: REASON".to_owned());
+    lines.push(SAY_WHY_NOT.to_owned());
     lines.join("\n")
 }
 

@@ -1,0 +1,263 @@
+//! How fast a reply is made ready for each platform, and a backlog is taken in after an outage.
+//!
+//! `cargo bench --bench channels [-- render|backlog]`; the numbers and what they mean are in docs/performance.md.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::agent::machine::policy::Policy;
+use hob::agent::ports::{Ports, RunLimits};
+use hob::agent::prompt::{BASE, PromptSettings};
+use hob::agent::quota::Meter;
+use hob::domain::capabilities::Capabilities;
+use hob::domain::channel::{Channel, Intake};
+use hob::domain::clock::{Clock, SystemClock};
+use hob::domain::health::{ChannelHealth, Liveness};
+use hob::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound, Sender};
+use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
+use hob::domain::principal::Role;
+use hob::domain::redactor::Redactor;
+use hob::domain::rng::{Rng, SystemRng};
+use hob::memory::recall::Memory;
+use hob::model::catalog::Catalog;
+use hob::model::catalog::Entry;
+use hob::model::error::{ErrorClass, ModelError};
+use hob::model::message::Completion;
+use hob::model::provider::{Provider, Request, Sink};
+use hob::model::purse::Purse;
+use hob::model::table::Table;
+use hob::policy::access::AccessList;
+use hob::policy::budget::Budget;
+use hob::policy::quota::Quotas;
+use hob::render::render;
+use hob::router::command::Mode;
+use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use hob::router::intake::{IntakeLimits, Router};
+use hob::router::lanes::{LaneSettings, Lanes};
+use hob::router::respond::House;
+use hob::router::streaming::StreamSettings;
+use hob::store::contents::Contents;
+use hob::store::{Pace, Store};
+use hob::tool::Toolbox;
+use hob::tool::mcp::Servers;
+use hob::tool::registry::Registry;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use sqlx::Connection;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// What a model writes in a long reply.
+const SECTION: &str = "## What to do in the garden\n\nThe **roses** want to be cut back to about *thirty centimetres*, see \
+[the guide](https://example.org/roses?a=1&b=2). Do it before the `first frost`, and not later.\n\n1. Take the secateurs\n   - clean \
+them\n   - sharpen them\n2. Cut above a bud\n\n> My grandmother said so, too.\n\n| plant | when | how |\n|---|---|---|\n| rose | \
+October | 30 cm |\n| lavender | March | a third |\n\n```python\nfor plant in garden:\n    plant.cut(height=0.3)  # metres\n```\n\n";
+
+/// 100 KB of Markdown, made ready for each platform.
+fn rendering() {
+    let text = SECTION.repeat(100_000 / SECTION.len() + 1);
+    let of = |kind| *Capabilities::of(kind);
+    for (name, capabilities) in [
+        ("Telegram", of(ChannelKind::Telegram)),
+        ("Slack, blocks", of(ChannelKind::Slack)),
+        ("Slack, text", Capabilities::slack_text()),
+        ("Discord", of(ChannelKind::Discord)),
+        ("mail", of(ChannelKind::Email)),
+        ("terminal", Capabilities::terminal(true, Some(100))),
+    ] {
+        let mut took: Vec<Duration> = (0..60)
+            .map(|_| {
+                let begun = std::time::Instant::now();
+                std::hint::black_box(render(std::hint::black_box(&text), &capabilities));
+                begun.elapsed()
+            })
+            .collect();
+        took.sort_unstable();
+        println!("rendering {} bytes for {name:<14}: p50 {:?}  least {:?}", text.len(), took[30], took[0]);
+    }
+}
+
+/// A model that is out of reach for as long as the backlog comes in.
+struct Away;
+
+#[async_trait]
+impl Provider for Away {
+    fn label(&self) -> &'static str {
+        "bench/away"
+    }
+
+    async fn complete(&self, _request: &Request, _sink: &dyn Sink) -> Result<Completion, ModelError> {
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        Err(ModelError { class: ErrorClass::Timeout, message: String::new(), retry_after: None, parameter: None })
+    }
+}
+
+/// A platform that takes everything at once.
+struct Platform;
+
+#[async_trait]
+impl Channel for Platform {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Slack, "default")
+    }
+
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        Ok(Receipt { external_id: Some(message.id.to_string()) })
+    }
+
+    fn health(&self) -> ChannelHealth {
+        ChannelHealth::plain(Liveness::Connected, Timestamp::UNIX_EPOCH)
+    }
+}
+
+fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
+    Ports {
+        store: store.clone(),
+        memory: Memory::by_words(store.clone(), TimeZone::UTC),
+        skills: Arc::new(hob::skill::library::Library::plain(store.clone(), directory)),
+        clock: Arc::new(SystemClock),
+        models: Arc::new(Catalog::new(Entry::new("primary", Arc::new(Away)), Vec::new(), Arc::new(SystemClock))),
+        redactor: Redactor::default(),
+        tools: Arc::new(hob::tool::shed::Tools::new(Registry::default())),
+        personas: Arc::default(),
+        toolbox: Toolbox::plain(directory),
+        prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
+        limits: RunLimits {
+            iterations: 10,
+            iterations_step: 10,
+            iterations_cap: 25,
+            soft: Duration::from_secs(900),
+            hard: Duration::from_secs(1_200),
+            tool_output_chars_max: 8_000,
+            policy: Policy::default(),
+        },
+        table: Arc::new(Table::new(&Default::default()).unwrap()),
+        counts: Arc::default(),
+        reply_tokens: 1_000,
+        purse: Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC }),
+        meter: Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC }),
+        access: Arc::default(),
+        rng: Arc::new(SystemRng),
+        watcher: Arc::new(delivery.clone()),
+        owner: SystemRng.id(),
+        lease: Duration::from_secs(90),
+    }
+}
+
+fn router(directory: &Path, store: &Store) -> Router {
+    let (stop, tracker, clock) = (CancellationToken::new(), TaskTracker::new(), Arc::new(SystemClock));
+    let delivery = Delivery::new(DeliveryPorts {
+        redactor: Redactor::default(),
+        store: store.clone(),
+        clock: Arc::clone(&clock) as Arc<dyn Clock>,
+        rng: Arc::new(SystemRng),
+        channels: vec![Arc::new(Platform)],
+        contents: Contents::of(directory),
+        limits: DeliveryLimits {
+            attempts_max: 12,
+            age_max: Duration::from_secs(86_400),
+            backoff_base: Duration::from_secs(1),
+            backoff_max: Duration::from_secs(300),
+        },
+        stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
+        reactions: true,
+        stop: stop.clone(),
+        tracker: tracker.clone(),
+        rest: Arc::default(),
+    });
+    let ports = Arc::new(ports(directory, store, &delivery));
+    let settings = LaneSettings {
+        serves: [ChannelKind::Slack].into(),
+        parallel_max: 64,
+        drain: stop.clone(),
+        cut: stop,
+        tracker,
+        rest: Arc::default(),
+    };
+    let house = House {
+        models: Arc::clone(&ports.models),
+        purse: Arc::clone(&ports.purse),
+        meter: Arc::clone(&ports.meter),
+        personas: Arc::default(),
+        memory: ports.memory.clone(),
+        skills: Arc::clone(&ports.skills),
+        servers: Servers::default(),
+        rng: Arc::new(SystemRng),
+        confined: String::new(),
+        started: clock.now(),
+    };
+    let mut access = AccessList::default();
+    access.door(ChannelKind::Slack, "default").admit("U1", Role::Owner);
+    Router {
+        redactor: Redactor::default(),
+        store: store.clone(),
+        clock,
+        access: Arc::new(access),
+        limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: Mode::Queue },
+        house: Arc::new(house),
+        lanes: Lanes::new(ports, settings),
+        delivery,
+        alarm: Arc::default(),
+    }
+}
+
+/// 10,000 messages of 50 chats that came during an outage, handed in in order, each with its cursor.
+async fn backlog(directory: &Path) {
+    let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
+    let router = router(directory, &store);
+    let (count, begun) = (10_000, Instant::now());
+    for number in 0..count {
+        let chat = format!("D{}", number % 50);
+        let inbound = Inbound {
+            conversation: Conversation {
+                channel: ChannelKind::Slack,
+                account: "default".to_owned(),
+                chat: chat.clone(),
+                thread: None,
+            },
+            external_id: number.to_string(),
+            sender: Sender { external_id: "U1".to_owned(), name: "Ada".to_owned() },
+            happening: Happening::Posted { text: format!("What is there to be said about bed {number} today?") },
+            sent_at: SystemClock.now(),
+            attachments: Vec::new(),
+            circumstances: Circumstances {
+                cursor: Some(Cursor { list: chat, position: i64::from(number) }),
+                ..Circumstances::default()
+            },
+        };
+        router.accept(inbound).await.unwrap();
+    }
+    let rate = f64::from(count) / begun.elapsed().as_secs_f64();
+    println!("backlog of {count} messages: {rate:.0}/s into the inbox");
+    let mut raw = Store::raw(&directory.join("hob.db")).await.unwrap();
+    let order = "SELECT count(*) FROM inbound a JOIN inbound b ON b.id = a.id + 1
+                 WHERE CAST(b.external_id AS INTEGER) <> CAST(a.external_id AS INTEGER) + 1";
+    let torn: i64 = sqlx::query_scalar(order).fetch_one(&mut raw).await.unwrap();
+    let stored: i64 = sqlx::query_scalar("SELECT count(*) FROM inbound").fetch_one(&mut raw).await.unwrap();
+    assert_eq!((stored, torn), (i64::from(count), 0), "each once, and in order");
+    raw.close().await.unwrap();
+    store.close().await;
+}
+
+fn main() {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    if runs("render") {
+        rendering();
+    }
+    if runs("backlog") {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        // On the disk the daemon would use, not in a memory file system.
+        let directory = std::env::current_dir().unwrap().join("target/bench/backlog");
+        if directory.exists() {
+            std::fs::remove_dir_all(&directory).unwrap();
+        }
+        std::fs::create_dir_all(&directory).unwrap();
+        runtime.block_on(backlog(&directory));
+    }
+}
