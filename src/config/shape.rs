@@ -228,6 +228,7 @@ mod tests {
                 "quotas",
                 "telegram",
                 "people",
+                "groups",
                 "destinations",
                 "personas",
                 "agent",

@@ -15,6 +15,7 @@ use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
 use crate::config::context::{ContextConfig, Strategy};
 use crate::config::environment::Environment;
+use crate::config::groups::{self, GroupModeConfig, GroupsConfig};
 use crate::config::guards::GuardsConfig;
 use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
@@ -31,6 +32,7 @@ use crate::model::purse::Purse;
 use crate::model::table::Table;
 use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
+use crate::policy::groups::{GroupMode, GroupModes};
 use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
 use crate::router::heartbeat::Heartbeat;
@@ -106,7 +108,25 @@ pub(super) fn access(config: &Config) -> AccessList {
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
         list.people.push(telegram.chain(terminal).collect());
     }
+    list.groups = groups(&config.groups);
     list
+}
+
+/// When Hob answers in which group.
+fn groups(config: &GroupsConfig) -> GroupModes {
+    let chats = config.chats.iter().filter_map(|(key, mode)| {
+        let (channel, account, chat) = groups::parse(key)?;
+        Some(((channel, account.to_owned(), chat.to_owned()), group_mode(*mode)))
+    });
+    GroupModes { usual: group_mode(config.mode), chats: chats.collect() }
+}
+
+fn group_mode(mode: GroupModeConfig) -> GroupMode {
+    match mode {
+        GroupModeConfig::Mention => GroupMode::Mention,
+        GroupModeConfig::All => GroupMode::All,
+        GroupModeConfig::Off => GroupMode::Off,
+    }
 }
 
 pub(super) fn role(role: RoleConfig) -> Role {

@@ -390,6 +390,7 @@ pub(crate) fn accepted() -> Event {
         order: Order::Answer,
         agent: None,
         taint: Taint::default(),
+        around: None,
     })
 }
 

@@ -8,6 +8,7 @@ use crate::agent::machine::digest::Digest;
 use crate::agent::machine::note::{Compaction, Detection, Escalation, Phantom, Recovery, Terminated, ToolRetry};
 use crate::agent::machine::question::{Answer, Question};
 use crate::domain::agents::Mission;
+use crate::domain::around::Around;
 use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey, UserId};
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
@@ -324,6 +325,9 @@ pub struct Accepted {
     /// What nobody vouches for in it, or in what it was made from (row N6).
     #[serde(default, skip_serializing_if = "Taint::is_clean")]
     pub taint: Taint,
+    /// What stands around them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<Box<Around>>,
 }
 
 impl Accepted {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::agent::machine::around;
 use crate::agent::machine::batch::Batch;
 use crate::agent::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Room, Rules};
 use crate::agent::machine::compaction::{self, Course, View};
@@ -216,7 +217,7 @@ impl Active {
             // What an agent is told to do, no person has said.
             transcript.push(Message::user(input.text.clone()));
         } else if input.order != Order::Compact || begun.rules < Rules::THIRD {
-            transcript.push_from(input.principal.user, input.text.clone());
+            transcript.push_from(input.principal.user, around::told(&input, begun.at));
         }
         let mut active = Self {
             input,

@@ -134,6 +134,7 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         order: Order::Answer,
         agent: Some(Box::new(agent.clone())),
         taint: run.taint.clone(),
+        around: None,
     };
     Spawn { agent, id: mission.id.clone(), accepted }
 }

@@ -219,6 +219,7 @@ pub(crate) fn accepted() -> Accepted {
         order: Order::Answer,
         agent: None,
         taint: Taint::default(),
+        around: None,
     }
 }
 
