@@ -8,6 +8,7 @@ pub mod config;
 pub mod mcp;
 pub mod memory;
 pub mod models;
+pub mod pair;
 pub mod replay;
 pub mod run;
 pub mod runs;
@@ -25,6 +26,7 @@ use crate::cli::config::ConfigCommand;
 use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
+use crate::cli::pair::PairArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
 use crate::cli::schedule::ScheduleCommand;
@@ -68,6 +70,8 @@ pub enum Command {
     /// Look at the MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Let somebody in by the code that Hob gave them, or show who waits
+    Pair(PairArguments),
     /// Look at what is to be done later
     #[command(subcommand)]
     Schedule(ScheduleCommand),
@@ -126,6 +130,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Mcp(what) => mcp::run(&what, base(named)?),
         Command::Skill(what) => skill::run(what, named),
         Command::Bench(what) => bench::run(what, named),
+        Command::Pair(what) => pair::run(what, named),
         Command::Schedule(what) => schedule::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }

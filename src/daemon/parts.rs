@@ -22,7 +22,7 @@ use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::daemon::{Blueprint, StartError, declared};
-use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
 use crate::memory::extraction::{Extractor, Ports, Settings};
@@ -35,7 +35,6 @@ use crate::policy::budget::Budget;
 use crate::policy::groups::{GroupMode, GroupModes};
 use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
-use crate::router::heartbeat::Heartbeat;
 use crate::tool::hook::{Hook, Hooks, Moment};
 use crate::tool::registry::Registry;
 use crate::tool::results::Results;
@@ -226,21 +225,6 @@ pub(super) fn budget(config: &BudgetConfig) -> Budget {
         month: money(month_usd),
         person_month: money(person_month_usd),
     }
-}
-
-/// How Hob looks by itself whether there is something to do.
-pub(super) fn heartbeat(config: &Config) -> Option<Heartbeat> {
-    let (heartbeat, telegram) = (config.heartbeat.as_ref()?, config.telegram.as_ref()?);
-    let owner = telegram.owner_user_ids.first()?.to_string();
-    let chat = heartbeat.telegram_chat.map_or_else(|| owner.clone(), |chat| chat.to_string());
-    let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
-    Some(Heartbeat {
-        every_secs: heartbeat.every_secs,
-        prompt: heartbeat.prompt.clone(),
-        conversation: Conversation { channel, account, chat, thread: None },
-        owner,
-        file: heartbeat.file.clone(),
-    })
 }
 
 /// The tokens of a reply that are set aside for each call: the most it may have, as far as that is set.

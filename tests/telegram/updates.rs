@@ -1,6 +1,6 @@
 //! Which updates become what.
 
-use hob::domain::inbound::Happening;
+use hob::domain::inbound::{Audience, Happening};
 use serde_json::json;
 
 use crate::harness::{Running, text_of};
@@ -63,7 +63,7 @@ async fn a_message_of_a_shape_that_teloxide_does_not_know_is_not_lost() {
 }
 
 #[tokio::test]
-async fn in_a_group_only_what_is_said_to_the_bot_counts() {
+async fn c4_in_a_group_all_is_handed_in_with_whom_it_is_said_to() {
     let fake = FakeTelegram::start().await;
     let group = -100_500;
     fake.group(group, &[]);
@@ -84,12 +84,22 @@ async fn in_a_group_only_what_is_said_to_the_bot_counts() {
     fake.post(Post::new(group, 8, "a reply to a person").replying(1));
     fake.post(Post::new(7, 7, "/start@hob_test_bot"));
     let hob = Running::start(&fake);
-    assert_eq!(
-        hob.intake.texts(5).await,
-        ["hey 👪 @Hob_Test_Bot, what time is it?", "/status now", "/help", "and tomorrow?", "/start"]
-    );
+    let said = [
+        "not for the bot",
+        "@somebody_else hi",
+        "hey 👪 @Hob_Test_Bot, what time is it?",
+        "/status now",
+        "/help",
+        "and tomorrow?",
+        "a reply to a person",
+        "/start",
+    ];
+    assert_eq!(hob.intake.texts(8).await, said);
     fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
-    assert_eq!(hob.intake.attempts().len(), 5);
+    let seen = hob.intake.until(8).await;
+    let audiences: Vec<Audience> = seen.iter().map(|inbound| inbound.circumstances.audience).collect();
+    let (to_hob, to_all) = (Audience::Hob, Audience::Group);
+    assert_eq!(audiences, [to_all, to_all, to_hob, to_hob, to_hob, to_hob, to_all, to_hob]);
     hob.end().await;
 }
 

@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use teloxide::types::{
-    CallbackQuery, Chat, ChatId, MediaKind, Message, MessageEntity, MessageEntityKind, MessageKind, Update, UpdateKind,
-    User, UserId,
+    CallbackQuery, Chat, ChatId, MediaKind, Message, MessageEntity, MessageEntityKind, MessageKind, MessageOrigin, Update,
+    UpdateKind, User, UserId,
 };
 
 use crate::domain::inbound::{
-    Attachment, ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Sender,
+    Attachment, Audience, ChannelKind, Circumstances, Conversation, DEFAULT_ACCOUNT, Happening, Inbound, Quoted, Sender,
 };
 
 /// Telegram's limit for what a button sends back.
@@ -24,19 +24,23 @@ pub(super) struct Me {
 pub(super) fn convert(update: &Update, me: &Me, now: Timestamp) -> Option<Inbound> {
     match &update.kind {
         UpdateKind::Message(message) => {
-            let text = heard(message, me)?;
-            inbound_of(message, Happening::Posted { text }, now)
+            let (text, audience) = heard(message, me)?;
+            inbound_of(message, (Happening::Posted { text }, circumstances(message, audience, me)), now)
         }
         UpdateKind::EditedMessage(message) => {
-            let text = heard(message, me)?;
-            inbound_of(message, Happening::Edited { text }, now)
+            let (text, audience) = heard(message, me)?;
+            inbound_of(message, (Happening::Edited { text }, circumstances(message, audience, me)), now)
         }
         UpdateKind::CallbackQuery(query) => pressed(query, now),
         _ => None,
     }
 }
 
-fn inbound_of(message: &Message, happening: Happening, now: Timestamp) -> Option<Inbound> {
+fn inbound_of(
+    message: &Message,
+    (happening, circumstances): (Happening, Circumstances),
+    now: Timestamp,
+) -> Option<Inbound> {
     let date = match happening {
         Happening::Edited { .. } => message.edit_date().unwrap_or(&message.date),
         _ => &message.date,
@@ -48,8 +52,26 @@ fn inbound_of(message: &Message, happening: Happening, now: Timestamp) -> Option
         happening,
         sent_at: Timestamp::from_second(date.timestamp()).unwrap_or(now),
         attachments: attachments(message),
-        circumstances: Circumstances::default(),
+        circumstances,
     })
+}
+
+/// To whom it is said, whose words it hands on, and what it answers.
+fn circumstances(message: &Message, audience: Audience, me: &Me) -> Circumstances {
+    let forwarded_from = message.forward_origin().map(|origin| match origin {
+        MessageOrigin::User { sender_user, .. } => sender_user.full_name(),
+        MessageOrigin::HiddenUser { sender_user_name, .. } => sender_user_name.clone(),
+        MessageOrigin::Chat { sender_chat: chat, .. } | MessageOrigin::Channel { chat, .. } => {
+            chat.title().unwrap_or("a chat").to_owned()
+        }
+    });
+    let answered = message.reply_to_message().filter(|original| original.forum_topic_created().is_none());
+    let quoted = answered.and_then(|original| {
+        let own = original.from.as_ref().is_some_and(|author| author.id == me.id);
+        let author = sender(original).map_or_else(|| "somebody".to_owned(), |sender| sender.name);
+        Some(Quoted { author, text: content(original).filter(|text| !text.is_empty())?, own })
+    });
+    Circumstances { audience, forwarded_from, quoted, ..Circumstances::default() }
 }
 
 fn pressed(query: &CallbackQuery, now: Timestamp) -> Option<Inbound> {
@@ -107,22 +129,25 @@ fn person(user: &User) -> Sender {
     Sender { external_id: user.id.0.to_string(), name: user.full_name() }
 }
 
-/// The message's text if it is said to Hob: in private all is, in a group what names it, replies to it or commands it.
-fn heard(message: &Message, me: &Me) -> Option<String> {
+/// The message's text, and to whom it is said: in private all is for Hob, in a group what names it, replies to it or commands
+/// it. What is said to another bot is for nobody here.
+fn heard(message: &Message, me: &Me) -> Option<(String, Audience)> {
     let text = content(message)?;
     if message.chat.is_private() {
-        return Some(match command(message, &text) {
+        let text = match command(message, &text) {
             Some(command) => bare(&text, &command, me).unwrap_or(text),
             None => text,
-        });
+        };
+        return Some((text, Audience::Hob));
     }
     if message.chat.is_channel() {
         return None;
     }
     if let Some(command) = command(message, &text) {
-        return bare(&text, &command, me);
+        return bare(&text, &command, me).map(|text| (text, Audience::Hob));
     }
-    (mentions(message, &text, me) || replies_to(message, me)).then_some(text)
+    let is_for_hob = mentions(message, &text, me) || replies_to(message, me);
+    Some((text, if is_for_hob { Audience::Hob } else { Audience::Group }))
 }
 
 /// The text, the caption, or a word for what it is instead; `None` for Telegram's own notices.
