@@ -71,7 +71,7 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
         let confirmed = beside.write(Confirm { code, role, now }).await?;
         beside.close().await;
         match confirmed {
-            Some(pairing) => Ok(show(&paired(&pairing, role))?),
+            Some(confirmed) => Ok(show(&paired(&confirmed.pairing, role))?),
             None => {
                 bail!("nobody has that code: codes hold an hour and work once; whoever writes to Hob anew gets another")
             }
@@ -81,7 +81,11 @@ pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Res
 
 fn paired(pairing: &Pairing, role: Role) -> String {
     let Pairing { name, channel, .. } = pairing;
-    format!("{} ({channel}) may talk with Hob now, as {}. Hob tells them.\n", one_line(name), role.as_str())
+    format!(
+        "{} ({channel}) may talk with Hob now, as {}. They are told when Hob next looks, or they write.\n",
+        one_line(name),
+        role.as_str()
+    )
 }
 
 fn render(shown: &Shown, is_running: bool) -> String {

@@ -29,14 +29,9 @@ pub enum GroupModeConfig {
 pub struct GroupsConfig {
     /// When it answers in a group of which nothing else is said.
     pub mode: GroupModeConfig,
-    /// Single groups: the platform, a colon and the chat's id there = when it answers. Another account than the first is named
-    /// behind the platform: `slack@work:C024BE91L`.
-    #[schemars(example = &chats_example())]
+    /// Single groups: the platform, a colon and the chat's id there = when it answers: `"telegram:-1001234567890" = "all"`.
+    /// Another account than the first is named behind the platform: `"slack@work:C024BE91L" = "off"`.
     pub chats: BTreeMap<String, GroupModeConfig>,
-}
-
-fn chats_example() -> BTreeMap<&'static str, &'static str> {
-    BTreeMap::from([("telegram:-1001234567890", "all")])
 }
 
 /// The group that a key names: platform, account and chat.

@@ -73,12 +73,6 @@ impl AccessList {
         }
     }
 
-    /// Whether this account lets in those who are not named.
-    #[must_use]
-    pub fn has_guests(&self, conversation: &Conversation) -> bool {
-        self.doors.get(&(conversation.channel, conversation.account.clone())).is_some_and(|door| door.guests)
-    }
-
     /// Whether this account has a door at all.
     #[must_use]
     pub fn has_door(&self, conversation: &Conversation) -> bool {
@@ -200,6 +194,21 @@ mod tests {
             door.admit("1", first);
             door.admit("1", second);
             assert_eq!(list.role_of(&at(ChannelKind::Telegram), "1", None), Some(Role::Owner));
+        }
+    }
+
+    #[test]
+    fn c1_a_stranger_in_a_thread_of_the_owner_is_a_stranger_on_every_platform() {
+        use ChannelKind::{Discord, Email, Event, Slack, Telegram};
+        let mut list = AccessList::default();
+        for channel in [Telegram, Slack, Discord, Email, Event] {
+            list.door(channel, "default").admit("owner", Role::Owner);
+            // The chat and the thread are the owner's own.
+            let (chat, thread) = ("owner".to_owned(), Some("owner".to_owned()));
+            let place = Conversation { channel, account: "default".to_owned(), chat, thread };
+            assert_eq!(list.role_of(&place, "stranger", None), None, "{channel}");
+            let owner = (channel != Event).then_some(Role::Owner);
+            assert_eq!(list.role_of(&place, "owner", None), owner, "{channel}");
         }
     }
 

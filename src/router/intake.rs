@@ -2,6 +2,7 @@
 
 mod answers;
 mod around;
+mod before;
 mod changed;
 mod door;
 mod queue;
@@ -35,6 +36,7 @@ use crate::router::attachments::{self, Came};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::intake::answers::{Asked, at_work};
+use crate::router::intake::before::{Advance, Cursors, IsClaimed};
 use crate::router::intake::door::{Known, Look, redact};
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
@@ -105,35 +107,6 @@ impl Intake for Router {
     }
 }
 
-struct Cursors {
-    channel: ChannelKind,
-    account: String,
-}
-
-#[async_trait]
-impl Statement for Cursors {
-    type Output = BTreeMap<String, i64>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<BTreeMap<String, i64>, StoreError> {
-        cursors::of_account(tx, (self.channel, &self.account)).await
-    }
-}
-
-struct Advance {
-    channel: ChannelKind,
-    account: String,
-    cursor: Cursor,
-}
-
-#[async_trait]
-impl Statement for Advance {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        cursors::advance(tx, (self.channel, &self.account), &self.cursor).await
-    }
-}
-
 impl Router {
     async fn take(&self, mut inbound: Inbound) -> Result<Accepted, StoreError> {
         redact(&self.redactor, &mut inbound);
@@ -163,7 +136,7 @@ impl Router {
         for run in taken.everywhere {
             self.lanes.wake_served(run.session, &run.channel);
         }
-        if let Some(session) = taken.said {
+        for session in taken.said.into_iter().chain(taken.elsewhere) {
             self.delivery.wake(session);
         }
         if taken.reschedules {
@@ -199,21 +172,6 @@ impl Router {
     }
 }
 
-/// Was a message taken in before?
-struct IsClaimed {
-    conversation: Conversation,
-    external_id: String,
-}
-
-#[async_trait]
-impl Statement for IsClaimed {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        inbound::is_claimed(tx, &self.conversation, &self.external_id).await
-    }
-}
-
 /// What a transaction of intake did, and whom to wake for it.
 struct Taken {
     accepted: Accepted,
@@ -227,12 +185,23 @@ struct Taken {
     emptied: Option<Scope>,
     /// What is due may be due at another time now.
     reschedules: bool,
+    /// Something is to be said in another conversation as well.
+    elsewhere: Option<SessionId>,
 }
 
 impl Taken {
     fn quietly(accepted: Accepted) -> Self {
         let (everywhere, forgotten) = (Vec::new(), Vec::new());
-        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None, reschedules: false }
+        Self {
+            accepted,
+            lane: None,
+            said: None,
+            everywhere,
+            forgotten,
+            emptied: None,
+            reschedules: false,
+            elsewhere: None,
+        }
     }
 }
 
@@ -430,7 +399,9 @@ impl Take {
         text: &str,
         command: Command,
     ) -> Result<Taken, StoreError> {
-        let Some(inbound) = self.claim(tx, arriving, (text, "command")).await? else {
+        // A code may still let somebody in.
+        let kept = if matches!(command, Command::Pair(_)) { "/pair" } else { text };
+        let Some(inbound) = self.claim(tx, arriving, (kept, "command")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
         };
         let caller = respond::Caller {
@@ -455,7 +426,7 @@ impl Take {
             }
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
-        let (forgotten, emptied) = (told.forgotten, told.emptied);
-        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules })
+        let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
+        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules, elsewhere })
     }
 }

@@ -10,11 +10,13 @@ pub mod texts;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::domain::ids::SessionId;
 use crate::domain::inbound::{ChannelKind, Conversation, Proof, Sender};
 use crate::domain::principal::{Principal, Role};
 use crate::policy::access::AccessList;
 use crate::policy::pairing::{Code, FIRST_GUESSES_MAX, GUESSES_MAX, Knock, gives_code, may_become_owner};
 use crate::router::command::Pair;
+use crate::router::respond::Told;
 use crate::router::unasked::say;
 use crate::store::error::StoreError;
 use crate::store::members::Member;
@@ -89,7 +91,11 @@ pub(super) async fn become_owner(
 ///
 /// # Errors
 /// When the database fails.
-pub async fn confirm(tx: &mut Tx, (code, role): (&Code, Role), now: Timestamp) -> Result<Option<Pairing>, StoreError> {
+pub async fn confirm(
+    tx: &mut Tx,
+    (code, role): (&Code, Role),
+    now: Timestamp,
+) -> Result<Option<Confirmed>, StoreError> {
     let Some(pairing) = pairings::take(tx, &code.hash(), now).await? else {
         return Ok(None);
     };
@@ -110,9 +116,18 @@ pub async fn confirm(tx: &mut Tx, (code, role): (&Code, Role), now: Timestamp) -
         private_chats::note(tx, user, &place, now).await?;
     }
     let key = format!("pairing:{}:{}", pairing.code, millis(now));
-    say(tx, &place, (&key, texts::PAIRED), now).await?;
+    let told = say(tx, &place, (&key, texts::PAIRED), now).await?;
     tracing::info!(channel = %place.channel, role = role.as_str(), "pairing.confirmed");
-    Ok(Some(pairing))
+    Ok(Some(Confirmed { pairing, told }))
+}
+
+/// Somebody who was let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmed {
+    /// Who.
+    pub pairing: Pairing,
+    /// Where they are told.
+    pub told: SessionId,
 }
 
 /// Lets somebody in from the command line.
@@ -128,9 +143,9 @@ pub struct Confirm {
 
 #[async_trait]
 impl Statement for Confirm {
-    type Output = Option<Pairing>;
+    type Output = Option<Confirmed>;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Pairing>, StoreError> {
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Confirmed>, StoreError> {
         confirm(tx, (&self.code, self.role), self.now).await
     }
 }
@@ -143,35 +158,38 @@ pub(super) struct Commander<'a> {
 }
 
 /// `/pair`: by an owner for somebody else, or by somebody who is to become the first owner.
-pub(super) async fn command(tx: &mut Tx, by: &Commander<'_>, pair: Option<&Pair>) -> Result<String, StoreError> {
+pub(super) async fn command(tx: &mut Tx, by: &Commander<'_>, pair: Option<&Pair>) -> Result<Told, StoreError> {
     let Visitor { place, sender, .. } = by.visitor;
     let is_alone = place.is_private() || place.channel == ChannelKind::Email;
     if !is_alone {
-        return Ok(texts::NOT_HERE.to_owned());
+        return Ok(texts::NOT_HERE.to_owned().into());
     }
     let Some(pair) = pair else {
-        return Ok(texts::PAIR_WHAT.to_owned());
+        return Ok(texts::PAIR_WHAT.to_owned().into());
     };
     if by.principal.role < Role::Owner {
-        return Ok(match become_owner(tx, by.visitor, (&pair.code, by.now)).await? {
-            First::Bound => texts::OWNER.to_owned(),
-            First::Wrong => texts::WRONG.to_owned(),
-            First::Closed => texts::OWNERS_ONLY.to_owned(),
-        });
+        let told = match become_owner(tx, by.visitor, (&pair.code, by.now)).await? {
+            First::Bound => texts::OWNER,
+            First::Wrong => texts::WRONG,
+            First::Closed => texts::OWNERS_ONLY,
+        };
+        return Ok(told.to_owned().into());
     }
     pairings::sweep(tx, by.now).await?;
     if pairings::guesses(tx, place, &sender.external_id, by.now).await? >= GUESSES_MAX {
-        return Ok(texts::TOO_MANY.to_owned());
+        return Ok(texts::TOO_MANY.to_owned().into());
     }
     let found = match Code::parse(&pair.code) {
         Some(code) => confirm(tx, (&code, pair.role), by.now).await?,
         None => None,
     };
     match found {
-        Some(pairing) => Ok(texts::confirmed(&pairing, pair.role)),
+        Some(Confirmed { pairing, told }) => {
+            Ok(Told { elsewhere: Some(told), ..Told::from(texts::confirmed(&pairing, pair.role)) })
+        }
         None => {
             pairings::guessed(tx, place, &sender.external_id, by.now).await?;
-            Ok(texts::WRONG.to_owned())
+            Ok(texts::WRONG.to_owned().into())
         }
     }
 }

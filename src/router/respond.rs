@@ -134,11 +134,13 @@ pub(super) struct Told {
     pub(super) forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go, slice by slice.
     pub(super) emptied: Option<Scope>,
+    /// Something is to be said there as well.
+    pub(super) elsewhere: Option<SessionId>,
 }
 
 impl From<String> for Told {
     fn from(text: String) -> Self {
-        Self { text, forgotten: Vec::new(), emptied: None }
+        Self { text, forgotten: Vec::new(), emptied: None, elsewhere: None }
     }
 }
 
@@ -151,6 +153,9 @@ pub(super) async fn carry_out(
 ) -> Result<Told, StoreError> {
     if let Command::Forget(what) = &command {
         return memory::forget(tx, &memory::View::of(desk, caller), what).await;
+    }
+    if let Command::Pair(pair) = &command {
+        return pairing::command(tx, &caller.commander(desk.now), pair.as_ref()).await;
     }
     answer(tx, desk, caller, command).await.map(Told::from)
 }
@@ -205,14 +210,13 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::FactHistory(key) => memory::history(tx, &view, &key).await,
         Command::Pin(item) => memory::pin(tx, &view, item, true).await,
         Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
-        // Carried out above, as it does more than to speak.
-        Command::Forget(_) => Ok(String::new()),
+        // Carried out above, as they do more than to speak.
+        Command::Forget(_) | Command::Pair(_) => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
         Command::Group(change) => {
             groups::answer(tx, &desk.access.groups, (caller.principal, caller.place), change).await
         }
         Command::People => pairing::people(tx, &desk.access, &caller.commander(desk.now)).await,
-        Command::Pair(pair) => pairing::command(tx, &caller.commander(desk.now), pair.as_ref()).await,
         Command::Unpair(who) => pairing::unpair(tx, &desk.access, &caller.commander(desk.now), who.as_deref()).await,
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }

@@ -112,7 +112,7 @@ pub async fn drop_open(tx: &mut Tx, session: SessionId) -> Result<(), StoreError
 pub async fn drop_of_user(tx: &mut Tx, user: UserId) -> Result<(), StoreError> {
     sqlx::query!(
         "UPDATE overheard SET taken = 1, name = '', text = '' WHERE id IN (
-           SELECT o.id FROM identities i JOIN overheard o
+           SELECT o.id FROM identities i CROSS JOIN overheard o
              ON o.channel = i.channel AND o.account = i.account AND o.sender = i.external_id
            WHERE i.user_id = $1)",
         user

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use teloxide::types::{
-    CallbackQuery, Chat, ChatId, MediaKind, Message, MessageEntity, MessageEntityKind, MessageKind, MessageOrigin, Update,
-    UpdateKind, User, UserId,
+    CallbackQuery, Chat, ChatId, MediaKind, Message, MessageEntity, MessageEntityKind, MessageKind, MessageOrigin,
+    Update, UpdateKind, User, UserId,
 };
 
 use crate::domain::inbound::{

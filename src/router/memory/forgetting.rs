@@ -36,7 +36,7 @@ async fn one(tx: &mut Tx, view: &View<'_>, item: Item) -> Result<Told, StoreErro
     };
     let forgotten = Forget::from(item).run(tx).await?;
     let text = texts::forgotten(item, &forgotten, rests_on.map(Item::Memory));
-    Ok(Told { text, forgotten: forgotten.memories, emptied: None })
+    Ok(Told { forgotten: forgotten.memories, ..Told::from(text) })
 }
 
 async fn everything(tx: &mut Tx, view: &View<'_>, sure: bool) -> Result<Told, StoreError> {
@@ -54,7 +54,7 @@ async fn everything(tx: &mut Tx, view: &View<'_>, sure: bool) -> Result<Told, St
         Scope::Person(user) => overheard::drop_of_user(tx, user).await?,
         Scope::House => {}
     }
-    Ok(Told { text: texts::everything_goes(counts), forgotten: Vec::new(), emptied: Some(scope) })
+    Ok(Told { emptied: Some(scope), ..Told::from(texts::everything_goes(counts)) })
 }
 
 /// `/pin` and `/unpin`.
