@@ -128,7 +128,8 @@ async fn c4_a_group_is_as_loud_as_its_admins_choose() {
     house.acknowledged().await;
     in_hall(&house, BOB, "/group off");
     assert!(house.told(HALL, 4).await[3].starts_with("From now on I answer nobody"));
-    house.restart().await;
+    house.stop().await;
+    house.start().await;
     for (person, text) in [(ADA, "/status"), (BOB, "/group all"), (OWNER, "hello?"), (STRANGER, "/group all")] {
         in_hall(&house, person, &mention(text));
         in_hall(&house, person, text);

@@ -64,7 +64,8 @@ async fn c1_a_stranger_is_let_in_by_a_code_that_an_owner_confirms() {
     assert!(confirmed.starts_with("Person 99 (telegram) may talk with me now, as user."), "{confirmed}");
     assert!(house.told(STRANGER, 2).await[1].starts_with("You are let in"));
     assert!(say(&house, OWNER, &format!("/pair {code}")).await.starts_with("Nobody has that code."), "once");
-    house.restart().await;
+    house.stop().await;
+    house.start().await;
     assert_eq!(house.ask(STRANGER, "Hello", Reply::text("Welcome.")).await, "Welcome.");
     assert_eq!(say(&house, STRANGER, "/people").await, "Only an owner can do that.");
     let people = say(&house, OWNER, "/people").await;
@@ -91,7 +92,8 @@ async fn c1_codes_are_guessed_in_vain_and_expire() {
         assert!(say(&house, OWNER, &format!("/pair {guess}")).await.starts_with("Nobody has that code."));
     }
     assert!(say(&house, OWNER, &format!("/pair {code}")).await.starts_with("Too many wrong codes."));
-    house.restart().await;
+    house.stop().await;
+    house.start().await;
     assert!(say(&house, OWNER, &format!("/pair {code}")).await.starts_with("Too many wrong codes."), "still");
     let (shown, _) = pair(&house, &[]).await;
     assert!(shown.contains("waits to be let in: Person 99 (telegram)") && !shown.contains(&code), "{shown}");
@@ -140,7 +142,8 @@ async fn c1_the_first_owner_is_bound_by_the_code_that_the_daemon_printed() {
     assert!(say(&house, STRANGER, "/people").await.contains("p1 Person 99 – owner, telegram"));
     let theirs = code_in(&say(&house, BOB, "Hello").await);
     assert!(say(&house, STRANGER, &format!("/pair {theirs} admin")).await.contains("as admin"));
-    house.restart().await;
+    house.stop().await;
+    house.start().await;
     assert!(!house.hob().log().contains("to become its owner"));
     assert!(!pair(&house, &[]).await.0.contains("become its owner"));
     assert_eq!(house.ask(BOB, "Hello", Reply::text("Hello Bob.")).await, "Hello Bob.");
@@ -156,7 +159,8 @@ async fn c1_ten_wrong_tries_void_the_first_owners_code() {
     }
     assert!(say(&house, STRANGER, &format!("/pair {first}")).await.starts_with("I do not know you yet."));
     assert!(pair(&house, &[]).await.0.contains("guessed wrong too often"));
-    house.restart().await;
+    house.stop().await;
+    house.start().await;
     house.hob().until_logged("to become its owner", 1).await;
     let second = code_in(&house.hob().log());
     assert_ne!(first, second);
@@ -173,7 +177,8 @@ async fn c1_an_owner_who_was_paired_is_asked_what_owners_decide_and_has_a_heartb
     house.hob().until_logged("to become its owner", 1).await;
     let code = code_in(&house.hob().log());
     say(&house, STRANGER, &format!("/pair {code}")).await;
-    house.restart().await;
+    house.stop().await;
+    house.start().await;
     let listed = say(&house, STRANGER, "/schedules").await;
     assert!(listed.contains("Say good morning"), "{listed}");
     assert!(!house.hob().log().contains("no owner has written yet"));
