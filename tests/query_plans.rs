@@ -34,6 +34,9 @@ const GROWING: &[&str] = &[
     "occurrences",
     "procedures",
     "procedure_offers",
+    "overheard",
+    "pairing_guesses",
+    "private_chats",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.

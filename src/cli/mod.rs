@@ -9,6 +9,7 @@ pub mod config;
 pub mod mcp;
 pub mod memory;
 pub mod models;
+pub mod pair;
 pub mod replay;
 pub mod run;
 pub mod runs;
@@ -28,6 +29,7 @@ use crate::cli::config::ConfigCommand;
 use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
+use crate::cli::pair::PairArguments;
 use crate::cli::replay::ReplayArguments;
 use crate::cli::runs::RunsArguments;
 use crate::cli::schedule::ScheduleCommand;
@@ -72,6 +74,8 @@ pub enum Command {
     /// Look at the MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Let somebody in by the code that Hob gave them, or show who waits
+    Pair(PairArguments),
     /// Look at what is to be done later
     #[command(subcommand)]
     Schedule(ScheduleCommand),
@@ -140,6 +144,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Backup(what) => backup::make(what, named),
         Command::Restore(what) => backup::restore(&what, named),
         Command::Bench(what) => bench::run(what, named),
+        Command::Pair(what) => pair::run(what, named),
         Command::Schedule(what) => schedule::run(what, named),
         Command::Config(what) => config::run(what, named, &Environment::of_process(), &mut std::io::stdout().lock()),
     }

@@ -11,22 +11,62 @@ use crate::config::{place, shape, values};
 /// A conversation that the owner can have Hob write to, by its name. People under `[people]` are known by theirs without
 /// this.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<DestinationConfig>)]
 pub struct DestinationConfig {
     /// The chat's id on Telegram; a group's is negative.
     #[schemars(range(min = -4_503_599_627_370_495_i64, max = 4_503_599_627_370_495_i64), example = &-1_001_234_567_890_i64)]
-    pub telegram_chat: i64,
+    pub telegram_chat: Option<i64>,
     /// The topic in it, if it is a forum.
-    #[serde(default)]
     #[schemars(range(min = 1, max = 2_147_483_647), example = &7)]
     pub topic: Option<i64>,
+    /// Instead: the channel's id on Slack.
+    #[schemars(length(min = 1, max = 100), example = &"C024BE91L")]
+    pub slack_channel: Option<String>,
+    /// Instead: the channel's id on Discord.
+    #[schemars(length(min = 1, max = 20), example = &"1234567890123456789")]
+    pub discord_channel: Option<String>,
+    /// Which of Hob's accounts there writes. Without it: the first.
+    #[schemars(length(min = 1, max = 64), example = &"work")]
+    pub account: Option<String>,
+}
+
+impl DestinationConfig {
+    /// What cannot be.
+    fn validate(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let places = [self.telegram_chat.is_some(), self.slack_channel.is_some(), self.discord_channel.is_some()];
+        if places.into_iter().filter(|named| *named).count() != 1 {
+            let why = "does not name one place, expected `telegram_chat`, `slack_channel` or `discord_channel`";
+            found.push(Finding::new("", why, "keep one of them"));
+        }
+        if self.topic.is_some() && self.telegram_chat.is_none() {
+            found.push(Finding::new("topic", "is there on Telegram alone", "remove it"));
+        }
+        let is_slack = |id: &str| id.starts_with(['C', 'G', 'D']) && id.chars().all(|c| c.is_ascii_alphanumeric());
+        if self.slack_channel.as_deref().is_some_and(|id| !is_slack(id)) {
+            let why = "is not the id of a channel, expected a C, then letters and digits";
+            found.push(Finding::new("slack_channel", why, "Slack shows it under a channel's details"));
+        }
+        if self.discord_channel.as_deref().is_some_and(|id| id.parse::<u64>().is_err()) {
+            let why = "is not the id of a channel, expected digits";
+            found.push(Finding::new("discord_channel", why, "Discord copies it in developer mode"));
+        }
+        found
+    }
 }
 
 /// Finds what cannot be.
 #[must_use]
 pub fn validate(destinations: &BTreeMap<String, DestinationConfig>) -> Vec<Finding> {
-    let wrong = destinations.keys().filter(|name| !values::is_name(name));
-    let why = "cannot name a destination, expected a letter, then up to 63 letters, digits, `_` or `-`";
-    wrong.map(|name| Finding::new(place::key(name), why, "rename it")).collect()
+    let mut found = Vec::new();
+    for (name, destination) in destinations {
+        let key = place::key(name);
+        if !values::is_name(name) {
+            let why = "cannot name a destination, expected a letter, then up to 63 letters, digits, `_` or `-`";
+            found.push(Finding::new(&key, why, "rename it"));
+        }
+        found.extend(destination.validate().into_iter().map(|finding| finding.within(&key)));
+    }
+    found
 }

@@ -24,6 +24,7 @@ pub mod edit;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod groups;
 pub mod guards;
 pub mod heartbeat;
 pub mod hooks;
@@ -68,6 +69,7 @@ use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::destinations::DestinationConfig;
+use crate::config::groups::GroupsConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
@@ -125,6 +127,8 @@ pub struct Config {
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
     pub people: BTreeMap<String, PersonConfig>,
+    /// When Hob answers where several people talk.
+    pub groups: GroupsConfig,
     /// Conversations that the owner can have Hob write to from elsewhere, by name: "tell the family that …".
     #[schemars(extend("x-name" = "family"))]
     pub destinations: BTreeMap<String, DestinationConfig>,
@@ -217,6 +221,7 @@ impl Config {
             take("telegram_accounts", telegram.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
         take("people", people::validate(&self.people));
+        take("groups", self.groups.validate());
         take("destinations", destinations::validate(&self.destinations));
         take("agent", self.agent.validate());
         take("context", self.context.validate());
@@ -312,17 +317,23 @@ impl Config {
         found
     }
 
-    /// What begins by itself, and nobody would hear it.
+    /// Whether people reach Hob by anything but the terminal.
+    #[must_use]
+    pub fn has_channel(&self) -> bool {
+        self.telegram.is_some()
+    }
+
+    /// What begins by itself, and nobody would hear it. Whether there is an owner, the config alone does not say: one may
+    /// have been paired.
     fn voiceless(&self) -> Vec<Finding> {
-        let owners = self.telegram.as_ref().map_or(0, |telegram| telegram.owner_user_ids.len());
-        let why = "has nobody to speak to, expected an owner on Telegram";
-        let fix = "name one in `owner_user_ids` under `[telegram]`, or remove this section";
+        let why = "has nobody to speak to, expected a channel with an owner";
+        let fix = "set up `[telegram]`, or remove this section";
         let begins = [
             ("heartbeat", self.heartbeat.is_some()),
             ("schedule", !self.schedule.is_empty()),
             ("webhooks", !self.webhooks.is_empty()),
         ];
-        let alone = begins.into_iter().filter(|(_, there)| *there && owners == 0);
+        let alone = begins.into_iter().filter(|(_, there)| *there && !self.has_channel());
         alone.map(|(section, _)| Finding::new(section, why, fix).with("telegram")).collect()
     }
 }

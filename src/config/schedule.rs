@@ -19,7 +19,7 @@ pub enum CatchUp {
     All,
 }
 
-/// Something that Hob does by itself. It is done in the name of the first owner on Telegram.
+/// Something that Hob does by itself. It is done in the name of the first owner.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<ScheduleConfig>)]

@@ -230,6 +230,7 @@ mod tests {
                 "telegram",
                 "telegram_accounts",
                 "people",
+                "groups",
                 "destinations",
                 "personas",
                 "agent",

@@ -42,7 +42,7 @@ pub enum SignedConfig {
 }
 
 /// What may call in with `POST /hooks/NAME`. What it sends is told to the model as data from outside; the run acts for the
-/// first owner on Telegram, and asks before it changes anything.
+/// first owner, and asks before it changes anything.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<WebhookConfig>)]

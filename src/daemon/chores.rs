@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
@@ -18,8 +19,9 @@ use crate::router::delivery::Delivery;
 use crate::router::heartbeat::Heartbeat;
 use crate::router::intake::Router;
 use crate::router::lanes::Lanes;
-use crate::store::Store;
 use crate::store::contents::Contents;
+use crate::store::error::StoreError;
+use crate::store::{Statement, Store, Tx, overheard, pairings};
 use crate::tool::results::Results;
 
 /// The wait before a channel that broke starts again.
@@ -36,16 +38,8 @@ pub(super) struct Household<'a> {
     pub(super) blueprint: &'a Blueprint,
 }
 
-/// The channels receive, and Hob looks by itself whether there is something to do there, if it is to.
-pub(super) fn listen(
-    switches: &Switches,
-    adapters: Vec<Arc<dyn Adapter>>,
-    router: &Arc<Router>,
-    blueprint: &Blueprint,
-) {
-    if let Some(heartbeat) = parts::heartbeat(&blueprint.config).filter(|_| !adapters.is_empty()) {
-        switches.channels.spawn(beat(heartbeat, Arc::clone(router), switches.drain.clone()));
-    }
+/// The channels receive.
+pub(super) fn listen(switches: &Switches, adapters: Vec<Arc<dyn Adapter>>, router: &Arc<Router>) {
     for adapter in adapters {
         switches.channels.spawn(receive(adapter, Arc::clone(router), switches.clone()));
     }
@@ -100,6 +94,7 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
 pub(super) fn tidy(switches: &Switches, memory: &Memory, (contents, blueprint): (&Contents, &Blueprint)) {
     sweep(switches, &memory.store, blueprint);
     sweep_files(switches, (&memory.store, contents), blueprint);
+    sweep_talk(switches, &memory.store, blueprint);
     let_go(switches, memory, blueprint);
 }
 
@@ -121,6 +116,36 @@ fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blue
                 Ok(0) => {}
                 Ok(files) => tracing::info!(files, "files.swept"),
                 Err(error) => tracing::warn!(%error, "old files cannot be deleted; that is tried again"),
+            }
+            if slept(RESULTS_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
+}
+
+/// What was overheard a day ago, and codes that hold no more.
+struct OldTalk {
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for OldTalk {
+    type Output = u64;
+
+    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
+        pairings::sweep(tx, self.now).await?;
+        overheard::sweep(tx, self.now).await
+    }
+}
+
+/// Lets old talk go, at the start and every hour.
+fn sweep_talk(switches: &Switches, store: &Store, blueprint: &Blueprint) {
+    let (store, clock, stop) = (store.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
+    switches.channels.spawn(async move {
+        loop {
+            if let Err(error) = store.write(OldTalk { now: clock.now() }).await {
+                tracing::warn!(%error, "what was overheard cannot be let go; that is tried again");
             }
             if slept(RESULTS_EVERY, &stop).await {
                 return;
@@ -181,7 +206,7 @@ fn retention(config: &MemoryConfig) -> Option<Retention> {
 }
 
 /// Looks whether there is something to do, once in each slot.
-async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
+pub(super) async fn beat(heartbeat: Heartbeat, router: Arc<Router>, stop: CancellationToken) {
     let wait = || until_next(router.clock.now().as_millisecond(), heartbeat.every_secs);
     while !slept(wait(), &stop).await {
         let Some(heartbeat) = with_list(&heartbeat).await else {

@@ -198,7 +198,7 @@ impl Daemon {
         let adapters = adapters(&blueprint)?;
         let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
         let (channels, serves) = channels(&blueprint, &adapters);
-        let begins = begins::prepare(&blueprint).await?;
+        let begins = begins::prepare(&blueprint, &store).await?;
         let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
         let purse = Arc::new(parts::purse(&blueprint.config)?);
@@ -254,8 +254,8 @@ impl Daemon {
         chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
         let draws = extraction::draw_facts(extractor, blueprint.config.memory.extract, switches.drain.clone());
         switches.channels.spawn(draws);
-        begins.start(&switches, (&router, &adapters), blueprint.stays).await?;
-        chores::listen(&switches, adapters, &router, &blueprint);
+        begins.start(&switches, (&router, &adapters), &blueprint).await?;
+        chores::listen(&switches, adapters, &router);
         // Last: no server delays the start.
         servers.keep(blueprint.stays);
         let (drain, model) = (Duration::from_secs(blueprint.config.daemon.drain_secs), models.told);

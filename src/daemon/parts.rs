@@ -14,11 +14,13 @@ use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
 use crate::config::context::{ContextConfig, Strategy};
 use crate::config::environment::Environment;
+use crate::config::groups::{self, GroupModeConfig, GroupsConfig};
 use crate::config::guards::GuardsConfig;
 use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::provider::ProviderKind;
 use crate::config::quotas::QuotaConfig;
+use crate::config::telegram::TelegramConfig;
 use crate::config::transcription::TranscriptionConfig;
 use crate::daemon::{Blueprint, StartError, declared, telegram};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
@@ -34,9 +36,9 @@ use crate::model::table::Table;
 use crate::model::transcription::{self, Transcriber};
 use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
+use crate::policy::groups::{GroupMode, GroupModes};
 use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
-use crate::router::heartbeat::Heartbeat;
 use crate::tool::hook::{Hook, Hooks, Moment};
 use crate::tool::registry::Registry;
 use crate::tool::results::Results;
@@ -100,7 +102,25 @@ pub(super) fn access(config: &Config) -> AccessList {
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
         list.people.push(telegram.chain(terminal).collect());
     }
+    list.groups = groups(&config.groups);
     list
+}
+
+/// When Hob answers in which group.
+fn groups(config: &GroupsConfig) -> GroupModes {
+    let chats = config.chats.iter().filter_map(|(key, mode)| {
+        let (channel, account, chat) = groups::parse(key)?;
+        Some(((channel, account.to_owned(), chat.to_owned()), group_mode(*mode)))
+    });
+    GroupModes { usual: group_mode(config.mode), chats: chats.collect() }
+}
+
+fn group_mode(mode: GroupModeConfig) -> GroupMode {
+    match mode {
+        GroupModeConfig::Mention => GroupMode::Mention,
+        GroupModeConfig::All => GroupMode::All,
+        GroupModeConfig::Off => GroupMode::Off,
+    }
 }
 
 pub(super) fn role(role: RoleConfig) -> Role {
@@ -196,21 +216,6 @@ pub(super) fn budget(config: &BudgetConfig) -> Budget {
         month: money(month_usd),
         person_month: money(person_month_usd),
     }
-}
-
-/// How Hob looks by itself whether there is something to do.
-pub(super) fn heartbeat(config: &Config) -> Option<Heartbeat> {
-    let (heartbeat, telegram) = (config.heartbeat.as_ref()?, config.telegram.as_ref()?);
-    let owner = telegram.owner_user_ids.first()?.to_string();
-    let chat = heartbeat.telegram_chat.map_or_else(|| owner.clone(), |chat| chat.to_string());
-    let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
-    Some(Heartbeat {
-        every_secs: heartbeat.every_secs,
-        prompt: heartbeat.prompt.clone(),
-        conversation: Conversation { channel, account, chat, thread: None },
-        owner,
-        file: heartbeat.file.clone(),
-    })
 }
 
 /// The tokens of a reply that are set aside for each call: the most it may have, as far as that is set.

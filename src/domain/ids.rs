@@ -80,6 +80,10 @@ row_id!(
     FileId
 );
 row_id!(
+    /// Somebody who was paired.
+    MemberId
+);
+row_id!(
     /// Something that is to be done later.
     ScheduleId
 );

@@ -4,6 +4,7 @@
 //! Start at [`inbound`] (what comes in), [`outgoing`] (what goes out) and [`channel`] (the port between them).
 
 pub mod agents;
+pub mod around;
 pub mod capabilities;
 pub mod channel;
 pub mod clock;

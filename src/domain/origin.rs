@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::inbound::ChannelKind;
 use crate::domain::principal::{Principal, Role, Trust};
 
 /// The most sources that a taint names; what comes after them adds nothing to what must be asked.
@@ -39,6 +40,10 @@ pub enum Origin {
     Memory,
     /// A skill.
     Skill,
+    /// What somebody hands on that somebody else said.
+    Forwarded,
+    /// What was said in a group by somebody who is no member of the household.
+    Stranger,
 }
 
 impl Origin {
@@ -54,7 +59,9 @@ impl Origin {
             | Self::File
             | Self::Tool
             | Self::Memory
-            | Self::Skill => false,
+            | Self::Skill
+            | Self::Forwarded
+            | Self::Stranger => false,
         }
     }
 
@@ -72,6 +79,8 @@ impl Origin {
             Self::Tool => "a tool",
             Self::Memory => "memory",
             Self::Skill => "a skill",
+            Self::Forwarded => "a forwarded message",
+            Self::Stranger => "a stranger",
         }
     }
 }
@@ -100,8 +109,9 @@ impl Source {
     /// Where a person's own words come from, if they may not instruct: they are a guest's, or come by a way that proves
     /// nobody's name.
     #[must_use]
-    pub fn of_speaker(principal: &Principal) -> Option<Self> {
+    pub fn of_speaker(principal: &Principal, channel: ChannelKind) -> Option<Self> {
         let origin = match (principal.trust, principal.role) {
+            (Trust::Untrusted, _) if channel == ChannelKind::Email => Origin::Email,
             (Trust::Untrusted, _) => Origin::Event,
             (Trust::Trusted, Role::Guest) => Origin::Guest,
             (Trust::Trusted, Role::User | Role::Admin | Role::Owner) => return None,
@@ -190,8 +200,8 @@ mod tests {
         for origin in [Origin::Owner, Origin::User] {
             assert!(of(origin), "{origin:?}");
         }
-        use Origin::{Email, Event, File, Guest, Memory, Skill, Tool, Web};
-        for origin in [Guest, Web, Email, Event, File, Tool, Memory, Skill] {
+        use Origin::{Email, Event, File, Forwarded, Guest, Memory, Skill, Stranger, Tool, Web};
+        for origin in [Guest, Web, Email, Event, File, Tool, Memory, Skill, Forwarded, Stranger] {
             assert!(!of(origin), "{origin:?}");
         }
     }
@@ -201,8 +211,12 @@ mod tests {
         use crate::domain::ids::UserId;
         let of = |role, trust| {
             let principal = Principal { user: UserId(1), name: "Eve\n".to_owned(), role, trust };
-            Source::of_speaker(&principal).map(|source| source.to_string())
+            Source::of_speaker(&principal, ChannelKind::Telegram).map(|source| source.to_string())
         };
+        let (name, trust) = ("eve@else.example".to_owned(), Trust::Untrusted);
+        let writer = Principal { user: UserId(1), name, role: Role::Guest, trust };
+        let source = Source::of_speaker(&writer, ChannelKind::Email).map(|source| source.to_string());
+        assert_eq!(source.as_deref(), Some("e-mail (eve@else.example)"));
         assert_eq!(of(Role::Guest, Trust::Trusted).as_deref(), Some("a guest (Eve)"));
         assert_eq!(of(Role::Guest, Trust::Untrusted).as_deref(), Some("an event (Eve)"));
         assert_eq!(of(Role::Owner, Trust::Untrusted).as_deref(), Some("an event (Eve)"));

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::inbound::{ChannelKind, Conversation};
-use crate::domain::principal::Role;
+use crate::domain::inbound::{ChannelKind, Conversation, Proof};
+use crate::domain::principal::{Role, Trust};
 use crate::domain::tools::CONTROL;
+use crate::policy::groups::GroupModes;
 
 /// A name on a platform, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,21 +51,50 @@ pub struct AccessList {
     pub doors: BTreeMap<(ChannelKind, String), Door>,
     /// The names of those who have several.
     pub people: Vec<BTreeSet<Alias>>,
+    /// When Hob answers in which group.
+    pub groups: GroupModes,
 }
 
 impl AccessList {
-    /// The role of a sender; none: they are not let in.
+    /// The role of a sender, who has that of `member` if they were paired; none: they are not let in. Where both say
+    /// something, the higher role counts.
     #[must_use]
-    pub fn role_of(&self, conversation: &Conversation, sender: &str) -> Option<Role> {
+    pub fn role_of(&self, conversation: &Conversation, sender: &str, member: Option<Role>) -> Option<Role> {
         match conversation.channel {
             // Whoever can type at this machine's terminal as its user can do everything already.
             ChannelKind::Terminal => Some(Role::Owner),
             ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Email => {
                 let door = self.doors.get(&(conversation.channel, conversation.account.clone()))?;
-                door.roles.get(sender).copied().or_else(|| door.guests.then_some(Role::Guest))
+                let named = door.roles.get(sender).copied().max(member);
+                named.or_else(|| door.guests.then_some(Role::Guest))
             }
             // What calls in is nobody.
             ChannelKind::Event => None,
+        }
+    }
+
+    /// Whether this account has a door at all.
+    #[must_use]
+    pub fn has_door(&self, conversation: &Conversation) -> bool {
+        self.doors.contains_key(&(conversation.channel, conversation.account.clone()))
+    }
+
+    /// Whether the config names an owner on any platform. Whoever sits at the terminal cannot be written to.
+    #[must_use]
+    pub fn has_owner(&self) -> bool {
+        self.doors.values().any(|door| door.roles.values().any(|role| *role == Role::Owner))
+    }
+
+    /// How much the words of somebody count who is let in. A letter's do only where its sender is proven and named: letters
+    /// come from anybody.
+    #[must_use]
+    pub fn trust(&self, conversation: &Conversation, (sender, proof): (&str, &Proof), member: Option<Role>) -> Trust {
+        let door = self.doors.get(&(conversation.channel, conversation.account.clone()));
+        let is_named = member.is_some() || door.is_some_and(|door| door.roles.contains_key(sender));
+        match (proof, conversation.channel) {
+            (Proof::Nobody { .. }, _) => Trust::Untrusted,
+            (Proof::Platform, ChannelKind::Email) if !is_named => Trust::Untrusted,
+            (Proof::Platform, _) => Trust::Trusted,
         }
     }
 
@@ -83,6 +113,15 @@ impl AccessList {
         };
         let person = self.people.iter().find(|person| person.contains(&own));
         person.into_iter().flatten().filter(|alias| **alias != own).cloned().collect()
+    }
+}
+
+/// The id under which a sender is known here. Whom nobody vouches for is somebody else than whoever really has that name.
+#[must_use]
+pub fn known_as(external_id: &str, proof: &Proof) -> String {
+    match proof {
+        Proof::Platform => external_id.to_owned(),
+        Proof::Nobody { .. } => format!("unproven:{external_id}"),
     }
 }
 
@@ -143,7 +182,7 @@ mod tests {
             (&open, ChannelKind::Email, "5", None),
         ];
         for (list, channel, sender, expected) in table {
-            assert_eq!(list.role_of(&at(channel), sender), expected, "{channel} {sender}");
+            assert_eq!(list.role_of(&at(channel), sender, None), expected, "{channel} {sender}");
         }
     }
 
@@ -154,8 +193,63 @@ mod tests {
             let door = list.door(ChannelKind::Telegram, "default");
             door.admit("1", first);
             door.admit("1", second);
-            assert_eq!(list.role_of(&at(ChannelKind::Telegram), "1"), Some(Role::Owner));
+            assert_eq!(list.role_of(&at(ChannelKind::Telegram), "1", None), Some(Role::Owner));
         }
+    }
+
+    #[test]
+    fn c1_a_stranger_in_a_thread_of_the_owner_is_a_stranger_on_every_platform() {
+        use ChannelKind::{Discord, Email, Event, Slack, Telegram};
+        let mut list = AccessList::default();
+        for channel in [Telegram, Slack, Discord, Email, Event] {
+            list.door(channel, "default").admit("owner", Role::Owner);
+            // The chat and the thread are the owner's own.
+            let (chat, thread) = ("owner".to_owned(), Some("owner".to_owned()));
+            let place = Conversation { channel, account: "default".to_owned(), chat, thread };
+            assert_eq!(list.role_of(&place, "stranger", None), None, "{channel}");
+            let owner = (channel != Event).then_some(Role::Owner);
+            assert_eq!(list.role_of(&place, "owner", None), owner, "{channel}");
+        }
+    }
+
+    #[test]
+    fn c1_who_was_paired_is_let_in_and_the_higher_role_counts() {
+        let (closed, nobody) = (some(false), AccessList::default());
+        let table = [
+            (&closed, "5", Some(Role::User), Some(Role::User)),
+            (&closed, "5", None, None),
+            (&closed, "1", Some(Role::Owner), Some(Role::Owner)),
+            (&closed, "2", Some(Role::Guest), Some(Role::Owner)),
+            // An account that is gone lets nobody in, whoever was paired there.
+            (&nobody, "5", Some(Role::Owner), None),
+        ];
+        for (list, sender, member, expected) in table {
+            assert_eq!(list.role_of(&at(ChannelKind::Telegram), sender, member), expected, "{sender} {member:?}");
+        }
+        assert!(closed.has_owner() && !nobody.has_owner());
+    }
+
+    #[test]
+    fn a12_whom_nobody_vouches_for_has_no_rights() {
+        let mut list = some(true);
+        list.door(ChannelKind::Email, "default").guests = true;
+        list.door(ChannelKind::Email, "default").admit("ada@home.example", Role::Owner);
+        let nobody = Proof::Nobody { why: "DMARC failed".to_owned() };
+        let table = [
+            ("ada@home.example", &Proof::Platform, Some(Role::Owner), Trust::Trusted),
+            ("ada@home.example", &nobody, Some(Role::Guest), Trust::Untrusted),
+            ("eve@else.example", &Proof::Platform, Some(Role::Guest), Trust::Untrusted),
+            ("eve@else.example", &nobody, Some(Role::Guest), Trust::Untrusted),
+        ];
+        for (sender, proof, role, trust) in table {
+            let (place, known) = (at(ChannelKind::Email), known_as(sender, proof));
+            assert_eq!(list.role_of(&place, &known, None), role, "{sender} {proof:?}");
+            assert_eq!(list.trust(&place, (&known, proof), None), trust, "{sender} {proof:?}");
+        }
+        let (place, known) = (at(ChannelKind::Telegram), known_as("2", &nobody));
+        assert_eq!(list.role_of(&place, &known, None), Some(Role::Guest));
+        assert_eq!(list.trust(&place, (&known, &nobody), None), Trust::Untrusted);
+        assert_eq!(list.trust(&place, ("5", &Proof::Platform), None), Trust::Trusted);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Chat commands: what a line that begins with a slash asks for. Pure.
 
 use crate::domain::ids::ScheduleId;
+use crate::domain::principal::Role;
 use crate::memory::item::Item;
+use crate::policy::groups::GroupMode;
 use crate::tool::schedule::change::Change;
 
 /// A command of the chat.
@@ -65,8 +67,47 @@ pub enum Command {
     Unpin(Option<Item>),
     /// Send a file, of which nothing was said, or where files are sent otherwise.
     Attach,
+    /// Show or choose when Hob answers in this group.
+    Group(GroupChange),
+    /// Show who is let in.
+    People,
+    /// Let in whoever has this code; none: it was not said which.
+    Pair(Option<Pair>),
+    /// Let somebody in no longer; none: it was not said whom.
+    Unpair(Option<String>),
     /// It looks like a command and is none.
     Unknown(String),
+}
+
+/// What is to become of a group's mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupChange {
+    /// It is shown.
+    Show,
+    /// It is this one.
+    Set(GroupMode),
+    /// It is as configured.
+    AsConfigured,
+}
+
+/// Somebody who is to be let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// The code, as it was written.
+    pub code: String,
+    /// What they may.
+    pub role: Role,
+}
+
+impl Pair {
+    /// What people who are paired may, unless it is said.
+    pub const USUAL: Role = Role::User;
+
+    /// The role with this name, if it can be given away by a code.
+    #[must_use]
+    pub fn role(name: &str) -> Option<Role> {
+        [Role::Guest, Role::User, Role::Admin].into_iter().find(|role| role.as_str() == name)
+    }
 }
 
 /// What is to be forgotten.
@@ -124,6 +165,12 @@ impl Mode {
             Self::Steer => "steer",
             Self::Interrupt => "interrupt",
         }
+    }
+
+    /// It waits its turn instead of joining, if `keeps_out`.
+    #[must_use]
+    pub(super) fn without_joining(self, keeps_out: bool) -> Self {
+        if self == Self::Steer && keeps_out { Self::Queue } else { self }
     }
 
     /// The mode with this name.
@@ -200,6 +247,9 @@ pub fn parse(text: &str) -> Option<Command> {
         ("queue", ["mode", mode]) => {
             Mode::parse(mode).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mode)
         }
+        ("group" | "people" | "pair" | "unpair", rest) => {
+            of_house(&name, rest).unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect()))
+        }
         (name, rest) => {
             of_memory(name, rest).unwrap_or_else(|| Command::Unknown(text.trim().chars().take(60).collect()))
         }
@@ -215,6 +265,22 @@ fn schedule(change: &str, number: &str) -> Option<Command> {
         _ => return None,
     };
     Some(Command::Schedule(change, ScheduleId(number.parse().ok()?)))
+}
+
+/// What is about who is let in, and where Hob answers.
+fn of_house(name: &str, rest: &[&str]) -> Option<Command> {
+    Some(match (name, rest) {
+        ("group", []) => Command::Group(GroupChange::Show),
+        ("group", ["default"]) => Command::Group(GroupChange::AsConfigured),
+        ("group", [mode]) => Command::Group(GroupChange::Set(GroupMode::parse(mode)?)),
+        ("people", []) => Command::People,
+        ("pair", []) => Command::Pair(None),
+        ("pair", [code]) => Command::Pair(Some(Pair { code: (*code).to_owned(), role: Pair::USUAL })),
+        ("pair", [code, role]) => Command::Pair(Some(Pair { code: (*code).to_owned(), role: Pair::role(role)? })),
+        ("unpair", []) => Command::Unpair(None),
+        ("unpair", who) => Command::Unpair(Some(who.join(" "))),
+        _ => return None,
+    })
 }
 
 /// What asks for memory takes words, as many as there are.
@@ -281,6 +347,34 @@ mod tests {
             ("/pin m12", Command::Pin(Some(said))),
             ("/pin 12", Command::Pin(None)),
             ("/unpin f7", Command::Unpin(Some(known))),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parse(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn c1_reads_who_is_to_be_let_in() {
+        let pair = |code: &str, role| Command::Pair(Some(Pair { code: code.to_owned(), role }));
+        let table = [
+            ("/pair", Command::Pair(None)),
+            ("/pair ABCD-EFGH", pair("ABCD-EFGH", Role::User)),
+            ("/pair ABCD-EFGH admin", pair("ABCD-EFGH", Role::Admin)),
+            ("/pair ABCD-EFGH guest", pair("ABCD-EFGH", Role::Guest)),
+            // An owner is made by the daemon's own code, or by the config.
+            ("/pair ABCD-EFGH owner", Command::Unknown("/pair ABCD-EFGH owner".into())),
+            ("/pair AB CD user", Command::Unknown("/pair AB CD user".into())),
+            ("/people", Command::People),
+            ("/people all", Command::Unknown("/people all".into())),
+            ("/unpair", Command::Unpair(None)),
+            ("/unpair p3", Command::Unpair(Some("p3".into()))),
+            ("/unpair Eve  Adams", Command::Unpair(Some("Eve Adams".into()))),
+            ("/group", Command::Group(GroupChange::Show)),
+            ("/group all", Command::Group(GroupChange::Set(GroupMode::All))),
+            ("/group mention", Command::Group(GroupChange::Set(GroupMode::Mention))),
+            ("/group off", Command::Group(GroupChange::Set(GroupMode::Off))),
+            ("/group default", Command::Group(GroupChange::AsConfigured)),
+            ("/group loud", Command::Unknown("/group loud".into())),
         ];
         for (text, expected) in table {
             assert_eq!(parse(text), Some(expected), "{text}");

@@ -13,6 +13,7 @@ use crate::domain::principal::{Principal, Role, Trust};
 use crate::render::clean::clean;
 use crate::router::intake::Router;
 use crate::router::schedules::sync::owner_of;
+use crate::router::standing::Standing;
 use crate::router::unasked::{self, Unasked};
 use crate::store::error::StoreError;
 use crate::store::{Statement, Tx, inbound, sessions, users};
@@ -50,7 +51,8 @@ impl Router {
     /// # Errors
     /// When the database fails.
     pub async fn called(&self, hook: &Hook, delivery: &str, body: &[u8]) -> Result<Called, StoreError> {
-        let Some(role) = self.access.role_of(&hook.conversation, &hook.owner) else {
+        let owner = Standing::new(&self.access, &hook.conversation, &hook.owner);
+        let Some(role) = self.store.read(owner).await? else {
             tracing::warn!(hook = hook.name, "a webhook's owner is not let in any more: the call was refused");
             return Ok(Called::Refused);
         };

@@ -15,6 +15,7 @@ use crate::domain::principal::{Principal, Role, Trust};
 use crate::policy::heartbeat::slot;
 use crate::router::intake::Router;
 use crate::router::pause;
+use crate::router::standing::Standing;
 use crate::router::unasked::{self, Unasked};
 use crate::store::error::StoreError;
 use crate::store::{Statement, Tx, runs, sessions, users};
@@ -40,7 +41,8 @@ impl Router {
     /// # Errors
     /// When the database fails.
     pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
-        let Some(role) = self.access.role_of(&heartbeat.conversation, &heartbeat.owner) else {
+        let owner = Standing::new(&self.access, &heartbeat.conversation, &heartbeat.owner);
+        let Some(role) = self.store.read(owner).await? else {
             return Ok(false);
         };
         let beat = Beat { heartbeat: heartbeat.clone(), role, now: self.clock.now() };

@@ -1,6 +1,11 @@
 //! What becomes of a message: one transaction that claims it, with everything that follows from it.
 
 mod answers;
+mod around;
+mod before;
+mod changed;
+mod door;
+mod queue;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,41 +15,41 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 use tracing::Instrument;
 
-use crate::agent::driver::encode_signal;
-use crate::agent::journal::{self, QueueChange, RunKey};
-use crate::agent::machine::event::{Accepted as AcceptedEvent, CancelReason, Order};
+use crate::agent::machine::event::Order;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Answer;
-use crate::agent::signal::Signal;
-use crate::agent::write_off::change_queued;
 use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::clock::Clock;
 use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
-use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound};
+use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound, Audience, Proof};
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
-use crate::domain::principal::{Principal, Role, Trust};
+use crate::domain::principal::{Principal, Role};
 use crate::domain::redactor::Redactor;
 use crate::memory::{forget, importance};
 use crate::model::transcription::Transcriber;
-use crate::policy::access::AccessList;
+use crate::policy::access::{AccessList, known_as};
+use crate::policy::groups::Fate;
+use crate::policy::pairing::Code;
 use crate::render::clean::clean;
 use crate::router::answering::{answer_in, asking, is_asking};
 use crate::router::attachments::{self, Came, Told};
 use crate::router::command::{self, Command, Mode, Reach};
 use crate::router::delivery::Delivery;
 use crate::router::intake::answers::{Asked, at_work};
+use crate::router::intake::before::{Advance, Cursors, IsClaimed};
+use crate::router::intake::door::{Known, Look, redact};
 use crate::router::lanes::Lanes;
 use crate::router::respond::{self, Desk, House};
-use crate::router::voice::Ear;
 use crate::router::{memory, pause, pause_texts, texts, voice};
+use crate::router::voice::Ear;
 use crate::store::agents::OpenAgent;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::open_runs::OpenRun;
 use crate::store::sessions::Session;
 use crate::store::users::Identity;
-use crate::store::{Statement, Store, Tx, agents, cursors, inbound, open_runs, runs, sessions, signals, users};
+use crate::store::{Statement, Store, Tx, agents, cursors, inbound, open_runs, private_chats, runs, sessions, users};
 
 /// So much of a scope of which everything is to go is gone before its command is done with; the lanes' rounds do the rest.
 const SLICES_AT_ONCE: usize = 20;
@@ -110,59 +115,30 @@ impl Intake for Router {
     }
 }
 
-struct Cursors {
-    channel: ChannelKind,
-    account: String,
-}
-
-#[async_trait]
-impl Statement for Cursors {
-    type Output = BTreeMap<String, i64>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<BTreeMap<String, i64>, StoreError> {
-        cursors::of_account(tx, (self.channel, &self.account)).await
-    }
-}
-
-struct Advance {
-    channel: ChannelKind,
-    account: String,
-    cursor: Cursor,
-}
-
-#[async_trait]
-impl Statement for Advance {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        cursors::advance(tx, (self.channel, &self.account), &self.cursor).await
-    }
-}
-
 impl Router {
     async fn take(&self, mut inbound: Inbound) -> Result<Accepted, StoreError> {
-        if let Happening::Posted { text } | Happening::Edited { text } = &mut inbound.happening {
-            self.redactor.clean(text);
-        }
-        self.redactor.clean(&mut inbound.sender.name);
-        inbound.attachments.iter_mut().for_each(|file| self.redactor.clean(&mut file.name));
-        let Some(role) = self.access.role_of(&inbound.conversation, &inbound.sender.external_id) else {
-            tracing::info!(sender = %inbound.sender.external_id, "a message from somebody who is not let in was ignored");
-            if let Some(cursor) = inbound.circumstances.cursor {
-                let Conversation { channel, account, .. } = inbound.conversation;
-                self.store.write(Advance { channel, account, cursor }).await?;
-            }
-            return Ok(Accepted::Ignored);
-        };
+        redact(&self.redactor, &mut inbound);
+        // From here on nobody has a name that they cannot prove.
+        inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
         let now = self.clock.now();
-        let others = self.access.others_of(&inbound.conversation, &inbound.sender.external_id);
+        // What is for Hob may need what is far away; the transaction looks again.
+        let known = self.store.read(Look { access: Arc::clone(&self.access), inbound: inbound.clone() }).await?;
+        let heard = known.role.filter(|_| door::fate_of(&inbound, &known) == Fate::Heard);
+        let (looked, files) = match heard {
+            Some(role) => (memory::look(&self.house.memory, &inbound, role, now).await?, self.fetch(&inbound).await?),
+            None => (None, Vec::new()),
+        };
+        let others = match inbound.circumstances.proof {
+            Proof::Platform => self.access.others_of(&inbound.conversation, &inbound.sender.external_id),
+            Proof::Nobody { .. } => Vec::new(),
+        };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
-        let looked = memory::look(&self.house.memory, &inbound, role, now).await?;
-        let desk = self.house.desk(now, texts::channels(&self.delivery.health()), looked);
-        let files = self.fetch(&inbound).await?;
         attachments::speak(&mut inbound, &files);
         let heard_by = self.transcriber.as_ref().map(Transcriber::label).unwrap_or_default();
-        let take = Take { inbound, role, others, files, heard_by, limits: self.limits, desk, now };
+        let channels = texts::channels(&self.delivery.health());
+        let desk = self.house.desk(now, channels, (looked, Arc::clone(&self.access)));
+        let code = Code::new(|| self.house.rng.next_u64());
+        let take = Take { inbound, others, files, heard_by, limits: self.limits, desk, code, now };
         let taken = self.store.write(take).await?;
         // Before its turn may come: what the run shows then is the later sign.
         if let Some((run, destination)) = &taken.queued {
@@ -174,7 +150,7 @@ impl Router {
         for run in taken.everywhere {
             self.lanes.wake_served(run.session, &run.channel);
         }
-        if let Some(session) = taken.said {
+        for session in taken.said.into_iter().chain(taken.elsewhere) {
             self.delivery.wake(session);
         }
         if taken.reschedules {
@@ -217,21 +193,6 @@ impl Router {
     }
 }
 
-/// Was a message taken in before?
-struct IsClaimed {
-    conversation: Conversation,
-    external_id: String,
-}
-
-#[async_trait]
-impl Statement for IsClaimed {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        inbound::is_claimed(tx, &self.conversation, &self.external_id).await
-    }
-}
-
 /// What a transaction of intake did, and whom to wake for it.
 struct Taken {
     accepted: Accepted,
@@ -247,6 +208,8 @@ struct Taken {
     reschedules: bool,
     /// It became this run, which waits for its turn.
     queued: Option<(RunId, Destination)>,
+    /// Something is to be said in another conversation as well.
+    elsewhere: Option<SessionId>,
 }
 
 impl Taken {
@@ -260,6 +223,7 @@ impl Taken {
             emptied: None,
             reschedules: false,
             queued: None,
+            elsewhere: None,
         }
     }
 }
@@ -267,7 +231,6 @@ impl Taken {
 /// Takes one update in.
 struct Take {
     inbound: Inbound,
-    role: Role,
     /// The sender's other names.
     others: Vec<(ChannelKind, Option<String>)>,
     /// The files that came with it.
@@ -276,6 +239,8 @@ struct Take {
     heard_by: String,
     limits: IntakeLimits,
     desk: Desk,
+    /// For a stranger, if they are to get one.
+    code: Code,
     now: Timestamp,
 }
 
@@ -296,17 +261,38 @@ impl Statement for Take {
             let Conversation { channel, account, .. } = &self.inbound.conversation;
             cursors::advance(tx, (*channel, account), cursor).await?;
         }
-        match &self.inbound.happening {
-            Happening::Posted { text } => self.posted(tx, clean(text).trim()).await,
-            Happening::Edited { text } => self.changed(tx, Some(clean(text).trim())).await,
-            Happening::Deleted => self.changed(tx, None).await,
-            Happening::Pressed { token } => self.pressed(tx, token).await,
+        let known = Known::of(tx, &self.desk.access, &self.inbound).await?;
+        match (&self.inbound.happening, known.role) {
+            (Happening::Posted { text }, _) => self.said(tx, &known, clean(text).trim()).await,
+            (Happening::Edited { text }, _) => self.changed(tx, &known, Some(clean(text).trim())).await,
+            (Happening::Deleted, _) => self.changed(tx, &known, None).await,
+            (Happening::Pressed { token }, Some(role)) if known.may_press(role) => {
+                let arriving = self.arriving(tx, (role, known.member)).await?;
+                self.pressed(tx, arriving, token).await
+            }
+            (Happening::Pressed { .. }, _) => Ok(Taken::quietly(Accepted::Ignored)),
         }
     }
 }
 
 impl Take {
-    async fn arriving(&self, tx: &mut Tx) -> Result<Arriving, StoreError> {
+    /// What is said goes where it belongs: each role is the sender's own.
+    async fn said(&self, tx: &mut Tx, known: &Known, text: &str) -> Result<Taken, StoreError> {
+        match (door::fate_of(&self.inbound, known), known.role) {
+            (Fate::Heard, Some(role)) => {
+                let arriving = self.arriving(tx, (role, known.member)).await?;
+                self.posted(tx, &arriving, text).await
+            }
+            (Fate::Overheard, _) => self.overhear(tx, known, text).await,
+            (Fate::Unknown, _) => self.unknown(tx, text).await,
+            (Fate::Heard | Fate::Ignored, _) => {
+                tracing::debug!("a message that is not for Hob was ignored");
+                Ok(Taken::quietly(Accepted::Ignored))
+            }
+        }
+    }
+
+    async fn arriving(&self, tx: &mut Tx, (role, member): (Role, Option<Role>)) -> Result<Arriving, StoreError> {
         let conversation = &self.inbound.conversation;
         let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, self.now).await?;
         let sender = &self.inbound.sender;
@@ -315,11 +301,16 @@ impl Take {
             account: &conversation.account,
             external_id: &sender.external_id,
             name: &sender.name,
-            role: self.role,
+            role,
             others: self.others.clone(),
         };
         let user = users::ensure(tx, &identity, self.now).await?;
-        let principal = Principal { user, name: sender.name.clone(), role: self.role, trust: Trust::Trusted };
+        let said_by = (sender.external_id.as_str(), &self.inbound.circumstances.proof);
+        let trust = self.desk.access.trust(conversation, said_by, member);
+        let principal = Principal { user, name: sender.name.clone(), role, trust };
+        if conversation.is_private() && conversation.channel != ChannelKind::Terminal {
+            private_chats::note(tx, user, conversation, self.now).await?;
+        }
         let reply_to = Some(self.inbound.external_id.clone());
         Ok(Arriving { session, principal, destination: Destination { conversation: conversation.clone(), reply_to } })
     }
@@ -350,21 +341,27 @@ impl Take {
         Ok(claimed)
     }
 
-    async fn posted(&self, tx: &mut Tx, text: &str) -> Result<Taken, StoreError> {
-        let arriving = self.arriving(tx).await?;
+    async fn posted(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Taken, StoreError> {
         let chars = text.chars().count();
-        if text.is_empty() && self.files.is_empty() {
-            return self.tell(tx, &arriving, ("", "refused"), texts::EMPTY.to_owned()).await;
+        let refused = if text.is_empty() && self.files.is_empty() {
+            Some(texts::EMPTY.to_owned())
+        } else {
+            let max = self.limits.message_chars_max;
+            (chars > max).then(|| texts::too_long(chars, max))
+        };
+        if let Some(told) = refused {
+            return self.refuse(tx, arriving, "", told).await;
         }
-        if chars > self.limits.message_chars_max {
-            let told = texts::too_long(chars, self.limits.message_chars_max);
-            return self.tell(tx, &arriving, ("", "refused"), told).await;
+        // What somebody hands on is another's: it commands nothing, and decides nothing.
+        if self.inbound.circumstances.forwarded_from.is_some() {
+            let active = runs::find_active(tx, arriving.session.id).await?;
+            return self.enqueue(tx, arriving, (text, Order::Answer), active.as_ref()).await;
         }
         if command::parse(text) == Some(Command::Compact) {
-            return self.compact(tx, &arriving, text).await;
+            return self.compact(tx, arriving, text).await;
         }
         if let Some(command) = command::parse(text) {
-            return self.command(tx, &arriving, text, command).await;
+            return self.command(tx, arriving, text, command).await;
         }
         let mut active = runs::find_active(tx, arriving.session.id).await?;
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
@@ -377,173 +374,35 @@ impl Take {
                     if let Some(said) = answer_in(text, &asked.question).filter(|_| decides) {
                         let by = arriving.principal.user;
                         let answer = Answer { by, text: said.to_owned(), question: Some(asked.number) };
-                        return self.answer(tx, &arriving, &asking, answer).await;
+                        return self.answer(tx, arriving, &asking, answer).await;
                     }
                 }
-                Asked::Question(asked) if asked.is_for_requester && answer_in(text, &asked.question).is_some() => {
-                    return self.tell(tx, &arriving, (text, "refused"), asked.not_yours().to_owned()).await;
+                Asked::Question(asked)
+                    if asked.is_for_requester
+                        && !self.is_unaddressed()
+                        && answer_in(text, &asked.question).is_some() =>
+                {
+                    return self.tell(tx, arriving, (text, "refused"), asked.not_yours().to_owned()).await;
                 }
                 Asked::Question(_) => {}
                 Asked::Nothing => active.iter_mut().filter(|own| own.id == run.id).for_each(at_work),
                 Asked::Gone => active = active.filter(|own| own.id != run.id),
             }
         }
-        self.enqueue(tx, &arriving, (text, Order::Answer), active.as_ref()).await
+        self.enqueue(tx, arriving, (text, Order::Answer), active.as_ref()).await
     }
 
-    /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
-    async fn compact(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Taken, StoreError> {
-        let active = runs::find_active(tx, arriving.session.id).await?;
-        let by = arriving.principal.user;
-        match active {
-            Some(run) if run.user == by => {
-                let taken = self.command(tx, arriving, text, Command::Compact).await?;
-                if matches!(taken.accepted, Accepted::Committed) {
-                    signals::add(tx, run.id, &encode_signal(&Signal::Compact { by })?, self.now).await?;
-                }
-                Ok(taken)
-            }
-            active => self.enqueue(tx, arriving, (text, Order::Compact), active.as_ref()).await,
-        }
+    /// It is said to everybody in the group, and not to Hob by name.
+    fn is_unaddressed(&self) -> bool {
+        self.inbound.circumstances.audience == Audience::Group
     }
 
-    /// The message becomes a run of its own, with its sender's authority, at the end of the lane.
-    async fn enqueue(
-        &self,
-        tx: &mut Tx,
-        arriving: &Arriving,
-        (text, order): (&str, Order),
-        active: Option<&runs::ActiveRun>,
-    ) -> Result<Taken, StoreError> {
-        let session = &arriving.session;
-        let waiting = runs::count_queued(tx, session.id).await?;
-        if waiting >= self.limits.queue_len_max {
-            let told = texts::queue_full(self.limits.queue_len_max);
-            return self.tell(tx, arriving, (text, "refused"), told).await;
-        }
-        let Some(inbound) = self.claim(tx, arriving, (text, "run")).await? else {
-            return Ok(Taken::quietly(Accepted::Duplicate));
-        };
-        let told = self.with_files(tx, arriving, (inbound, text)).await?;
-        let text = told.whole();
-        let user = arriving.principal.user;
-        let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
-        let accepted = AcceptedEvent {
-            inbound,
-            principal: arriving.principal.clone(),
-            destination: arriving.destination.clone(),
-            text,
-            order,
-            agent: None,
-            taint: told.taint,
-            pictures: told.pictures,
-        };
-        journal::open(tx, run, accepted, self.now).await?;
-        let mut taken = Taken { lane: Some(session.id), ..Taken::quietly(Accepted::Committed) };
-        if let Some(standstill) = pause::standstill(tx, session.id).await? {
-            // Nothing moves here: it neither joins nor ends anything, and its sender is told why.
-            let told = pause_texts::waits(&standstill, waiting + 1);
-            let reply = respond::Reply::to(session.id, &arriving.destination, inbound);
-            respond::say(tx, &reply, &told, self.now).await?;
-            taken.said = Some(session.id);
-            taken.queued = Some((run, arriving.destination.clone()));
-        } else if active.is_some() || waiting > 0 {
-            let mode = match order {
-                Order::Answer | Order::Heartbeat | Order::Scheduled | Order::Event => {
-                    self.mode_for(session, arriving, active)
-                }
-                // It is for whoever wrote it, and stands in nobody's way.
-                Order::Compact => Mode::Queue,
-            };
-            match (mode, active) {
-                (Mode::Steer, Some(_)) => runs::allow_joining(tx, run).await?,
-                (Mode::Interrupt, Some(active)) => {
-                    let reason = CancelReason::Interrupted { by: user };
-                    let signal = encode_signal(&Signal::Cancel { reason })?;
-                    signals::add(tx, active.id, &signal, self.now).await?;
-                }
-                (Mode::Queue, _) | (Mode::Steer | Mode::Interrupt, None) => {}
-            }
-            // Without a running one, the first of those who wait is about to be served.
-            let place = if active.is_some() { waiting + 1 } else { waiting };
-            let told = match active {
-                Some(run)
-                    if mode == Mode::Queue && is_asking(run) && arriving.principal.may_act_for(run.user, run.role) =>
-                {
-                    texts::behind_a_question(place)
-                }
-                Some(_) | None => texts::acknowledged(mode, place),
-            };
-            respond::say(tx, &respond::Reply::to(arriving.session.id, &arriving.destination, inbound), &told, self.now)
-                .await?;
-            taken.said = Some(session.id);
-            taken.queued = Some((run, arriving.destination.clone()));
-        }
-        Ok(taken)
-    }
-
-    /// Only who may act for the running one's sender may steer or interrupt it; others wait their turn (row N4).
-    fn mode_for(&self, session: &Session, arriving: &Arriving, active: Option<&runs::ActiveRun>) -> Mode {
-        let chosen = session.queue_mode.as_deref().and_then(Mode::parse).unwrap_or(self.limits.mode);
-        let Some(active) = active else {
-            return Mode::Queue;
-        };
-        let allowed = match chosen {
-            Mode::Queue => true,
-            // Joining lends the running one's authority to the message: only the same person may.
-            Mode::Steer => arriving.principal.user == active.user && active.state == "running",
-            Mode::Interrupt => arriving.principal.may_act_for(active.user, active.role),
-        };
-        if allowed { chosen } else { Mode::Queue }
-    }
-
-    /// The words of a message with its files, which are recorded with it.
-    async fn with_files(
-        &self,
-        tx: &mut Tx,
-        arriving: &Arriving,
-        (inbound, text): (InboundId, &str),
-    ) -> Result<Told, StoreError> {
-        if self.files.is_empty() {
-            return Ok(Told::of(text));
-        }
-        let (session, principal) = (arriving.session.id, &arriving.principal);
-        let private = self.inbound.conversation.is_private();
-        let message = attachments::Message { inbound, session, principal, private };
-        let told = attachments::record(tx, &message, (text, &self.files), self.now).await?;
-        inbound::set_text(tx, inbound, &told.whole()).await?;
-        Ok(told)
-    }
-
-    /// An edit or deletion on the platform reaches what still waits; what runs already is not touched.
-    async fn changed(&self, tx: &mut Tx, text: Option<&str>) -> Result<Taken, StoreError> {
-        let place = &self.inbound.conversation;
-        let Some(waiting) = inbound::find_queued(tx, place, &self.inbound.external_id).await? else {
+    /// Says that it is not taken; what was not said to Hob by name is passed over in silence.
+    async fn refuse(&self, tx: &mut Tx, arriving: &Arriving, text: &str, told: String) -> Result<Taken, StoreError> {
+        if self.is_unaddressed() {
             return Ok(Taken::quietly(Accepted::Ignored));
-        };
-        let change = match text {
-            // Who may edit is the sender alone; who may delete, the platform has decided.
-            // What was spoken stays as it was heard: an edit tells only what stands beside it.
-            Some(_) if self.inbound.circumstances.spoken.is_some() => {
-                return Ok(Taken::quietly(Accepted::Ignored));
-            }
-            Some(text) => {
-                let editor = users::find(tx, place, &self.inbound.sender.external_id).await?;
-                let fits = !text.is_empty() && text.chars().count() <= self.limits.message_chars_max;
-                if editor != Some(waiting.user) || !fits {
-                    tracing::info!(run = %waiting.run, "an edit that cannot be taken was ignored");
-                    return Ok(Taken::quietly(Accepted::Ignored));
-                }
-                let text = attachments::again(tx, waiting.inbound, text).await?;
-                inbound::set_text(tx, waiting.inbound, &text).await?;
-                QueueChange::Edited { text }
-            }
-            None => QueueChange::Withdrawn,
-        };
-        let key = RunKey { run: waiting.run, session: waiting.session };
-        change_queued(tx, &key, change, self.now).await?;
-        let (lane, said) = (Some(waiting.session), Some(waiting.session));
-        Ok(Taken { lane, said, ..Taken::quietly(Accepted::Committed) })
+        }
+        self.tell(tx, arriving, (text, "refused"), told).await
     }
 
     /// Claims the message and answers it in the same transaction, without a run.
@@ -570,7 +429,9 @@ impl Take {
         text: &str,
         command: Command,
     ) -> Result<Taken, StoreError> {
-        let Some(inbound) = self.claim(tx, arriving, (text, "command")).await? else {
+        // A code may still let somebody in.
+        let kept = if matches!(command, Command::Pair(_)) { "/pair" } else { text };
+        let Some(inbound) = self.claim(tx, arriving, (kept, "command")).await? else {
             return Ok(Taken::quietly(Accepted::Duplicate));
         };
         let caller = respond::Caller {
@@ -578,6 +439,7 @@ impl Take {
             principal: &arriving.principal,
             place: &self.inbound.conversation,
             mode: self.limits.mode,
+            inbound: &self.inbound,
         };
         let (reach, stops) = (command.reach(), command == Command::Stop);
         let reschedules = matches!(command, Command::Schedule(..));
@@ -594,8 +456,16 @@ impl Take {
             }
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
-        let (forgotten, emptied) = (told.forgotten, told.emptied);
-        let queued = None;
-        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules, queued })
+        let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
+        Ok(Taken {
+            lane,
+            said,
+            everywhere,
+            forgotten,
+            emptied,
+            reschedules,
+            elsewhere,
+            ..Taken::quietly(Accepted::Committed)
+        })
     }
 }

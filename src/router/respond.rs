@@ -13,7 +13,7 @@ use crate::agent::quota::Meter;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
 use crate::domain::ids::{InboundId, MemoryId, SessionId};
-use crate::domain::inbound::Conversation;
+use crate::domain::inbound::{Conversation, Inbound};
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role};
@@ -21,18 +21,21 @@ use crate::domain::rng::Rng;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::purse::Purse;
+use crate::policy::access::AccessList;
 use crate::policy::routing::Tiers;
 use crate::render::{Form, pieces};
 use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
-use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
+use crate::router::pairing::{Commander, Visitor};
+use crate::router::{cost, groups, journal, memory, pairing, pause, pause_texts, persona, texts};
 use crate::skill::library::Library;
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, agents, grants, millis, open_runs, outbox, runs, sessions, signals, skills, spend, summaries, users,
+    Statement, Tx, agents, grants, millis, open_runs, outbox, overheard, runs, sessions, signals, skills, spend,
+    summaries, users,
 };
 use crate::tool::mcp::Servers;
 use crate::tool::schedule::change::{Alter, Change, List, Viewer};
@@ -69,8 +72,13 @@ impl House {
     }
 
     /// The house at this moment.
-    pub(super) fn desk(self: &Arc<Self>, now: Timestamp, channels: Vec<String>, looked: Option<Looked>) -> Desk {
-        Desk { house: Arc::clone(self), channels, looked, now }
+    pub(super) fn desk(
+        self: &Arc<Self>,
+        now: Timestamp,
+        channels: Vec<String>,
+        (looked, access): (Option<Looked>, Arc<AccessList>),
+    ) -> Desk {
+        Desk { house: Arc::clone(self), channels, looked, access, now }
     }
 }
 
@@ -80,6 +88,8 @@ pub(super) struct Desk {
     channels: Vec<String>,
     /// What was found for the command's words.
     pub(super) looked: Option<Looked>,
+    /// Who is let in, by the config, and when Hob answers in groups.
+    pub(super) access: Arc<AccessList>,
     pub(super) now: Timestamp,
 }
 
@@ -99,9 +109,18 @@ pub(super) struct Caller<'a> {
     pub(super) principal: &'a Principal,
     pub(super) place: &'a Conversation,
     pub(super) mode: Mode,
+    /// The message.
+    pub(super) inbound: &'a Inbound,
 }
 
 impl Caller<'_> {
+    /// As whoever lets others in sees them.
+    fn commander(&self, now: Timestamp) -> Commander<'_> {
+        let Inbound { conversation, sender, circumstances, .. } = self.inbound;
+        let visitor = Visitor { place: conversation, sender, proof: &circumstances.proof };
+        Commander { principal: self.principal, visitor, now }
+    }
+
     fn mode(&self) -> Mode {
         self.session.queue_mode.as_deref().and_then(Mode::parse).unwrap_or(self.mode)
     }
@@ -115,11 +134,13 @@ pub(super) struct Told {
     pub(super) forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go, slice by slice.
     pub(super) emptied: Option<Scope>,
+    /// Something is to be said there as well.
+    pub(super) elsewhere: Option<SessionId>,
 }
 
 impl From<String> for Told {
     fn from(text: String) -> Self {
-        Self { text, forgotten: Vec::new(), emptied: None }
+        Self { text, forgotten: Vec::new(), emptied: None, elsewhere: None }
     }
 }
 
@@ -132,6 +153,9 @@ pub(super) async fn carry_out(
 ) -> Result<Told, StoreError> {
     if let Command::Forget(what) = &command {
         return memory::forget(tx, &memory::View::of(desk, caller), what).await;
+    }
+    if let Command::Pair(pair) = &command {
+        return pairing::command(tx, &caller.commander(desk.now), pair.as_ref()).await;
     }
     answer(tx, desk, caller, command).await.map(Told::from)
 }
@@ -186,9 +210,14 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::FactHistory(key) => memory::history(tx, &view, &key).await,
         Command::Pin(item) => memory::pin(tx, &view, item, true).await,
         Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
-        // Carried out above, as it does more than to speak.
-        Command::Forget(_) => Ok(String::new()),
+        // Carried out above, as they do more than to speak.
+        Command::Forget(_) | Command::Pair(_) => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
+        Command::Group(change) => {
+            groups::answer(tx, &desk.access.groups, (caller.principal, caller.place), change).await
+        }
+        Command::People => pairing::people(tx, &desk.access, &caller.commander(desk.now)).await,
+        Command::Unpair(who) => pairing::unpair(tx, &desk.access, &caller.commander(desk.now), who.as_deref()).await,
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }
 }
@@ -227,6 +256,7 @@ async fn revoke(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize) ->
 /// Nobody sees any more what was said before.
 async fn start_afresh(tx: &mut Tx, session: SessionId) -> Result<(), StoreError> {
     sessions::start_afresh(tx, session).await?;
+    overheard::drop_open(tx, session).await?;
     summaries::forget(tx, session).await
 }
 

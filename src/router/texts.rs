@@ -34,6 +34,8 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /skills – what I have instructions for\n\
     /forget m12, /forget f7 – forget that for good; /forget WORDS shows what it could be; /pin m12, /unpin m12\n\
     /attach PATH [WORDS] – at the terminal: send me a file\n\
+    /group [mention|all|off] – in a group: show or choose when I answer\n\
+    /people – who may talk with me; owners: /pair CODE [user|admin|guest] lets somebody in, /unpair NAME out\n\
     /help – this";
 /// `/stop`, and something runs.
 pub const STOPPING: &str = "Stopped.";

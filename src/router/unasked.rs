@@ -10,9 +10,10 @@ use crate::domain::origin::Taint;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::message::Pictures;
+use crate::render::{Form, pieces};
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
-use crate::store::{Tx, inbound, runs};
+use crate::store::{Tx, inbound, outbox, runs, sessions};
 
 /// What is to be done, and in whose name.
 pub(super) struct Unasked<'a> {
@@ -56,7 +57,41 @@ pub(super) async fn begin(tx: &mut Tx, what: Unasked<'_>, now: Timestamp) -> Res
     let run = runs::enqueue(tx, session, inbound, user, now).await?;
     let destination = Destination { conversation: what.conversation.clone(), reply_to: None };
     let accepted =
-        Accepted { inbound, principal, destination, text, order, agent: None, taint, pictures: Pictures::default() };
+        Accepted {
+        inbound,
+        principal,
+        destination,
+        text,
+        order,
+        agent: None,
+        taint,
+        pictures: Pictures::default(),
+        around: None,
+    };
     journal::open(tx, run, accepted, now).await?;
     Ok(Some(run))
+}
+
+/// Says something that nobody has asked for.
+pub(super) async fn say(
+    tx: &mut Tx,
+    conversation: &Conversation,
+    (key, text): (&str, &str),
+    now: Timestamp,
+) -> Result<SessionId, StoreError> {
+    let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, now).await?;
+    let destination = Destination { conversation: conversation.clone(), reply_to: None };
+    for (index, piece) in pieces(text, Form::Plain, conversation.channel).iter().enumerate() {
+        let new = outbox::NewChunk {
+            key: &format!("{key}:{index}"),
+            session: session.id,
+            run: None,
+            destination: &destination,
+            piece,
+            choices: &[],
+            file: None,
+        };
+        outbox::add(tx, &new, now).await?;
+    }
+    Ok(session.id)
 }

@@ -84,6 +84,34 @@ pub async fn last_words(tx: &mut Tx, session: SessionId) -> Result<Option<LastWo
     Ok(last)
 }
 
+/// A person's words, or Hob's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// Their place in the conversation.
+    pub ordinal: i64,
+    /// The words.
+    pub text: String,
+    /// What the run had read by then that nobody vouches for, as stored.
+    pub taint: Option<String>,
+}
+
+/// The latest words of one role, the newest first.
+///
+/// # Errors
+/// When the database fails.
+pub async fn latest(tx: &mut Tx, session: SessionId, role: &str, limit: i64) -> Result<Vec<Words>, StoreError> {
+    let words = sqlx::query_as!(
+        Words,
+        "SELECT ordinal, text, taint FROM messages WHERE session_id = $1 AND role = $2 ORDER BY ordinal DESC LIMIT $3",
+        session,
+        role,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(words)
+}
+
 /// A stored message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageRow {

@@ -457,6 +457,30 @@ pub async fn questions(tx: &mut Tx, run: RunId, number: Option<u32>) -> Result<V
     rows.into_iter().map(AskedRow::decode).collect()
 }
 
+/// What is not delivered yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open {
+    /// How many chunks.
+    pub count: i64,
+    /// Since when the oldest waits, in Unix milliseconds.
+    pub oldest: Option<i64>,
+}
+
+/// How much is not delivered yet.
+///
+/// # Errors
+/// When the database fails.
+pub async fn open(tx: &mut Tx) -> Result<Open, StoreError> {
+    let open = sqlx::query_as!(
+        Open,
+        r#"SELECT count(*) AS "count!: i64", min(created_at) AS "oldest: i64" FROM outbox
+           WHERE state IN ('pending', 'sending', 'unknown')"#
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(open)
+}
+
 /// Has the session anything open to be said?
 ///
 /// # Errors

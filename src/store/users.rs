@@ -156,19 +156,25 @@ pub struct Name {
     pub external_id: String,
 }
 
-/// The names of the owners.
+/// All names of somebody.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn owners(tx: &mut Tx) -> Result<Vec<Name>, StoreError> {
-    let names = sqlx::query_as!(
-        Name,
-        "SELECT i.channel, i.account, i.external_id FROM identities i JOIN users u ON u.id = i.user_id
-         WHERE u.role = 'owner' ORDER BY i.channel, i.account, i.external_id"
-    )
-    .fetch_all(&mut *tx)
-    .await?;
+pub async fn all_names(tx: &mut Tx, user: UserId) -> Result<Vec<Name>, StoreError> {
+    let names = sqlx::query_as!(Name, "SELECT channel, account, external_id FROM identities WHERE user_id = $1", user)
+        .fetch_all(&mut *tx)
+        .await?;
     Ok(names)
+}
+
+/// Sets what somebody may, until they speak again.
+///
+/// # Errors
+/// When the database fails.
+pub async fn set_role(tx: &mut Tx, user: UserId, role: Role) -> Result<(), StoreError> {
+    let role = role.as_str();
+    sqlx::query!("UPDATE users SET role = $1 WHERE id = $2", role, user).execute(&mut *tx).await?;
+    Ok(())
 }
 
 /// What somebody may.

@@ -1,8 +1,9 @@
 //! HTTP from outside: `[server]`. What is served stands in a file of its own.
 //!
 //! Never: a decision about a run, or an answer that tells more than whoever asks has proved to know.
-//! Start at [`serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts.
+//! Start at [`serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] tells how Hob fares.
 
+pub mod health;
 pub mod hooks;
 pub mod limit;
 pub mod signature;

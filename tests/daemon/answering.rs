@@ -42,13 +42,14 @@ async fn c4_the_conversation_goes_on_and_each_person_has_their_own() {
 }
 
 #[tokio::test]
-async fn who_is_not_let_in_gets_nothing_and_nothing_is_kept() {
+async fn who_is_not_let_in_gets_a_code_once_and_nothing_is_kept() {
     let mut house = House::new().await;
     house.start().await;
     house.say(STRANGER, "open up, secret-word");
     house.say(STRANGER, "/status");
     house.ask(ADA, "hello", Reply::text("Hello.")).await;
-    assert_eq!(house.heard(STRANGER), Vec::<String>::new());
+    let told = house.told(STRANGER, 1).await;
+    assert!(told[0].starts_with("I do not know you yet."), "{told:?}");
     assert!(house.telegram.look(|world| world.chat(STRANGER).actions.is_empty()));
     assert!(house.stop().await.success());
     let stored = std::fs::read(house.path("data/hob.db")).unwrap();

@@ -56,7 +56,7 @@ async fn c1_who_is_not_named_is_nobody_unless_guests_are_let_in() {
     let mut house = House::new().await;
     house.start().await;
     house.say(STRANGER, "Hello");
-    house.acknowledged().await;
+    assert!(house.told(STRANGER, 1).await[0].starts_with("I do not know you yet."));
     house.stop().await;
     house.configure("[telegram]\nallow_guests = true");
     house.start().await;

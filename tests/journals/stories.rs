@@ -409,6 +409,7 @@ pub(crate) fn accepted() -> Event {
         agent: None,
         taint: Taint::default(),
         pictures: Pictures::default(),
+        around: None,
     })
 }
 

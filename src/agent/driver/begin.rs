@@ -71,9 +71,8 @@ impl Driver {
         let past_taint = self.material.as_ref().map(|material| material.past.taint.clone()).unwrap_or_default();
         // An event says itself which it is; the owner in whose name it is taken up is not its source.
         let names_itself = |speaker: &Source| speaker.origin == Origin::Event && !accepted.taint.is_clean();
-        taint.join(
-            &Source::of_speaker(&accepted.principal).filter(|speaker| !names_itself(speaker)).into_iter().collect(),
-        );
+        let speaker = Source::of_speaker(&accepted.principal, accepted.destination.conversation.channel);
+        taint.join(&speaker.filter(|speaker| !names_itself(speaker)).into_iter().collect());
         taint.join(&accepted.taint);
         taint.join(&past_taint);
         let sees = models.iter().any(|label| self.ports.table.may_see(label));

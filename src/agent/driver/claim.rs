@@ -1,5 +1,7 @@
 //! Taking a run over: the claim, and loading what its requests are made of.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::agent::handover::{self, Handover};
@@ -15,11 +17,12 @@ use crate::domain::origin::Taint;
 use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens;
+use crate::policy::access::AccessList;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, blobs, files, grants, messages, model_calls, occurrences, runs, sessions, summaries, users,
+    Statement, Tx, blobs, files, grants, members, messages, model_calls, occurrences, runs, sessions, summaries, users,
 };
 
 /// Claims the session's next run, if there is one to be driven.
@@ -333,18 +336,26 @@ impl Statement for CalledOff {
     }
 }
 
-/// How somebody is called where they speak.
+/// Whether somebody is let in where they speak, under any of their names there.
 #[derive(Clone)]
-pub(super) struct Names {
+pub(super) struct IsLetIn {
     pub(super) user: UserId,
     pub(super) place: Conversation,
+    pub(super) access: Arc<AccessList>,
 }
 
 #[async_trait]
-impl Statement for Names {
-    type Output = Vec<String>;
+impl Statement for IsLetIn {
+    type Output = bool;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
-        users::names(tx, self.user, &self.place).await
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        let names = users::names(tx, self.user, &self.place).await?;
+        for name in &names {
+            if members::role_of(tx, &self.access, (&self.place, name)).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        // Who has got another name since is known by that one.
+        Ok(names.is_empty())
     }
 }

@@ -195,10 +195,8 @@ impl Driver {
     /// Whether the sender of a message that waited is still let in.
     async fn is_let_in(&mut self, accepted: &Accepted) -> Result<bool, StoreError> {
         let place = accepted.destination.conversation.clone();
-        let names = self.read(claim::Names { user: accepted.principal.user, place: place.clone() }).await?;
-        let access = &self.ports.access;
-        // Who has got another name since is known by that one.
-        Ok(names.is_empty() || names.iter().any(|name| access.role_of(&place, name).is_some()))
+        let user = accepted.principal.user;
+        self.read(claim::IsLetIn { user, place, access: Arc::clone(&self.ports.access) }).await
     }
 
     /// The system prompt that the run would begin with now, as the one it began as.

@@ -84,7 +84,8 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
         return Verdict::Free;
     }
     let sources: Vec<Source> = run.taint.sources().filter(|_| is_driven).cloned().collect();
-    let owners = is_driven && Source::of_speaker(&run.input.principal).is_some();
+    let owners =
+        is_driven && Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
     let this_run = is_driven && !each_time;
     let Assessment { risk, grade, reasons } = known;
     // What the tool's own setting asks about needs no more words.

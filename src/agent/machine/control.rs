@@ -12,7 +12,7 @@ use crate::model::message::Picture;
 pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
     run.steering.push(steered.clone());
     if run.rules >= Rules::FOURTH
-        && let Some(source) = Source::of_speaker(&steered.principal)
+        && let Some(source) = Source::of_speaker(&steered.principal, run.input.destination.conversation.channel)
     {
         approval::on_read(run, &source, None);
     }

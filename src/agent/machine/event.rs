@@ -8,6 +8,7 @@ use crate::agent::machine::digest::Digest;
 use crate::agent::machine::note::{Compaction, Detection, Escalation, Phantom, Recovery, Terminated, ToolRetry};
 use crate::agent::machine::question::{Answer, Question};
 use crate::domain::agents::Mission;
+use crate::domain::around::Around;
 use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey, UserId};
 use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
@@ -327,6 +328,9 @@ pub struct Accepted {
     /// The pictures that came with it (row C6).
     #[serde(default, skip_serializing_if = "Pictures::is_empty")]
     pub pictures: Pictures,
+    /// What stands around them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around: Option<Box<Around>>,
 }
 
 impl Accepted {

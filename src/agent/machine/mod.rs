@@ -25,6 +25,7 @@ pub mod state;
 pub mod transcript;
 pub mod truth;
 
+mod around;
 mod control;
 pub mod declared;
 mod ending;

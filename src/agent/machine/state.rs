@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::agent::machine::around;
 use crate::agent::machine::batch::Batch;
 use crate::agent::machine::begun::{Begun, Billing, Character, Context, Limits, PastMessage, Room, Rules};
 use crate::agent::machine::compaction::{self, Course, View};
@@ -219,7 +220,7 @@ impl Active {
             // What an agent is told to do, no person has said.
             transcript.push(Message::user(input.text.clone()));
         } else if input.order != Order::Compact || begun.rules < Rules::THIRD {
-            let message = Message::user_with(input.text.clone(), input.pictures.as_slice());
+            let message = Message::user_with(around::told(&input, begun.at), input.pictures.as_slice());
             transcript.push_said(input.principal.user, message);
         }
         let mut active = Self {

@@ -137,6 +137,7 @@ fn spawn(key: &RunKey, run: &Active, (call, mission): (&CallId, &Mission)) -> Sp
         agent: Some(Box::new(agent.clone())),
         taint: run.taint.clone(),
         pictures: Pictures::default(),
+        around: None,
     };
     Spawn { agent, id: mission.id.clone(), accepted }
 }

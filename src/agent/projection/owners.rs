@@ -6,7 +6,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
-use crate::store::{Tx, sessions, users};
+use crate::store::{Tx, private_chats, sessions};
 
 /// An owner's own conversation with Hob.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,18 +23,16 @@ pub struct Desk {
 /// # Errors
 /// When the database fails.
 pub async fn desks(tx: &mut Tx, here: &Conversation) -> Result<Vec<Desk>, StoreError> {
-    let mut desks = Vec::new();
-    for name in users::owners(tx).await? {
-        let Some(channel) =
-            name.channel.parse::<ChannelKind>().ok().filter(|channel| *channel != ChannelKind::Terminal)
-        else {
+    let mut desks: Vec<Desk> = Vec::new();
+    for chat in private_chats::of_owners(tx).await? {
+        let place = chat.conversation().filter(|place| place.channel != ChannelKind::Terminal);
+        let Some(conversation) = place.filter(|place| place.is_private() && place != here) else {
             continue;
         };
-        let conversation = Conversation { channel, account: name.account, chat: name.external_id, thread: None };
-        let session = sessions::find_by_key(tx, &conversation.session_key().0).await?;
-        if let Some(session) = session.filter(|_| conversation.is_private() && conversation != *here) {
-            desks.push(Desk { session: session.id, conversation });
-        }
+        let session = sessions::find_by_key(tx, &conversation.session_key().0).await?.map(|session| session.id);
+        // One chat may be an owner's under two names.
+        let new = session.filter(|session| desks.iter().all(|desk| desk.session != *session));
+        desks.extend(new.map(|session| Desk { session, conversation }));
     }
     Ok(desks)
 }

@@ -1,5 +1,7 @@
 //! Whose words a message of the history holds: only what people said is remembered.
 
+use std::borrow::Cow;
+
 use crate::agent::machine::event::{Event, Order, Steered};
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State};
@@ -37,7 +39,15 @@ pub(super) fn said(before: &State, step: &Step, run: &Active, (at, entry): (usiz
     if at == 0 && run.input.order != Order::Answer {
         return None;
     }
-    let told = entry.message.text();
+    let around = run.input.around.as_deref().filter(|_| at == 0);
+    // What somebody hands on is another's words, and that other is nobody here.
+    if around.is_some_and(|around| around.forwarded_from.is_some()) {
+        return None;
+    }
+    let told = match around {
+        Some(_) => Cow::Borrowed(run.input.text.as_str()),
+        None => entry.message.text(),
+    };
     let requester = run.input.principal.user;
     let now = step.events.iter().filter_map(|event| match event {
         Event::Steered(steered) => Some(steered),

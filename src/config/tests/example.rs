@@ -35,7 +35,15 @@ fn with_everything_on_it_has_no_problems() {
     };
     // An MCP server is a program or an address: here it is a program.
     let is_address = |line: &String| ["url = ", "bearer = ", "headers = "].iter().any(|key| line.starts_with(key));
-    let text: String = example().lines().map(on).filter(|line| !is_address(line)).map(|line| line + "\n").collect();
+    // A destination is one place: here on Telegram.
+    let is_elsewhere =
+        |line: &String| ["slack_channel = ", "discord_channel = "].iter().any(|key| line.starts_with(key));
+    let text: String = example()
+        .lines()
+        .map(on)
+        .filter(|line| !is_address(line) && !is_elsewhere(line))
+        .map(|line| line + "\n")
+        .collect();
     // Each bot has a token of its own.
     let (one, other) = text.rsplit_once("\"123456789:").unwrap();
     let text = format!("{one}\"987654321:{other}");

@@ -134,7 +134,13 @@ fn settle(mut document: toml::Table) -> toml::Table {
             "tools" => section.iter_mut().filter_map(|(_, tool)| tool.as_table_mut()).for_each(tool),
             "mcp" => servers(section),
             // Their limits say it all.
-            "approvals" | "destinations" => {}
+            "approvals" => {}
+            "groups" => {
+                section.remove("chats");
+            }
+            "destinations" => {
+                section.iter_mut().filter_map(|(_, place)| place.as_table_mut()).for_each(destination);
+            }
             "workspace" => workspace(section),
             "web" => web(section),
             "http" => section.iter_mut().filter_map(|(_, profile)| profile.as_table_mut()).for_each(profile),
@@ -158,8 +164,7 @@ fn settle(mut document: toml::Table) -> toml::Table {
 
 /// What begins by itself has somebody to speak to, and what calls in a place to call.
 fn voiced(document: &mut toml::Table) {
-    let owners = document.get("telegram").and_then(|telegram| telegram.get("owner_user_ids"));
-    if owners.and_then(Toml::as_array).is_none_or(Vec::is_empty) {
+    if !document.contains_key("telegram") {
         ["heartbeat", "schedule", "webhooks"].iter().for_each(|section| drop(document.remove(*section)));
     }
     let server = document.get("server").and_then(|server| server.get("listen"));
@@ -182,6 +187,12 @@ fn named(schedules: &mut [Toml]) {
         schedule.insert("name".to_owned(), format!("s{index}").into());
         replace(schedule, "zone", "Asia/Tokyo");
     }
+}
+
+/// One place, and what belongs to it.
+fn destination(place: &mut toml::Table) {
+    ["slack_channel", "discord_channel"].iter().for_each(|key| drop(place.remove(*key)));
+    place.entry("telegram_chat").or_insert_with(|| 7.into());
 }
 
 fn signed(webhook: &mut toml::Table) {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::Config;
+use crate::config::destinations::DestinationConfig;
 use crate::daemon::toolset::Grounds;
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::tool::files::edit_file::EditFile;
@@ -43,20 +44,28 @@ fn own(grounds: &Grounds<'_>) -> Vec<PathBuf> {
 
 /// The destinations that the config names, and the private chats of its people.
 fn addresses(config: &Config) -> Addresses {
-    let telegram = |chat: String, thread: Option<String>| Conversation {
+    let telegram = |chat: String| Conversation {
         channel: ChannelKind::Telegram,
         account: DEFAULT_ACCOUNT.to_owned(),
         chat,
-        thread,
+        thread: None,
     };
     let people = config.people.iter().filter_map(|(name, person)| {
         let id = person.telegram_user_ids.first()?;
-        Some((name.clone(), telegram(id.to_string(), None)))
+        Some((name.clone(), telegram(id.to_string())))
     });
-    let named = config.destinations.iter().map(|(name, destination)| {
-        let thread = destination.topic.map(|topic| topic.to_string());
-        (name.clone(), telegram(destination.telegram_chat.to_string(), thread))
-    });
+    let named = config.destinations.iter().filter_map(|(name, at)| Some((name.clone(), destination(at)?)));
     // A destination goes before a person of the same name.
     Addresses(people.chain(named).collect())
+}
+
+/// The conversation that a destination names.
+fn destination(config: &DestinationConfig) -> Option<Conversation> {
+    let DestinationConfig { telegram_chat, topic, slack_channel, discord_channel, account } = config;
+    let telegram = telegram_chat.map(|chat| (ChannelKind::Telegram, chat.to_string()));
+    let slack = slack_channel.clone().map(|chat| (ChannelKind::Slack, chat));
+    let discord = discord_channel.clone().map(|chat| (ChannelKind::Discord, chat));
+    let (channel, chat) = telegram.or(slack).or(discord)?;
+    let account = account.clone().unwrap_or_else(|| DEFAULT_ACCOUNT.to_owned());
+    Some(Conversation { channel, account, chat, thread: topic.map(|topic| topic.to_string()) })
 }

@@ -52,8 +52,7 @@ impl Take {
     }
 
     /// A button: it checks who presses, and which question it belongs to.
-    pub(super) async fn pressed(&self, tx: &mut Tx, token: &str) -> Result<Taken, StoreError> {
-        let mut arriving = self.arriving(tx).await?;
+    pub(super) async fn pressed(&self, tx: &mut Tx, mut arriving: Arriving, token: &str) -> Result<Taken, StoreError> {
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
         let open = match Press::parse(token) {

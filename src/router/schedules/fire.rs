@@ -10,17 +10,15 @@ use crate::agent::machine::event::Order;
 use crate::domain::ids::{ScheduleId, SessionId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::domain::origin::Taint;
-use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role, Trust};
 use crate::policy::access::AccessList;
 use crate::policy::schedule::Rule;
 use crate::policy::schedule::misfire::{Misfire, Plan};
-use crate::render::{Form, pieces};
 use crate::router::schedules::texts;
-use crate::router::unasked::{self, Unasked};
+use crate::router::unasked::{self, Unasked, say};
 use crate::store::error::StoreError;
 use crate::store::schedules::ScheduleRow;
-use crate::store::{Statement, Tx, millis, occurrences, outbox, schedules, sessions, users};
+use crate::store::{Statement, Tx, members, millis, occurrences, schedules, sessions, users};
 use crate::tool::schedule::shown;
 
 /// Begins what is due of a schedule.
@@ -113,7 +111,11 @@ impl Fire {
         conversation: &Conversation,
     ) -> Result<Option<Role>, StoreError> {
         let names = users::names(tx, user, conversation).await?;
-        Ok(names.iter().filter_map(|name| self.access.role_of(conversation, name)).max())
+        let mut highest = None;
+        for name in &names {
+            highest = highest.max(members::role_of(tx, &self.access, (conversation, name)).await?);
+        }
+        Ok(highest)
     }
 
     async fn by_rule(
@@ -219,29 +221,4 @@ async fn tell_paused(tx: &mut Tx, id: ScheduleId, now: Timestamp) -> Result<Opti
     };
     let key = format!("schedule:{id}:paused:{}", millis(now));
     say(tx, &conversation, (&key, &texts::paused(&row)), now).await.map(Some)
-}
-
-/// Says something that nobody has asked for.
-async fn say(
-    tx: &mut Tx,
-    conversation: &Conversation,
-    (key, text): (&str, &str),
-    now: Timestamp,
-) -> Result<SessionId, StoreError> {
-    let session = sessions::ensure(tx, &conversation.session_key().0, conversation.channel, now).await?;
-    let destination = Destination { conversation: conversation.clone(), reply_to: None };
-    for (index, piece) in pieces(text, Form::Plain, conversation.channel).iter().enumerate() {
-        let new = outbox::NewChunk {
-            key: &format!("{key}:{index}"),
-            session: session.id,
-            run: None,
-            destination: &destination,
-            piece,
-            choices: &[],
-            file: None,
-            part: outbox::Part::Words,
-        };
-        outbox::add(tx, &new, now).await?;
-    }
-    Ok(session.id)
 }

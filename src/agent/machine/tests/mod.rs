@@ -221,6 +221,7 @@ pub(crate) fn accepted() -> Accepted {
         agent: None,
         taint: Taint::default(),
         pictures: Pictures::default(),
+        around: None,
     }
 }
 

@@ -302,7 +302,7 @@ fn n6_who_joins_brings_their_own_taint() {
 #[test]
 fn n6_what_a_guest_wants_done_only_an_owner_allows() {
     let guest = Principal { role: Role::Guest, ..principal(ANNA) };
-    let taint = Taint::from_iter(Source::of_speaker(&guest));
+    let taint = Taint::from_iter(Source::of_speaker(&guest, accepted().destination.conversation.channel));
     let mut run = Script::fresh();
     run.check(Event::Accepted(Accepted { principal: guest, ..accepted() }), &[]);
     run.check(Event::Begun(Box::new(Begun { taint, ..house() })), &["ask a/one Work"]);

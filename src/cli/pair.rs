@@ -1,0 +1,124 @@
+//! `hob pair`: who waits to be let in, and letting them in. Beside a running Hob.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+
+use crate::cli::{runtime, show};
+use crate::config::data_dir::data_dir;
+use crate::config::environment::Environment;
+use crate::config::load::load;
+use crate::daemon::DATABASE;
+use crate::domain::clock::{Clock as _, SystemClock};
+use crate::domain::principal::Role;
+use crate::policy::pairing::Code;
+use crate::router::pairing::Confirm;
+use crate::router::pairing::desk::{Show, Shown};
+use crate::store::beside::Beside;
+use crate::store::lock::{DataLock, LockError};
+use crate::store::pairings::Pairing;
+use crate::store::reader::Reader;
+
+/// What somebody may who is let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RoleArgument {
+    /// Little
+    Guest,
+    /// What members of the household may
+    User,
+    /// See, stop and edit what users and guests do, too
+    Admin,
+    /// Everything
+    Owner,
+}
+
+/// What `hob pair` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct PairArguments {
+    /// The code that Hob gave them; without it, show who waits
+    pub code: Option<String>,
+    /// What they may
+    #[arg(long, value_enum, default_value = "user", requires = "code")]
+    pub role: RoleArgument,
+}
+
+/// Shows who waits, or lets somebody in.
+///
+/// # Errors
+/// When the database cannot be read or written, or nobody has the code.
+pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    let config = load(named, &environment)?.config;
+    let directory = data_dir(&config.state, &environment)?;
+    let database = directory.join(DATABASE);
+    let now = SystemClock.now();
+    runtime(1)?.block_on(async {
+        let Some(code) = &arguments.code else {
+            let shown = Reader::open(&database).await?.read(Show { now }).await?;
+            let is_running = matches!(DataLock::take(&directory), Err(LockError::Taken { .. }));
+            return Ok(show(&render(&shown, is_running))?);
+        };
+        let code =
+            Code::parse(code).context("that is no pairing code: it has eight letters and digits, such as ABCD-EFGH")?;
+        let role = match arguments.role {
+            RoleArgument::Guest => Role::Guest,
+            RoleArgument::User => Role::User,
+            RoleArgument::Admin => Role::Admin,
+            RoleArgument::Owner => Role::Owner,
+        };
+        let mut beside = Beside::open(&database).await?;
+        let confirmed = beside.write(Confirm { code, role, now }).await?;
+        beside.close().await;
+        match confirmed {
+            Some(confirmed) => Ok(show(&paired(&confirmed.pairing, role))?),
+            None => {
+                bail!("nobody has that code: codes hold an hour and work once; whoever writes to Hob anew gets another")
+            }
+        }
+    })
+}
+
+fn paired(pairing: &Pairing, role: Role) -> String {
+    let Pairing { name, channel, .. } = pairing;
+    format!(
+        "{} ({channel}) may talk with Hob now, as {}. They are told when Hob next looks, or they write.\n",
+        one_line(name),
+        role.as_str()
+    )
+}
+
+fn render(shown: &Shown, is_running: bool) -> String {
+    let mut lines = Vec::new();
+    match (&shown.first_owner, is_running) {
+        (Some(code), true) => {
+            lines.push(format!("Nobody owns this Hob yet. Send `/pair {code}` to the bot to become its owner."))
+        }
+        (None, true) if shown.is_void => {
+            lines.push("The owner's code was guessed wrong too often: restart Hob for another.".to_owned());
+        }
+        (_, false) => lines.push("Hob is not running: codes are given and taken by `hob run`.".to_owned()),
+        (None, true) => {}
+    }
+    let waiting = shown.waiting.iter();
+    lines.extend(waiting.map(|one| {
+        format!(
+            "waits to be let in: {} ({}); `hob pair CODE` with the code that they got",
+            one_line(&one.name),
+            one.channel
+        )
+    }));
+    let members = shown.members.iter();
+    lines.extend(members.map(|member| {
+        format!("p{} {} – {}, {}", member.id, one_line(&member.name), member.role.as_str(), member.channel)
+    }));
+    if lines.is_empty() {
+        lines.push("Nobody waits to be let in, and nobody was paired.".to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Names that people chose for themselves move no cursor.
+fn one_line(name: &str) -> String {
+    name.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).take(80).collect()
+}

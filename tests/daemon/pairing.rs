@@ -1,0 +1,209 @@
+//! Letting people in: codes for strangers, the first owner, and how Hob tells that it hears (rows C1, N11).
+
+use hob::policy::pairing::Code;
+use hob::store::Store;
+use serde_json::Value;
+use sqlx::Connection;
+
+use crate::support::fake_model::Reply;
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::Post;
+use crate::support::house::{ADA, BOB, House, OWNER, STRANGER};
+use crate::support::process::hob;
+
+/// A supergroup that all are in.
+const HALL: i64 = -100_127;
+
+async fn house(more: &str) -> House {
+    let mut house = House::with(more).await;
+    house.telegram.group(HALL, &[]);
+    house.start().await;
+    house
+}
+
+/// The code behind `/pair` in a text.
+fn code_in(text: &str) -> String {
+    let code = text.split("`/pair ").nth(1).unwrap_or_else(|| panic!("no code: {text}"));
+    code.split('`').next().unwrap().to_owned()
+}
+
+/// Says something that is answered without the model.
+async fn say(house: &House, person: i64, text: &str) -> String {
+    let before = house.heard(person).len();
+    house.say(person, text);
+    house.told(person, before + 1).await.pop().unwrap()
+}
+
+async fn write(house: &House, sql: &'static str) {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    sqlx::query(sql).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+}
+
+/// What `hob pair` says, and whether it worked.
+async fn pair(house: &House, arguments: &[&str]) -> (String, bool) {
+    let arguments = [&["pair"], arguments].concat();
+    let output = hob(house.home.path(), &arguments).output().await.unwrap();
+    let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    (text, output.status.success())
+}
+
+#[tokio::test]
+async fn c1_a_stranger_is_let_in_by_a_code_that_an_owner_confirms() {
+    let mut house = house("").await;
+    let told = say(&house, STRANGER, "Hello, it is me").await;
+    let code = code_in(&told);
+    house.say(STRANGER, "Hello?");
+    house.say(STRANGER, &format!("/pair {code}"));
+    house.acknowledged().await;
+    assert_eq!(say(&house, ADA, &format!("/pair {code}")).await, "Only an owner can do that.");
+    house.telegram.post(Post::new(HALL, OWNER, &format!("/pair {code}")));
+    assert!(house.told(HALL, 1).await[0].starts_with("Not here, where others read along"));
+    assert_eq!(house.heard(STRANGER).len(), 1, "a stranger is answered once");
+    let confirmed = say(&house, OWNER, &format!("/pair {}", code.to_lowercase())).await;
+    assert!(confirmed.starts_with("Person 99 (telegram) may talk with me now, as user."), "{confirmed}");
+    assert!(house.told(STRANGER, 2).await[1].starts_with("You are let in"));
+    assert!(say(&house, OWNER, &format!("/pair {code}")).await.starts_with("Nobody has that code."), "once");
+    house.stop().await;
+    house.start().await;
+    assert_eq!(house.ask(STRANGER, "Hello", Reply::text("Welcome.")).await, "Welcome.");
+    assert_eq!(say(&house, STRANGER, "/people").await, "Only an owner can do that.");
+    let people = say(&house, OWNER, "/people").await;
+    assert!(people.contains("p1 Person 99 – user, telegram"), "{people}");
+    assert_eq!(say(&house, OWNER, "/unpair person 99").await, "Person 99 is not let in any more.");
+    let again = say(&house, STRANGER, "And now?").await;
+    assert!(again.starts_with("I do not know you yet.") && code_in(&again) != code, "{again}");
+    assert_eq!(house.model.requests().len(), 1);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn c1_codes_are_guessed_in_vain_and_expire() {
+    let mut house = house("").await;
+    let code = code_in(&say(&house, STRANGER, "Hello").await);
+    write(&house, "UPDATE pairings SET expires_at = 1").await;
+    assert!(say(&house, OWNER, &format!("/pair {code}")).await.starts_with("Nobody has that code."), "it is too old");
+    let code = code_in(&say(&house, STRANGER, "Hello").await);
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let kept: Vec<String> = sqlx::query_scalar("SELECT code FROM pairings").fetch_all(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    assert_eq!(kept, [Code::parse(&code).unwrap().hash()], "a code is kept as its hash");
+    for guess in ["22222222", "ABCD-EFGH", "no-code", "33333333"] {
+        assert!(say(&house, OWNER, &format!("/pair {guess}")).await.starts_with("Nobody has that code."));
+    }
+    assert!(say(&house, OWNER, &format!("/pair {code}")).await.starts_with("Too many wrong codes."));
+    house.stop().await;
+    house.start().await;
+    assert!(say(&house, OWNER, &format!("/pair {code}")).await.starts_with("Too many wrong codes."), "still");
+    let (shown, _) = pair(&house, &[]).await;
+    assert!(shown.contains("waits to be let in: Person 99 (telegram)") && !shown.contains(&code), "{shown}");
+    let (told, worked) = pair(&house, &["22222222"]).await;
+    assert!(!worked && told.contains("nobody has that code"), "{told}");
+    let (told, worked) = pair(&house, &[&code, "--role", "guest"]).await;
+    assert!(worked, "{told}");
+    assert_eq!(
+        told,
+        "Person 99 (telegram) may talk with Hob now, as guest. They are told when Hob next looks, or they write.\n"
+    );
+    house.say(STRANGER, "/status");
+    let told = house.told(STRANGER, 4).await;
+    assert!(told[2].starts_with("You are let in") && told[3].contains("model"), "without a restart: {told:?}");
+}
+
+#[tokio::test]
+async fn c1_so_many_strangers_get_codes_and_the_rest_get_nothing() {
+    let house = house("").await;
+    for stranger in 1_000..1_025 {
+        house.telegram.person(stranger);
+        house.say(stranger, "Hello");
+    }
+    house.acknowledged().await;
+    for stranger in 1_000..1_020 {
+        house.told(stranger, 1).await;
+    }
+    let answered = (1_000..1_025).filter(|stranger| !house.heard(*stranger).is_empty()).count();
+    assert_eq!(answered, 20);
+}
+
+#[tokio::test]
+async fn c1_the_first_owner_is_bound_by_the_code_that_the_daemon_printed() {
+    let mut house = house("[telegram]\nowner_user_ids = []\nallowed_user_ids = [7]").await;
+    house.hob().until_logged("to become its owner", 1).await;
+    let code = code_in(&house.hob().log());
+    assert!(pair(&house, &[]).await.0.contains(&code), "hob pair shows it");
+    // Nobody is the owner by being first, nor by a code that others could have read.
+    assert!(say(&house, STRANGER, "Hello").await.contains("Are you setting me up?"));
+    house.telegram.post(Post::new(HALL, STRANGER, &format!("/pair {code}")));
+    house.telegram.post(Post::new(HALL, STRANGER, &format!("@{} /pair {code}", FakeTelegram::BOT_NAME)));
+    house.acknowledged().await;
+    assert!(say(&house, STRANGER, "/pair 22222222").await.starts_with("Nobody has that code."));
+    assert!(say(&house, STRANGER, &format!("/pair {code}")).await.starts_with("You are my owner now."));
+    assert_eq!(say(&house, ADA, &format!("/pair {code}")).await, "Only an owner can do that.");
+    assert!(say(&house, STRANGER, "/people").await.contains("p1 Person 99 – owner, telegram"));
+    let theirs = code_in(&say(&house, BOB, "Hello").await);
+    assert!(say(&house, STRANGER, &format!("/pair {theirs} admin")).await.contains("as admin"));
+    house.stop().await;
+    house.start().await;
+    assert!(!house.hob().log().contains("to become its owner"));
+    assert!(!pair(&house, &[]).await.0.contains("become its owner"));
+    assert_eq!(house.ask(BOB, "Hello", Reply::text("Hello Bob.")).await, "Hello Bob.");
+}
+
+#[tokio::test]
+async fn c1_ten_wrong_tries_void_the_first_owners_code() {
+    let mut house = house("[telegram]\nowner_user_ids = []").await;
+    house.hob().until_logged("to become its owner", 1).await;
+    let first = code_in(&house.hob().log());
+    for _ in 0..10 {
+        assert!(say(&house, STRANGER, "/pair 22222222").await.starts_with("Nobody has that code."));
+    }
+    assert!(say(&house, STRANGER, &format!("/pair {first}")).await.starts_with("I do not know you yet."));
+    assert!(pair(&house, &[]).await.0.contains("guessed wrong too often"));
+    house.stop().await;
+    house.start().await;
+    house.hob().until_logged("to become its owner", 1).await;
+    let second = code_in(&house.hob().log());
+    assert_ne!(first, second);
+    house.say(STRANGER, &format!("/pair {first}"));
+    assert!(say(&house, BOB, &format!("/pair {second}")).await.starts_with("You are my owner now."));
+}
+
+#[tokio::test]
+async fn c1_an_owner_who_was_paired_is_asked_what_owners_decide_and_has_a_heartbeat() {
+    let settings = "[telegram]\nowner_user_ids = []\nguest_user_ids = [8]\n[[schedule]]\nname = 'x'\nwhen = 'every day at 9'\n\
+                    task = 'Say good morning'";
+    let mut house = house(settings).await;
+    house.hob().until_logged("no owner has written yet", 1).await;
+    house.hob().until_logged("to become its owner", 1).await;
+    let code = code_in(&house.hob().log());
+    say(&house, STRANGER, &format!("/pair {code}")).await;
+    house.stop().await;
+    house.start().await;
+    let listed = say(&house, STRANGER, "/schedules").await;
+    assert!(listed.contains("Say good morning"), "{listed}");
+    assert!(!house.hob().log().contains("no owner has written yet"));
+}
+
+#[tokio::test]
+async fn n11_health_and_metrics_tell_whether_hob_hears() {
+    let mut house = house("[server]\nlisten = '127.0.0.1:0'").await;
+    house.ask(ADA, "a private word", Reply::text("Quite.")).await;
+    let log = house.hob().log();
+    let address = log.lines().find(|line| line.contains("server.listening")).unwrap().split("address=").nth(1).unwrap();
+    let base = format!("http://{}", address.split_whitespace().next().unwrap());
+    let client = hob::model::http::direct_client(std::time::Duration::from_secs(10)).unwrap();
+    let health = client.get(format!("{base}/health")).send().await.unwrap();
+    assert_eq!(health.status(), 200);
+    let text = health.text().await.unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&report["live"], &report["ready"]), (&Value::Bool(true), &Value::Bool(true)));
+    let channel = &report["channels"][0];
+    assert_eq!((channel["channel"].as_str(), channel["state"].as_str()), (Some("telegram"), Some("connected")));
+    assert!(channel["heard_age_secs"].as_i64().is_some() && channel["message_age_secs"].as_i64().is_some(), "{text}");
+    let metrics = client.get(format!("{base}/metrics")).send().await.unwrap().text().await.unwrap();
+    assert!(metrics.contains("hob_channel_connected{channel=\"telegram\",account=\"default\"} 1"), "{metrics}");
+    assert!(metrics.contains("hob_outbox_open "), "{metrics}");
+    for told in [&text, &metrics] {
+        assert!(!told.contains("private") && !told.contains("Person") && !told.contains("123456"), "{told}");
+    }
+}
