@@ -12,7 +12,7 @@ use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::problem::Finding;
 use crate::config::schedule::{CatchUp, ScheduleConfig};
 use crate::config::webhooks::{SignedConfig, WebhookConfig};
-use crate::daemon::{Blueprint, StartError, Switches, parts, chores};
+use crate::daemon::{Blueprint, StartError, Switches, chores, parts};
 use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;

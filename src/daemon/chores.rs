@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::memory::MemoryConfig;
-use crate::daemon::{Blueprint, Switches, backups, parts};
+use crate::daemon::{Blueprint, Switches, backups};
 use crate::domain::channel::{Adapter, Intake};
 use crate::domain::clock::Clock;
 use crate::memory::forget;

@@ -284,33 +284,36 @@ impl Inner {
         let _rest = Rest(Arc::clone(&self.ports.rest));
         let mut wait: Option<Wait> = None;
         while let Some(signal) = self.look_again(session) {
-            let mut next = self.next(session, None, wait).await;
-            let mut took_draft = None;
-            // What was taken is sent, also while the daemon stops; then nothing more is taken.
-            loop {
-                let settled = match next {
-                    Next::Send(waiting) => {
-                        took_draft = takes_draft(&waiting);
-                        let Some(settled) = self.send(*waiting).await else { break };
-                        Some(settled)
-                    }
-                    Next::Later(head) => {
-                        let known = wait.filter(|wait| wait.head == head);
-                        let waiting = known.unwrap_or_else(|| Wait::until(head, self.ports.clock.now()));
-                        wait = Some(waiting);
-                        self.pause(&signal, waiting.until).await;
-                        None
-                    }
-                    Next::Nothing => break,
-                };
-                next = self.next(session, settled, wait).await;
-                if let Some((place, run)) = took_draft.take() {
-                    self.streaming.taken(&place, run);
-                }
-            }
+            wait = self.say_all(session, &signal, wait).await;
             if self.ports.stop.is_cancelled() {
                 self.workers().remove(&session);
                 return;
+            }
+        }
+    }
+
+    /// Sends what there is to say. What was taken is sent, also while the daemon stops; then nothing more is taken.
+    async fn say_all(&self, session: SessionId, signal: &Notify, mut wait: Option<Wait>) -> Option<Wait> {
+        let mut next = self.next(session, None, wait).await;
+        loop {
+            let (settled, took_draft) = match next {
+                Next::Send(waiting) => {
+                    let took_draft = takes_draft(&waiting);
+                    let Some(settled) = self.send(*waiting).await else { return wait };
+                    (Some(settled), took_draft)
+                }
+                Next::Later(head) => {
+                    let known = wait.filter(|wait| wait.head == head);
+                    let waiting = known.unwrap_or_else(|| Wait::until(head, self.ports.clock.now()));
+                    wait = Some(waiting);
+                    self.pause(signal, waiting.until).await;
+                    (None, None)
+                }
+                Next::Nothing => return wait,
+            };
+            next = self.next(session, settled, wait).await;
+            if let Some((place, run)) = took_draft {
+                self.streaming.taken(&place, run);
             }
         }
     }

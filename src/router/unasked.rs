@@ -56,8 +56,7 @@ pub(super) async fn begin(tx: &mut Tx, what: Unasked<'_>, now: Timestamp) -> Res
     };
     let run = runs::enqueue(tx, session, inbound, user, now).await?;
     let destination = Destination { conversation: what.conversation.clone(), reply_to: None };
-    let accepted =
-        Accepted {
+    let accepted = Accepted {
         inbound,
         principal,
         destination,
@@ -90,6 +89,7 @@ pub(super) async fn say(
             piece,
             choices: &[],
             file: None,
+            part: outbox::Part::Words,
         };
         outbox::add(tx, &new, now).await?;
     }

@@ -17,7 +17,6 @@ use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey};
 use crate::domain::money::Money;
 use crate::domain::principal::Principal;
 use crate::model::message::{Message, Pictures};
-use crate::render::Form;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::{Tx, agents, inbound, runs, sessions, signals};

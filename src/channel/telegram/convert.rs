@@ -1,11 +1,11 @@
 //! An update of Telegram in Hob's words. Pure.
 
-use jiff::Timestamp;
 use crate::channel::telegram::audience::{Heard, heard};
 use crate::channel::telegram::content::{attachments, has_words, spoken};
 use crate::channel::telegram::origin::{forwarded_from, quoted};
-use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Sender, Attachment, Audience, DEFAULT_ACCOUNT, Quoted};
-use teloxide::types::{CallbackQuery, Chat, ChatId, Message, Update, UpdateKind, User, UserId, MediaKind, MessageEntity, MessageEntityKind, MessageKind, MessageOrigin};
+use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Sender};
+use jiff::Timestamp;
+use teloxide::types::{CallbackQuery, Chat, ChatId, Message, Update, UpdateKind, User, UserId};
 
 /// Telegram's limit for what a button sends back.
 const BUTTON_DATA_BYTES_MAX: usize = 64;
