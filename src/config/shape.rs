@@ -227,6 +227,8 @@ mod tests {
                 "budget",
                 "quotas",
                 "telegram",
+                "slack",
+                "slack_accounts",
                 "people",
                 "destinations",
                 "personas",

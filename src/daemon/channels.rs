@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::channel::slack::Slack;
 use crate::channel::telegram::Telegram;
 use crate::daemon::{Blueprint, StartError, parts};
 use crate::domain::channel::Adapter;
@@ -16,6 +17,11 @@ pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, S
         let settings = parts::telegram(config)?;
         let telegram = Telegram::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
         all.push(Arc::new(telegram));
+    }
+    for (account, config) in parts::slack_accounts(&blueprint.config) {
+        let settings = parts::slack(account, config)?;
+        let slack = Slack::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng));
+        all.push(Arc::new(slack.map_err(|source| StartError::Slack { account: account.to_owned(), source })?));
     }
     Ok(all)
 }

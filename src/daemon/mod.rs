@@ -26,6 +26,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::channel::slack;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -90,6 +91,14 @@ pub enum StartError {
     /// Telegram's client cannot be built.
     #[error("[telegram]: {0}")]
     Telegram(#[from] SetupError),
+    /// Slack's client cannot be built.
+    #[error("[slack] ({account}): {source}")]
+    Slack {
+        /// Which of the apps.
+        account: String,
+        /// Why.
+        source: slack::SetupError,
+    },
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
     Listen {
@@ -335,7 +344,9 @@ impl Statement for VoidLeases {
 /// The platforms that the config connects, for people.
 #[must_use]
 pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
-    config.telegram.iter().map(|_| ChannelKind::Telegram).collect()
+    let telegram = config.telegram.iter().map(|_| ChannelKind::Telegram);
+    let on_slack = config.slack.is_some() || !config.slack_accounts.is_empty();
+    telegram.chain(on_slack.then_some(ChannelKind::Slack)).collect()
 }
 
 /// The chat's own log, beside the database.

@@ -11,6 +11,8 @@ pub struct Assignments {
     pub known: BTreeSet<String>,
     /// By platform and chat.
     pub by_chat: BTreeMap<(ChannelKind, String), String>,
+    /// By platform and account of Hob's there.
+    pub by_account: BTreeMap<(ChannelKind, String), String>,
     /// By platform.
     pub by_platform: BTreeMap<ChannelKind, String>,
     /// Everywhere else.
@@ -67,7 +69,8 @@ impl Assignments {
         let gone = chosen.filter(|name| !self.known.contains(*name));
         let chosen = chosen.filter(|name| self.known.contains(*name)).map(|name| (name, Origin::Chosen));
         let by_chat = self.by_chat.get(&(place.channel, place.chat.clone()));
-        let by_platform = self.by_platform.get(&place.channel);
+        let by_account = self.by_account.get(&(place.channel, place.account.clone()));
+        let by_platform = by_account.or_else(|| self.by_platform.get(&place.channel));
         let from = |name: Option<&'a String>, origin| name.map(|name| (name.as_str(), origin));
         let persona = chosen
             .or_else(|| from(by_chat, Origin::Chat))
