@@ -11,14 +11,20 @@ use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
+use support::fake_slack::{FakeSlack, Fault};
 use tokio::process::Command;
 
 /// What the client says of the server under this address.
 async fn said_by(client: &str, base_url: &str) -> String {
+    said_with(client, &[base_url]).await
+}
+
+/// What the client says with these arguments.
+async fn said_with(client: &str, arguments: &[&str]) -> String {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python-clients/bin/python");
     assert!(python.exists(), "the clients are missing: run scripts/python-clients (it needs a network, once)");
     let mut command = Command::new(python);
-    command.args(["-c", client, base_url]).env_clear().kill_on_drop(true);
+    command.args(["-c", client]).args(arguments).env_clear().kill_on_drop(true);
     let output = command.output().await.unwrap();
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
@@ -94,4 +100,26 @@ async fn ollamas_client_understands_the_fake() {
     -1 an error was encountered while running the model
     40960 ['completion', 'tools', 'thinking', 'vision']
     "#);
+}
+
+#[tokio::test]
+async fn slacks_client_understands_the_fake() {
+    let fake = FakeSlack::start().await;
+    fake.person("U0ADA", "Ada");
+    fake.channel("C0HALL");
+    fake.channel("D0ADA");
+    fake.fault("assistant.threads.setStatus", Fault::Limited(7));
+    let people = async {
+        fake.until_true("message of the client", |world| world.called("chat.postMessage") > 0).await;
+        let asked = fake.look(|world| world.posts_of_bot("C0HALL")[0]["ts"].as_str().unwrap().to_owned());
+        fake.say("D0ADA", "U0ADA", "hi");
+        fake.press("C0HALL", &asked, "U0ADA", "One");
+        fake.command("D0ADA", "U0ADA", "stop");
+        fake.acknowledged().await;
+    };
+    let client = include_str!("fakes/slack_client.py");
+    let arguments = [fake.api_url(), FakeSlack::BOT_TOKEN.to_owned(), FakeSlack::APP_TOKEN.to_owned()];
+    let arguments = arguments.each_ref().map(String::as_str);
+    let (said, ()) = tokio::join!(said_with(client, &arguments), people);
+    insta::assert_snapshot!(said, @"");
 }

@@ -288,7 +288,7 @@ impl World {
     }
 
     /// Keeps a file; what messages say of it.
-    pub(super) fn store_file(&mut self, name: &str, bytes: &[u8]) -> Value {
+    pub fn store_file(&mut self, name: &str, bytes: &[u8]) -> Value {
         let id = format!("F{:08}", self.number());
         let file = File { name: name.to_owned(), bytes: Some(bytes.to_vec()), length: bytes.len() };
         self.files.insert(id.clone(), file);

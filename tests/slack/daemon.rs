@@ -1,0 +1,118 @@
+//! The whole Hob as people in a workspace meet it: the real process, between Slack and a model.
+
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::harness::{ADA, ADAS, BOB, HALL, workspace};
+use crate::support::fake_model::{FakeModel, Reply};
+use crate::support::fake_slack::{FakeSlack, Fault};
+use crate::support::process::{Hob, hob};
+
+struct House {
+    slack: FakeSlack,
+    model: FakeModel,
+    home: TempDir,
+    hob: Option<Hob>,
+}
+
+impl House {
+    async fn new() -> Self {
+        let (slack, model, home) = (workspace().await, FakeModel::start().await, tempfile::tempdir().unwrap());
+        let mut house = Self { slack, model, home, hob: None };
+        std::fs::write(house.path("config.toml"), house.config()).unwrap();
+        house.start().await;
+        house
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn config(&self) -> String {
+        format!(
+            "[provider]
+            kind = 'openai_compatible'
+            base_url = '{model}'
+            api_key = 'sk-test'
+            [provider.models]
+            primary = 'fake'
+            [slack]
+            bot_token = '{bot}'
+            app_token = '{app}'
+            allowed_user_ids = ['{ADA}']
+            owner_user_ids = ['U0OWNER']
+            api_url = '{slack}'
+            [delivery]
+            backoff_base_ms = 10
+            [daemon]
+            log = 'info,hob=debug'
+            [agent]
+            time_zone = 'UTC'",
+            model = self.model.base_url(),
+            bot = FakeSlack::BOT_TOKEN,
+            app = FakeSlack::APP_TOKEN,
+            slack = self.slack.api_url(),
+        )
+    }
+
+    async fn start(&mut self) {
+        let known = self.slack.look(|world| world.sockets_opened);
+        self.hob = Some(Hob::start(hob(self.home.path(), &["run"])));
+        self.slack.until_true("socket of a started Hob", |world| world.sockets_opened > known).await;
+    }
+}
+
+#[tokio::test]
+async fn k2_a_message_is_answered_where_it_was_said() {
+    let house = House::new().await;
+    house.model.reply(Reply::text("Hello **Ada**."));
+    house.slack.say(ADAS, ADA, "hi");
+    assert_eq!(house.slack.until_sent(ADAS, 1).await, ["Hello Ada."]);
+    house.model.reply(Reply::text("Pizza."));
+    let ts = house.slack.say(HALL, ADA, "<@U0HOB> what's for dinner?");
+    assert_eq!(house.slack.until_sent(HALL, 1).await, ["Pizza."]);
+    let shown = house.slack.look(|world| world.posts_of_bot(HALL).remove(0));
+    assert_eq!(shown["thread_ts"], ts.as_str());
+    // Who is not let in is not answered, and what is not said to Hob is not either.
+    house.slack.say(HALL, BOB, "<@U0HOB> and for me?");
+    house.slack.command(ADAS, ADA, "status");
+    let told = house.slack.until_sent(ADAS, 2).await;
+    assert!(told[1].contains("slack: connected (@hob in Home)"), "{told:?}");
+    house.slack.acknowledged().await;
+    assert_eq!(house.slack.look(|world| world.by_bot(HALL).len()), 1);
+    assert_eq!(house.model.refused(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn c4_a_question_is_answered_with_a_button() {
+    let house = House::new().await;
+    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?", "options": ["Red", "Blue"]}"#));
+    house.slack.say(ADAS, ADA, "Paint it");
+    house.slack.until_sent(ADAS, 1).await;
+    house.model.reply(Reply::text("Blue it is."));
+    let question = house.slack.look(|world| world.posts_of_bot(ADAS).remove(0)["ts"].as_str().unwrap().to_owned());
+    house.slack.press(ADAS, &question, ADA, "Blue");
+    let told = house.slack.until_sent(ADAS, 2).await;
+    assert!(told.contains(&"Blue it is.".to_owned()), "{told:?}");
+    let buttons = |world: &crate::support::fake_slack::world::World| {
+        let message = world.message(ADAS, &question).to_string();
+        message.contains("button")
+    };
+    house.slack.until_true("question without buttons", |world| !buttons(world)).await;
+}
+
+#[tokio::test]
+async fn k2_a_crash_in_between_repeats_nothing() {
+    let mut house = House::new().await;
+    house.slack.fault("chat.postMessage", Fault::HangAfter);
+    house.model.reply(Reply::text("Once."));
+    house.slack.say(ADAS, ADA, "hi");
+    house.slack.until_sent(ADAS, 1).await;
+    house.hob.take().unwrap().kill().await;
+    house.slack.until_true("closed socket", |world| world.sockets.is_empty()).await;
+    house.slack.say(ADAS, ADA, "are you there?");
+    house.model.reply(Reply::text("Yes."));
+    house.start().await;
+    assert_eq!(house.slack.until_sent(ADAS, 2).await, ["Once.", "Yes."]);
+}
