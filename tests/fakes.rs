@@ -121,5 +121,24 @@ async fn slacks_client_understands_the_fake() {
     let arguments = [fake.api_url(), FakeSlack::BOT_TOKEN.to_owned(), FakeSlack::APP_TOKEN.to_owned()];
     let arguments = arguments.each_ref().map(String::as_str);
     let (said, ()) = tokio::join!(said_with(client, &arguments), people);
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    U0HOB B0HOB
+    invalid_auth 200 None
+    connected True
+    ["('events_api', 'message', 'Choose')", "('events_api', 'message', 'hi')", "('interactive', 'block_actions', None)", "('slash_commands', '/hob', None)"]
+    B0HOB Chosen
+    ['Chosen', 'in a thread'] {'id': '1'}
+    pages [1, 1] ['C0HALL', 'D0ADA']
+    Ada
+    already_reacted 200 None
+    no_reaction 200 None
+    ratelimited 429 7
+    taken
+    invalid_blocks 200 None
+    msg_too_long 200 None
+    channel_not_found 200 None
+    no_text 200 None
+    4
+    message_not_found 200 None
+    "#);
 }

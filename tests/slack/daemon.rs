@@ -18,11 +18,15 @@ struct House {
 
 impl House {
     async fn new() -> Self {
-        let (slack, model, home) = (workspace().await, FakeModel::start().await, tempfile::tempdir().unwrap());
-        let mut house = Self { slack, model, home, hob: None };
+        let mut house = Self::idle().await;
         std::fs::write(house.path("config.toml"), house.config()).unwrap();
         house.start().await;
         house
+    }
+
+    async fn idle() -> Self {
+        let (slack, model, home) = (workspace().await, FakeModel::start().await, tempfile::tempdir().unwrap());
+        Self { slack, model, home, hob: None }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -84,22 +88,36 @@ async fn k2_a_message_is_answered_where_it_was_said() {
     assert_eq!(house.model.refused(), Vec::<String>::new());
 }
 
+/// A tool that is asked about, and leaves a line.
+const CAREFUL: &str = r#"
+[tools.pay]
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
+parameters = { to = "Whom." }
+approval = "ask"
+"#;
+
 #[tokio::test]
-async fn c4_a_question_is_answered_with_a_button() {
-    let house = House::new().await;
-    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?", "options": ["Red", "Blue"]}"#));
-    house.slack.say(ADAS, ADA, "Paint it");
-    house.slack.until_sent(ADAS, 1).await;
-    house.model.reply(Reply::text("Blue it is."));
-    let question = house.slack.look(|world| world.posts_of_bot(ADAS).remove(0)["ts"].as_str().unwrap().to_owned());
-    house.slack.press(ADAS, &question, ADA, "Blue");
-    let told = house.slack.until_sent(ADAS, 2).await;
-    assert!(told.contains(&"Blue it is.".to_owned()), "{told:?}");
-    let buttons = |world: &crate::support::fake_slack::world::World| {
-        let message = world.message(ADAS, &question).to_string();
-        message.contains("button")
-    };
-    house.slack.until_true("question without buttons", |world| !buttons(world)).await;
+async fn c4_an_approval_is_given_with_a_button_by_who_asked() {
+    let mut house = House::idle().await;
+    let careful = CAREFUL.replace("$HOME", &house.home.path().display().to_string());
+    std::fs::write(house.path("config.toml"), format!("{}\n{careful}", house.config())).unwrap();
+    house.start().await;
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    let root = house.slack.say(HALL, ADA, "<@U0HOB> Pay Ben");
+    house.slack.until_sent(HALL, 1).await;
+    let question = house.slack.look(|world| world.posts_of_bot(HALL).remove(0));
+    assert_eq!(question["thread_ts"], root.as_str());
+    let ts = question["ts"].as_str().unwrap().to_owned();
+    // Bob may not.
+    house.slack.press(HALL, &ts, BOB, "approve");
+    house.slack.acknowledged().await;
+    assert!(!house.path("paid").exists());
+    house.model.reply(Reply::text("Ben is paid."));
+    house.slack.press(HALL, &ts, ADA, "approve");
+    house.slack.until_true("answer", |world| world.by_bot(HALL).contains(&"Ben is paid.".to_owned())).await;
+    assert_eq!(std::fs::read_to_string(house.path("paid")).unwrap(), "Ben\n");
 }
 
 #[tokio::test]

@@ -62,15 +62,13 @@ async fn n11_what_an_operator_has_to_mend_is_told() {
     fake.fault("apps.connections.open", Fault::error("invalid_auth"));
     fake.fault("apps.connections.open", Fault::error("too_many_websockets"));
     let running = Running::start_with(&fake, Arc::new(Memory::default()));
-    let mut told = Vec::new();
     for says in ["does not know the app_token", "too many programs are connected"] {
         running.until_health(&fake, says).await;
-        told.push(says);
     }
     running.caught_up(&fake).await;
+    fake.fault("auth.test", Fault::error("token_revoked"));
     fake.disconnect("link_disabled");
     running.until_health(&fake, "Socket Mode is switched off").await;
-    fake.fault("auth.test", Fault::error("token_revoked"));
     running.until_health(&fake, "does not know the bot_token").await;
     running.caught_up(&fake).await;
     running.end().await;

@@ -74,7 +74,8 @@ async fn run(socket: &mut WebSocket, shared: &Shared, id: u64) {
             heard = socket.recv(), if !silent => match heard {
                 Some(Ok(Message::Text(said))) => heard_of(shared, &said),
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                Some(Ok(_)) => {}
+                // A sign of life: whoever waits for the app's state looks again.
+                Some(Ok(_)) => shared.with(|_| ()),
             },
             _ = ping.tick(), if !silent => {
                 if socket.send(Message::Ping("Ping from applink-1".into())).await.is_err() {
