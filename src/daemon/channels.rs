@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::channel::slack::Slack;
 use crate::channel::telegram::Telegram;
-use crate::daemon::{Blueprint, StartError, parts};
+use crate::daemon::{Blueprint, StartError, parts, slack};
 use crate::domain::channel::Adapter;
 
 /// Builds every account's adapter; nothing is sent yet. With a channel of the caller's own there are none.
@@ -18,8 +18,8 @@ pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, S
         let telegram = Telegram::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
         all.push(Arc::new(telegram));
     }
-    for (account, config) in parts::slack_accounts(&blueprint.config) {
-        let settings = parts::slack(account, config)?;
+    for (account, config) in slack::accounts(&blueprint.config) {
+        let settings = slack::settings(account, config)?;
         let slack = Slack::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng));
         all.push(Arc::new(slack.map_err(|source| StartError::Slack { account: account.to_owned(), source })?));
     }

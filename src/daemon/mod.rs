@@ -13,6 +13,7 @@ pub mod learned;
 pub mod memory;
 pub mod models;
 mod parts;
+mod slack;
 pub mod rest;
 pub mod toolset;
 
@@ -26,7 +27,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::channel::slack;
+use crate::channel::slack::SetupError as SlackError;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -97,7 +98,7 @@ pub enum StartError {
         /// Which of the apps.
         account: String,
         /// Why.
-        source: slack::SetupError,
+        source: SlackError,
     },
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]

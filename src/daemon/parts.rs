@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 
 use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, GuardPolicy, Policy, ToolPolicy, TruthPolicy};
 use crate::agent::persona::{Persona, Personas};
-use crate::channel::slack::settings as slack_settings;
 use crate::channel::telegram::settings::{self as telegram_settings, Pace};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
@@ -20,9 +19,8 @@ use crate::config::guards::GuardsConfig;
 use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
-use crate::config::slack::SlackConfig;
 use crate::config::telegram::TelegramConfig;
-use crate::daemon::{Blueprint, StartError, declared};
+use crate::daemon::{Blueprint, StartError, declared, slack};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
@@ -34,7 +32,7 @@ use crate::model::table::Table;
 use crate::policy::access::{AccessList, Alias, Reach};
 use crate::policy::budget::Budget;
 use crate::policy::quota::Quotas;
-use crate::router::command::{self, Command, Mode};
+use crate::router::command::Mode;
 use crate::router::heartbeat::Heartbeat;
 use crate::tool::hook::{Hook, Hooks, Moment};
 use crate::tool::registry::Registry;
@@ -100,37 +98,17 @@ pub(super) fn access(config: &Config) -> AccessList {
             ids.iter().for_each(|id| door.admit(&id.to_string(), role));
         }
     }
-    for (account, slack) in slack_accounts(config) {
-        let door = list.door(ChannelKind::Slack, account);
-        door.guests = slack.allow_guests;
-        for (ids, role) in [
-            (&slack.guest_user_ids, Role::Guest),
-            (&slack.allowed_user_ids, Role::User),
-            (&slack.admin_user_ids, Role::Admin),
-            (&slack.owner_user_ids, Role::Owner),
-        ] {
-            ids.iter().for_each(|id| door.admit(id, role));
-        }
-        for person in config.people.values() {
-            person.slack_user_ids.iter().for_each(|id| door.admit(id, role(person.role)));
-        }
-    }
+    slack::open_doors(config, &mut list);
     for person in config.people.values() {
         let ids = person.telegram_user_ids.iter().map(i64::to_string);
         let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
         ids.clone().for_each(|id| door.admit(&id, role(person.role)));
         let terminal = person.terminal.then_some(Alias::TERMINAL);
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
-        let slack = person.slack_user_ids.iter().map(|id| Alias::of(ChannelKind::Slack, id));
-        list.people.push(telegram.chain(slack).chain(terminal).collect());
+        let on_slack = person.slack_user_ids.iter().map(|id| Alias::of(ChannelKind::Slack, id));
+        list.people.push(telegram.chain(on_slack).chain(terminal).collect());
     }
     list
-}
-
-/// The apps on Slack, and what each is called.
-pub(super) fn slack_accounts(config: &Config) -> impl Iterator<Item = (&str, &SlackConfig)> {
-    let first = config.slack.iter().map(|slack| (DEFAULT_ACCOUNT, slack));
-    first.chain(config.slack_accounts.iter().map(|(name, slack)| (name.as_str(), slack)))
 }
 
 pub(super) fn role(role: RoleConfig) -> Role {
@@ -196,12 +174,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
         let by_chat = telegram.personas.iter();
         assigned.by_chat = by_chat.map(|(chat, name)| ((ChannelKind::Telegram, chat.clone()), name.clone())).collect();
     }
-    for (account, slack) in slack_accounts(config) {
-        let here = slack.persona.iter().map(|name| ((ChannelKind::Slack, account.to_owned()), name.clone()));
-        assigned.by_account.extend(here);
-        let by_chat = slack.personas.iter();
-        assigned.by_chat.extend(by_chat.map(|(chat, name)| ((ChannelKind::Slack, chat.clone()), name.clone())));
-    }
+    slack::assign(config, assigned);
     Ok(personas)
 }
 
@@ -306,20 +279,6 @@ pub(super) fn telegram(config: &TelegramConfig) -> Result<telegram_settings::Set
         api_url,
         poll_timeout: Duration::from_secs(config.poll_timeout_secs),
         pace: Pace::PRODUCTION,
-    })
-}
-
-/// How Slack is reached by one of Hob's apps there.
-pub(super) fn slack(account: &str, config: &SlackConfig) -> Result<slack_settings::Settings, StartError> {
-    let api_url = url::Url::parse(&config.api_url);
-    let api_url = api_url.map_err(|error| StartError::Config(format!("slack.api_url ({account}): {error}")))?;
-    Ok(slack_settings::Settings {
-        account: account.to_owned(),
-        bot_token: config.bot_token.clone(),
-        app_token: config.app_token.clone(),
-        api_url,
-        is_command: |words| !matches!(command::parse(words), None | Some(Command::Unknown(_))),
-        pace: slack_settings::Pace::PRODUCTION,
     })
 }
 

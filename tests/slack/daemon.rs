@@ -134,3 +134,25 @@ async fn k2_a_crash_in_between_repeats_nothing() {
     house.start().await;
     assert_eq!(house.slack.until_sent(ADAS, 2).await, ["Once.", "Yes."]);
 }
+
+#[tokio::test]
+async fn n5_each_workspace_has_its_own_people_and_answers() {
+    let mut house = House::idle().await;
+    let work = workspace().await;
+    let (bot, app, address) = (FakeSlack::BOT_TOKEN, FakeSlack::APP_TOKEN, work.api_url());
+    let account = format!(
+        "[slack_accounts.work]\nbot_token = '{bot}'\napp_token = '{app}'\napi_url = '{address}'\nallowed_user_ids = ['{BOB}']"
+    );
+    std::fs::write(house.path("config.toml"), format!("{}\n{account}", house.config())).unwrap();
+    house.start().await;
+    work.connected().await;
+    // At home Bob is nobody, and at work Ada is.
+    house.slack.say(HALL, BOB, "<@U0HOB> hi");
+    work.say(ADAS, ADA, "hi");
+    house.model.reply(Reply::text("Good morning."));
+    work.say("D0BOB", BOB, "hi");
+    assert_eq!(work.until_sent("D0BOB", 1).await, ["Good morning."]);
+    house.slack.acknowledged().await;
+    work.acknowledged().await;
+    assert_eq!(work.look(|world| world.by_bot(ADAS).len()) + house.slack.look(|world| world.by_bot(HALL).len()), 0);
+}

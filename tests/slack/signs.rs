@@ -55,3 +55,19 @@ async fn n14_a_thread_says_that_hob_works() {
     let limited = slack.sign(&to(HALL, Some(&root)), Sign::Typing).await;
     assert!(matches!(limited, Err(DeliveryError::Retry { after: Some(_), .. })), "{limited:?}");
 }
+
+#[tokio::test]
+async fn n14_what_the_app_may_not_show_is_left_out() {
+    let fake = workspace().await;
+    let slack = adapter(&fake.api_url());
+    let root = fake.say(HALL, ADA, "<@U0HOB> hi");
+    let place = Destination { reply_to: Some(root.clone()), ..to(HALL, Some(&root)) };
+    fake.look(|world| world.scopes.clear());
+    for _ in 0..3 {
+        slack.sign(&place, Sign::Typing).await.unwrap();
+        slack.sign(&place, Sign::Mood(Mood::Seen)).await.unwrap();
+        slack.sign(&place, Sign::Mood(Mood::Done)).await.unwrap();
+    }
+    let calls = fake.look(|world| (world.called("assistant.threads.setStatus"), world.called("reactions.add")));
+    assert_eq!(calls, (1, 1));
+}

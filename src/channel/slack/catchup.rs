@@ -102,8 +102,11 @@ impl Missed<'_> {
     /// Hands in what was said in one channel and its threads.
     async fn channel(&self, channel: &str, since: i64, known: &[String]) -> Result<(), Trouble> {
         let mut posts: BTreeMap<i64, Value> = BTreeMap::new();
-        let mut asked: BTreeSet<String> = known.iter().cloned().collect();
-        let whole = [("channel", channel.to_owned()), ("oldest", ts_of(since.saturating_sub(LOOK_BACK)))];
+        let oldest = since.saturating_sub(LOOK_BACK);
+        // What began later, the history tells of.
+        let is_older = |thread: &&String| micros(thread).is_some_and(|began| began <= oldest);
+        let mut asked: BTreeSet<String> = known.iter().filter(is_older).cloned().collect();
+        let whole = [("channel", channel.to_owned()), ("oldest", ts_of(oldest))];
         let mut take = |post: &Value| {
             asked.extend(stirred(post, since));
             if let Some(ts) = text(post, "ts").and_then(micros).filter(|ts| *ts > since) {

@@ -2,11 +2,12 @@
 //!
 //! Never: an envelope acknowledged before the intake has it, a decision who may speak, a token in a text, or an answer in
 //! the channel at large because its thread is not known.
-//! Start at [`Slack::run`]; `socket` brings in, `catchup` fetches what was missed, `convert` translates, `send` takes out.
+//! Start at [`Slack::run`]; `socket` brings in, `feed` hands in, `catchup` fetches what was missed, `convert` translates, `send` takes out.
 
 mod call;
 mod catchup;
 mod convert;
+mod feed;
 mod files;
 mod outcome;
 mod people;

@@ -29,8 +29,14 @@ impl People {
         let asking = async {
             for id in missing {
                 match web.get("users.info", &[("user", id.clone())]).await {
-                    Ok(answer) => self.keep(id, &answer["user"]),
-                    Err(error) => debug!(channel = "slack", %error, "a name is not known: {error}"),
+                    Ok(answer) => self.keep(id, name_of(&answer["user"]).unwrap_or(id)),
+                    Err(error) => {
+                        debug!(channel = "slack", %error, "a name is not known: {error}");
+                        // What Slack will not tell is not asked for with every message.
+                        if error.code().is_some() && error.retry_after().is_none() {
+                            self.keep(id, id);
+                        }
+                    }
                 }
             }
         };
@@ -44,14 +50,12 @@ impl People {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    fn keep(&self, id: &str, user: &Value) {
+    fn keep(&self, id: &str, name: &str) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT_MAX {
             known.clear();
         }
-        if let Some(name) = name_of(user) {
-            known.insert(id.to_owned(), name.to_owned());
-        }
+        known.insert(id.to_owned(), name.to_owned());
     }
 }
 

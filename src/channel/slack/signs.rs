@@ -1,9 +1,11 @@
 //! What shows that Hob is at work: a thread's status, and a reaction under the message.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::json;
+use tracing::info;
 
 use crate::channel::slack::call::{CallError, Web};
 use crate::channel::slack::convert::micros;
@@ -19,9 +21,13 @@ const STATUS: &str = "is thinking …";
 /// The reactions of a message that is not done with: what a process before this one may have left.
 const UNFINISHED: [Mood; 3] = [Mood::Seen, Mood::Working, Mood::Waiting];
 
-/// The reaction that each message has.
+/// The reaction that each message has, and what Slack does not let Hob show at all.
 #[derive(Debug, Default)]
-pub(super) struct Signs(Mutex<BTreeMap<(String, String), Mood>>);
+pub(super) struct Signs {
+    moods: Mutex<BTreeMap<(String, String), Mood>>,
+    no_status: AtomicBool,
+    no_reactions: AtomicBool,
+}
 
 /// A reaction's name.
 fn emoji(mood: Mood) -> Option<&'static str> {
@@ -41,15 +47,20 @@ impl Signs {
         let Place { channel, thread: Some(thread) } = Place::of(place)? else {
             return Ok(());
         };
+        if self.no_status.load(Ordering::Relaxed) {
+            return Ok(());
+        }
         let body = json!({"channel_id": channel, "thread_ts": thread, "status": STATUS});
-        web.post("assistant.threads.setStatus", &body).await.map(drop).map_err(|error| before(&error))
+        let shown = web.post("assistant.threads.setStatus", &body).await;
+        done_without(&self.no_status, shown.map(drop)).map_err(|error| before(&error))
     }
 
     /// Puts a reaction in the place of the one before.
     pub(super) async fn mood(&self, web: &Web, place: &Destination, mood: Mood) -> Result<(), DeliveryError> {
         let channel = Place::of(place)?.channel;
         // What is no message (a press, a command) has no reactions.
-        let Some(message) = place.reply_to.clone().filter(|id| micros(id).is_some()) else {
+        let message = place.reply_to.clone().filter(|id| micros(id).is_some());
+        let Some(message) = message.filter(|_| !self.no_reactions.load(Ordering::Relaxed)) else {
             return Ok(());
         };
         let place = (channel, message);
@@ -58,7 +69,7 @@ impl Signs {
             return Ok(());
         }
         if let Some(name) = emoji(mood) {
-            react(web, "reactions.add", &place, name).await?;
+            self.react(web, "reactions.add", (&place, name)).await?;
         }
         let old = match before_it {
             Some(old) => vec![old],
@@ -66,29 +77,41 @@ impl Signs {
             None => UNFINISHED.into_iter().filter(|old| *old != mood).collect(),
         };
         for name in old.into_iter().filter_map(emoji) {
-            react(web, "reactions.remove", &place, name).await?;
+            self.react(web, "reactions.remove", (&place, name)).await?;
         }
         Ok(())
     }
 
     /// Notes the new reaction; the old one, if it is known.
     fn exchange(&self, place: &(String, String), mood: Mood) -> Option<Mood> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.moods.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT_MAX && !kept.contains_key(place) {
             kept.clear();
         }
         kept.insert(place.clone(), mood)
     }
+
+    /// One reaction; what is so already is no error.
+    async fn react(&self, web: &Web, method: &str, at: (&(String, String), &str)) -> Result<(), DeliveryError> {
+        let ((channel, message), name) = at;
+        let body = json!({"channel": channel, "timestamp": message, "name": name});
+        match web.post(method, &body).await {
+            Err(error) if is_so_already(&error) => Ok(()),
+            shown => done_without(&self.no_reactions, shown.map(drop)).map_err(|error| before(&error)),
+        }
+    }
 }
 
-/// One reaction; what is so already is no error.
-async fn react(web: &Web, method: &str, place: &(String, String), name: &str) -> Result<(), DeliveryError> {
-    let body = json!({"channel": place.0, "timestamp": place.1, "name": name});
-    match web.post(method, &body).await {
-        Ok(_) => Ok(()),
-        Err(error) if is_so_already(&error) => Ok(()),
-        Err(error) => Err(before(&error)),
+/// What the app may not show is not tried again, and no error.
+fn done_without(never: &AtomicBool, shown: Result<(), CallError>) -> Result<(), CallError> {
+    let Err(error) = shown else { return Ok(()) };
+    if !matches!(error.code(), Some("missing_scope" | "not_allowed_token_type" | "not_allowed" | "unknown_method")) {
+        return Err(error);
     }
+    if !never.swap(true, Ordering::Relaxed) {
+        info!(channel = "slack", %error, "signs that the app may not show are left out: {error}");
+    }
+    Ok(())
 }
 
 fn is_so_already(error: &CallError) -> bool {
