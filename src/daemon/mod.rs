@@ -13,8 +13,8 @@ pub mod learned;
 pub mod memory;
 pub mod models;
 mod parts;
-mod slack;
 pub mod rest;
+mod slack;
 pub mod toolset;
 
 use std::path::{Path, PathBuf};

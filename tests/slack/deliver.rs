@@ -42,7 +42,8 @@ async fn n9_markdown_goes_out_as_blocks() {
 async fn n9_plain_words_call_nobody() {
     let fake = workspace().await;
     let ts = posted(&fake, &message(HALL, "<!channel> *1* < 2")).await;
-    let (said, call) = fake.look(|world| (world.message(HALL, &ts).clone(), world.last_call("chat.postMessage").clone()));
+    let (said, call) =
+        fake.look(|world| (world.message(HALL, &ts).clone(), world.last_call("chat.postMessage").clone()));
     assert_eq!(said["text"], "&lt;!channel&gt; *1* &lt; 2");
     assert_eq!(call["mrkdwn"], false);
 }
@@ -74,7 +75,10 @@ async fn n9_what_slack_refuses_goes_out_as_text_alone() {
     }
     assert_eq!(fake.look(|world| world.by_bot(HALL)), ["bold", "bold", "bold"]);
     // Blocks that Slack does not take at all.
-    let broken = Outgoing { markup: Some(r#"[{"type":"section","text":{"type":"mrkdwn","text":""}}]"#.into()), ..message(HALL, "still said") };
+    let broken = Outgoing {
+        markup: Some(r#"[{"type":"section","text":{"type":"mrkdwn","text":""}}]"#.into()),
+        ..message(HALL, "still said")
+    };
     posted(&fake, &broken).await;
     assert_eq!(fake.look(|world| world.by_bot(HALL)).last().unwrap(), "still said");
 }
@@ -107,7 +111,10 @@ async fn c4_buttons_stand_under_a_question_until_it_is_answered() {
     let ts = posted(&fake, &asking).await;
     let blocks = fake.look(|world| world.message(ADAS, &ts)["blocks"].clone());
     assert_eq!(blocks[0]["text"]["text"], "Really <all>?");
-    assert_eq!((&blocks[1]["elements"][1]["value"], &blocks[1]["elements"][1]["text"]["text"]), (&"t:No".into(), &"No".into()));
+    assert_eq!(
+        (&blocks[1]["elements"][1]["value"], &blocks[1]["elements"][1]["text"]["text"]),
+        (&"t:No".into(), &"No".into())
+    );
     let replaces = Some(Replaces { external_id: ts.clone(), or_send: false });
     let answered = Outgoing { replaces: replaces.clone(), ..message(ADAS, "Really all? Yes.") };
     assert_eq!(slack.deliver(&answered).await, Ok(Receipt { external_id: Some(ts.clone()) }));
@@ -133,7 +140,10 @@ async fn n9_a_draft_grows_and_takes_its_final_form() {
     let id = slack.draft(&draft(None, "Once")).await.unwrap().external_id;
     assert_eq!(slack.draft(&draft(id.clone(), "Once **upon")).await.unwrap().external_id, id);
     let ts = id.unwrap();
-    let whole = Outgoing { replaces: Some(Replaces { external_id: ts.clone(), or_send: true }), ..said(ADAS, "Once **upon** a time") };
+    let whole = Outgoing {
+        replaces: Some(Replaces { external_id: ts.clone(), or_send: true }),
+        ..said(ADAS, "Once **upon** a time")
+    };
     slack.deliver(&whole).await.unwrap();
     let shown = fake.look(|world| world.message(ADAS, &ts).clone());
     assert_eq!(shown["blocks"][0]["text"]["text"], "Once *upon* a time");

@@ -63,7 +63,8 @@ async fn c6_a_file_goes_out_into_its_thread() {
     let path = home.path().join("content");
     std::fs::write(&path, b"plan").unwrap();
     let root = fake.say(HALL, ADA, "<@U0HOB> the plan?");
-    let row = Outgoing { destination: to(HALL, Some(&root)), file: Some(enclosed(&path)), ..message(HALL, "Here < there") };
+    let row =
+        Outgoing { destination: to(HALL, Some(&root)), file: Some(enclosed(&path)), ..message(HALL, "Here < there") };
     slack.deliver(&row).await.unwrap();
     let shown = fake.look(|world| world.posts_of_bot(HALL).remove(0));
     assert_eq!((&shown["text"], &shown["thread_ts"]), (&"Here &lt; there".into(), &root.as_str().into()));

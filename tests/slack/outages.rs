@@ -107,7 +107,11 @@ async fn n11_a_backlog_comes_once_and_in_order() {
     assert_eq!(texts(ADAS), expected);
     assert_eq!(texts(HALL), ["with cake", "sunny?", "new"]);
     assert_eq!(texts("D0BOB"), ["hi"]);
-    let hall: Vec<&Audience> = seen.iter().filter(|inbound| inbound.conversation.chat == HALL).map(|inbound| &inbound.circumstances.audience).collect();
+    let hall: Vec<&Audience> = seen
+        .iter()
+        .filter(|inbound| inbound.conversation.chat == HALL)
+        .map(|inbound| &inbound.circumstances.audience)
+        .collect();
     assert_eq!(hall, [&Audience::Hob, &Audience::Group, &Audience::Hob, &Audience::Hob, &Audience::Hob]);
     // The next restart brings none of it again.
     let attempts = running.intake.attempts().len();

@@ -46,7 +46,8 @@ impl Arguments {
     }
 
     fn flag(&self, key: &str) -> bool {
-        matches!(self.fields.get(key), Some(Value::Bool(true))) || matches!(self.text(key).as_deref(), Some("true" | "1"))
+        matches!(self.fields.get(key), Some(Value::Bool(true)))
+            || matches!(self.text(key).as_deref(), Some("true" | "1"))
     }
 }
 
@@ -74,8 +75,12 @@ fn scopes(method: &str) -> Option<&'static [&'static str]> {
 
 /// Methods that read their arguments from the query or a form only.
 const NO_JSON: [&str; 6] = [
-    "conversations.history", "conversations.replies", "users.conversations", "users.info",
-    "files.getUploadURLExternal", "files.info",
+    "conversations.history",
+    "conversations.replies",
+    "users.conversations",
+    "users.info",
+    "files.getUploadURLExternal",
+    "files.info",
 ];
 
 /// Carries a call out.
@@ -288,7 +293,9 @@ fn person(world: &mut World, arguments: &Arguments) -> Said {
     let id = arguments.needed("user")?;
     let name = world.people.get(&id).ok_or_else(|| No::new("user_not_found"))?;
     let profile = json!({"display_name": name, "real_name": name});
-    Ok(json!({"user": {"id": id, "name": name.to_lowercase(), "is_bot": id == FakeSlack::BOT_USER, "profile": profile}}))
+    Ok(
+        json!({"user": {"id": id, "name": name.to_lowercase(), "is_bot": id == FakeSlack::BOT_USER, "profile": profile}}),
+    )
 }
 
 /// The names that the fake knows to be emoji.
@@ -348,7 +355,11 @@ fn complete(world: &mut World, arguments: &Arguments) -> Said {
         shown.push(world.file(file));
     }
     let (text, thread) = (arguments.text("initial_comment").unwrap_or_default(), arguments.text("thread_ts"));
-    written(world, &id, json!({"text": text, "thread_ts": thread, "files": shown, "upload": true, "subtype": "file_share"}));
+    written(
+        world,
+        &id,
+        json!({"text": text, "thread_ts": thread, "files": shown, "upload": true, "subtype": "file_share"}),
+    );
     let told: Vec<Value> = shown.iter().map(|file| json!({"id": file["id"], "title": file["title"]})).collect();
     Ok(json!({ "files": told }))
 }

@@ -83,7 +83,8 @@ async fn go_wrong(fault: Fault, wire: &Wire, carry_out: impl Fn() -> Response) -
     match fault {
         Fault::Limited(seconds) => {
             let body = json!({"ok": false, "error": "ratelimited"}).to_string();
-            let headers = [(header::CONTENT_TYPE, "application/json".to_owned()), (header::RETRY_AFTER, seconds.to_string())];
+            let headers =
+                [(header::CONTENT_TYPE, "application/json".to_owned()), (header::RETRY_AFTER, seconds.to_string())];
             (StatusCode::TOO_MANY_REQUESTS, headers, body).into_response()
         }
         Fault::Error(code) => said(Err(No { code, more: json!({}) })),
@@ -127,7 +128,9 @@ fn header_of(request: &Request, name: header::HeaderName) -> String {
 }
 
 fn pairs(encoded: &[u8]) -> Map<String, Value> {
-    url::form_urlencoded::parse(encoded).map(|(name, value)| (name.into_owned(), Value::String(value.into_owned()))).collect()
+    url::form_urlencoded::parse(encoded)
+        .map(|(name, value)| (name.into_owned(), Value::String(value.into_owned())))
+        .collect()
 }
 
 fn said(said: Result<Value, No>) -> Response {

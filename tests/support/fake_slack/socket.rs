@@ -38,7 +38,11 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
         world.sockets.remove(&id);
         world.silent.remove(&id);
         // What this one had not acknowledged goes out on the next.
-        world.envelopes.iter_mut().filter(|envelope| envelope.sent_on == Some(id)).for_each(|envelope| envelope.sent_on = None);
+        world
+            .envelopes
+            .iter_mut()
+            .filter(|envelope| envelope.sent_on == Some(id))
+            .for_each(|envelope| envelope.sent_on = None);
     });
 }
 

@@ -76,9 +76,25 @@ pub struct World {
 
 /// Every scope that the manifest asks for.
 pub const SCOPES: [&str; 19] = [
-    "app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands",
-    "files:read", "files:write", "groups:history", "groups:read", "im:history", "im:read", "im:write",
-    "mpim:history", "mpim:read", "reactions:read", "reactions:write", "team:read", "users:read",
+    "app_mentions:read",
+    "assistant:write",
+    "channels:history",
+    "channels:read",
+    "chat:write",
+    "commands",
+    "files:read",
+    "files:write",
+    "groups:history",
+    "groups:read",
+    "im:history",
+    "im:read",
+    "im:write",
+    "mpim:history",
+    "mpim:read",
+    "reactions:read",
+    "reactions:write",
+    "team:read",
+    "users:read",
 ];
 
 impl World {
@@ -180,7 +196,8 @@ impl World {
         self.open(channel, kind);
         assert!(self.people.contains_key(person), "{person} is nobody");
         let ts = self.ts();
-        let mut message = json!({"type": "message", "user": person, "ts": ts, "team": "T0", "client_msg_id": format!("c-{ts}")});
+        let mut message =
+            json!({"type": "message", "user": person, "ts": ts, "team": "T0", "client_msg_id": format!("c-{ts}")});
         message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let message = self.place(channel, message);
         self.tell(channel, message.clone());
