@@ -86,7 +86,7 @@ async fn k2_nothing_is_acknowledged_that_is_not_stored() {
     let running = Running::start(&fake).await;
     running.intake.fail("the disk is full", 2);
     fake.say(ADAS, ADA, "one");
-    running.until_health(&fake, "messages wait: the disk is full").await;
+    running.until_health(&fake, "the disk is full").await;
     assert_eq!(running.intake.texts(1).await, ["one"]);
     fake.acknowledged().await;
     assert_eq!(running.intake.until(1).await.len(), 1);
