@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tracing::debug;
 
-use crate::channel::slack::call::Web;
+use crate::channel::slack::call::{CallError, Web};
 use crate::channel::slack::convert::text;
 use crate::channel::slack::words::Names;
 
@@ -28,22 +28,27 @@ impl People {
         let missing: Vec<&String> = wanted.iter().filter(|id| self.known(id).is_none()).take(ASKED_MAX).collect();
         let asking = async {
             for id in missing {
-                match web.get("users.info", &[("user", id.clone())]).await {
-                    Ok(answer) => self.keep(id, name_of(&answer["user"]).unwrap_or(id)),
-                    Err(error) => {
-                        debug!(channel = "slack", %error, "a name is not known: {error}");
-                        // What Slack will not tell is not asked for with every message.
-                        if error.code().is_some() && error.retry_after().is_none() {
-                            self.keep(id, id);
-                        }
-                    }
-                }
+                let asked = web.get("users.info", &[("user", id.clone())]).await;
+                self.learn(id, asked);
             }
         };
         if tokio::time::timeout(ASKED_FOR_MAX, asking).await.is_err() {
             debug!(channel = "slack", "names take too long; ids stand for them");
         }
         wanted.iter().filter_map(|id| Some((id.clone(), self.known(id)?))).collect()
+    }
+
+    /// What Slack will not tell is not asked for with every message.
+    fn learn(&self, id: &str, asked: Result<Value, CallError>) {
+        match asked {
+            Ok(answer) => self.keep(id, name_of(&answer["user"]).unwrap_or(id)),
+            Err(error) => {
+                debug!(channel = "slack", %error, "a name is not known: {error}");
+                if error.code().is_some() && error.retry_after().is_none() {
+                    self.keep(id, id);
+                }
+            }
+        }
     }
 
     fn known(&self, id: &str) -> Option<String> {
