@@ -11,17 +11,23 @@ use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
-use support::fake_telegram::world::{ChatKind, Post};
+use support::fake_slack::{FakeSlack, Fault};
 use support::fake_telegram::{FakeTelegram, Fault};
+use support::fake_telegram::world::{ChatKind, Post};
 use support::fake_transcription::FakeTranscription;
 use tokio::process::Command;
 
 /// What the client says of the server under this address.
 async fn said_by(client: &str, base_url: &str) -> String {
+    said_with(client, &[base_url]).await
+}
+
+/// What the client says with these arguments.
+async fn said_with(client: &str, arguments: &[&str]) -> String {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python-clients/bin/python");
     assert!(python.exists(), "the clients are missing: run scripts/python-clients (it needs a network, once)");
     let mut command = Command::new(python);
-    command.args(["-c", client, base_url]).env_clear().kill_on_drop(true);
+    command.args(["-c", client]).args(arguments).env_clear().kill_on_drop(true);
     let output = command.output().await.unwrap();
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
@@ -207,5 +213,46 @@ async fn telegrams_client_understands_the_fake() {
     Wrong response from the webhook: 503 ('message',)
     True True
     RetryAfter  Flood control exceeded. Retry in 5 seconds
+    "#);
+}
+
+#[tokio::test]
+async fn slacks_client_understands_the_fake() {
+    let fake = FakeSlack::start().await;
+    fake.person("U0ADA", "Ada");
+    fake.channel("C0HALL");
+    fake.channel("D0ADA");
+    fake.fault("assistant.threads.setStatus", Fault::Limited(7));
+    let people = async {
+        fake.until_true("message of the client", |world| world.called("chat.postMessage") > 0).await;
+        let asked = fake.look(|world| world.posts_of_bot("C0HALL")[0]["ts"].as_str().unwrap().to_owned());
+        fake.say("D0ADA", "U0ADA", "hi");
+        fake.press("C0HALL", &asked, "U0ADA", "One");
+        fake.command("D0ADA", "U0ADA", "stop");
+        fake.acknowledged().await;
+    };
+    let client = include_str!("fakes/slack_client.py");
+    let arguments = [fake.api_url(), FakeSlack::BOT_TOKEN.to_owned(), FakeSlack::APP_TOKEN.to_owned()];
+    let arguments = arguments.each_ref().map(String::as_str);
+    let (said, ()) = tokio::join!(said_with(client, &arguments), people);
+    insta::assert_snapshot!(said, @r#"
+    U0HOB B0HOB
+    invalid_auth 200 None
+    connected True
+    ["('events_api', 'message', 'Choose')", "('events_api', 'message', 'hi')", "('interactive', 'block_actions', None)", "('slash_commands', '/hob', None)"]
+    B0HOB Chosen
+    ['Chosen', 'in a thread'] {'id': '1'}
+    pages [1, 1] ['C0HALL', 'D0ADA']
+    Ada
+    already_reacted 200 None
+    no_reaction 200 None
+    ratelimited 429 7
+    taken
+    invalid_blocks 200 None
+    msg_too_long 200 None
+    channel_not_found 200 None
+    no_text 200 None
+    4
+    message_not_found 200 None
     "#);
 }

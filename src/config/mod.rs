@@ -43,6 +43,7 @@ pub mod schedule;
 pub mod secrets;
 mod shape;
 pub mod skills;
+pub mod slack;
 pub mod state;
 pub mod telegram;
 pub mod terminal;
@@ -84,6 +85,7 @@ use crate::config::provider::ProviderConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::schedule::ScheduleConfig;
 use crate::config::skills::SkillsConfig;
+use crate::config::slack::SlackConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
 use crate::config::terminal::TerminalConfig;
@@ -123,6 +125,11 @@ pub struct Config {
     /// More Telegram bots, each with its own people and personas.
     #[schemars(extend("x-name" = "work"))]
     pub telegram_accounts: BTreeMap<String, TelegramConfig>,
+    /// The Slack app. Without this section Hob is not on Slack.
+    pub slack: Option<SlackConfig>,
+    /// More Slack apps, each under a name of its own: in other workspaces, say.
+    #[schemars(extend("x-name" = "work"))]
+    pub slack_accounts: BTreeMap<String, SlackConfig>,
     /// People who have several names: one on Telegram and another there, or one there and the terminal. Whoever has only
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
@@ -220,6 +227,10 @@ impl Config {
         for (name, telegram) in &self.telegram_accounts {
             take("telegram_accounts", telegram.validate().into_iter().map(|f| f.within(&place::key(name))).collect());
         }
+        if let Some(slack) = &self.slack {
+            take("slack", slack.validate());
+        }
+        take("slack_accounts", slack::validate_accounts(&self.slack_accounts));
         take("people", people::validate(&self.people));
         take("groups", self.groups.validate());
         take("destinations", destinations::validate(&self.destinations));
@@ -290,6 +301,15 @@ impl Config {
             }
             for (chat, name) in &telegram.personas {
                 used(&place::child(&place::child(&at, "personas"), chat), name);
+            }
+        }
+        let others = self.slack_accounts.iter().map(|(name, slack)| (place::child("slack_accounts", name), slack));
+        for (key, slack) in self.slack.iter().map(|slack| ("slack".to_owned(), slack)).chain(others) {
+            if let Some(name) = &slack.persona {
+                used(&format!("{key}.persona"), name);
+            }
+            for (chat, name) in &slack.personas {
+                used(&place::child(&format!("{key}.personas"), chat), name);
             }
         }
         all

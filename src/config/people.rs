@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::problem::Finding;
-use crate::config::{place, shape, values};
+use crate::config::{place, shape, slack, values};
 
 /// What somebody may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,6 +34,9 @@ pub struct PersonConfig {
     /// Their ids on Telegram.
     #[schemars(length(max = 100), inner(range(min = 1, max = 4_503_599_627_370_495_i64)))]
     pub telegram_user_ids: Vec<i64>,
+    /// Their ids on Slack, in any of its workspaces.
+    #[schemars(length(max = 100), inner(length(min = 1, max = 64)))]
+    pub slack_user_ids: Vec<String>,
     /// Whether it is they who sit at the terminal. Whoever does is an owner.
     pub terminal: bool,
     /// What they may do; where `[telegram]` lets one of their ids do more, that one may.
@@ -45,6 +48,7 @@ pub struct PersonConfig {
 pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut ids: BTreeMap<i64, &str> = BTreeMap::new();
+    let mut slack_ids: BTreeMap<&str, &str> = BTreeMap::new();
     let mut seated: Option<&str> = None;
     for (name, person) in people {
         let key = place::key(name);
@@ -56,6 +60,14 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
             if let Some(other) = ids.insert(*id, name).filter(|other| other != name) {
                 let at = place::item(&format!("{key}.telegram_user_ids"), index);
                 found.push(Finding::new(at, format!("is also {other}'s, expected one person"), "remove it from one"));
+            }
+        }
+        let on_slack = format!("{key}.slack_user_ids");
+        found.extend(slack::validate_members(&on_slack, &person.slack_user_ids));
+        for (index, id) in person.slack_user_ids.iter().enumerate() {
+            if let Some(other) = slack_ids.insert(id, name).filter(|other| other != name) {
+                let why = format!("is also {other}'s, expected one person");
+                found.push(Finding::new(place::item(&on_slack, index), why, "remove it from one"));
             }
         }
         if !person.terminal {

@@ -229,6 +229,8 @@ mod tests {
                 "quotas",
                 "telegram",
                 "telegram_accounts",
+                "slack",
+                "slack_accounts",
                 "people",
                 "groups",
                 "destinations",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::daemon::{Blueprint, StartError, telegram};
+use crate::daemon::{Blueprint, StartError, slack, telegram};
 use crate::domain::channel::Adapter;
 
 /// Builds every account's adapter; nothing is sent yet. With a channel of the caller's own there are none.
@@ -10,5 +10,7 @@ pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, S
     if blueprint.own_channel.is_some() {
         return Ok(Vec::new());
     }
-    telegram::adapters(blueprint)
+    let mut all = telegram::adapters(blueprint)?;
+    all.extend(slack::adapters(blueprint)?);
+    Ok(all)
 }

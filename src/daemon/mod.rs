@@ -15,6 +15,7 @@ pub mod memory;
 pub mod models;
 mod parts;
 pub mod rest;
+mod slack;
 mod telegram;
 pub mod toolset;
 
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backup::{BackupError, restore};
+use crate::channel::slack::SetupError as SlackError;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -96,6 +98,14 @@ pub enum StartError {
     /// Telegram's client cannot be built.
     #[error("[telegram]: {0}")]
     Telegram(#[from] SetupError),
+    /// Slack's client cannot be built.
+    #[error("[slack] ({account}): {source}")]
+    Slack {
+        /// Which of the apps.
+        account: String,
+        /// Why.
+        source: SlackError,
+    },
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
     Listen {
@@ -342,7 +352,11 @@ impl Statement for VoidLeases {
 /// The platforms that the config connects, for people.
 #[must_use]
 pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
-    telegram::accounts(config).map(|_| ChannelKind::Telegram).take(1).collect()
+    let all = [
+        (ChannelKind::Telegram, telegram::accounts(config).next().is_some()),
+        (ChannelKind::Slack, slack::accounts(config).next().is_some()),
+    ];
+    all.into_iter().filter(|(_, there)| *there).map(|(channel, _)| channel).collect()
 }
 
 /// The chat's own log, beside the database.

@@ -20,9 +20,10 @@ use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::provider::ProviderKind;
 use crate::config::quotas::QuotaConfig;
+use crate::config::telegram::TelegramConfig;
 use crate::config::transcription::TranscriptionConfig;
-use crate::daemon::{Blueprint, StartError, declared, telegram};
-use crate::domain::inbound::ChannelKind;
+use crate::daemon::{Blueprint, StartError, declared, telegram, slack};
+use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
 use crate::domain::secret::Secret;
@@ -91,6 +92,7 @@ fn context(config: &ContextConfig) -> ContextPolicy {
 pub(super) fn access(config: &Config) -> AccessList {
     let mut list = AccessList::default();
     telegram::doors(config, &mut list);
+    slack::open_doors(config, &mut list);
     for person in config.people.values() {
         let ids = person.telegram_user_ids.iter().map(i64::to_string);
         for (account, _) in telegram::accounts(config) {
@@ -99,7 +101,8 @@ pub(super) fn access(config: &Config) -> AccessList {
         }
         let terminal = person.terminal.then_some(Alias::TERMINAL);
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
-        list.people.push(telegram.chain(terminal).collect());
+        let on_slack = person.slack_user_ids.iter().map(|id| Alias::of(ChannelKind::Slack, id));
+        list.people.push(telegram.chain(on_slack).chain(terminal).collect());
     }
     list.groups = groups(&config.groups);
     list
@@ -181,6 +184,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     assigned.known = config.personas.keys().cloned().collect();
     assigned.everywhere.clone_from(&config.agent.persona);
     telegram::personas(config, assigned);
+    slack::assign(config, assigned);
     Ok(personas)
 }
 

@@ -88,6 +88,10 @@ mod tests {
         Conversation { channel, account: "default".into(), chat: chat.into(), thread: None }
     }
 
+    fn at_work(chat: &str) -> Conversation {
+        Conversation { account: "work".into(), ..at(ChannelKind::Telegram, chat) }
+    }
+
     #[test]
     fn c3_the_nearest_word_counts() {
         let (telegram, terminal) = (ChannelKind::Telegram, ChannelKind::Terminal);
@@ -103,6 +107,8 @@ mod tests {
             (&full, at(telegram, "-1"), Some("nurse"), "nurse chosen here"),
             (&full, at(telegram, "-1"), None, "cook set for this chat"),
             (&full, at(telegram, "-2"), None, "clerk set for this platform"),
+            (&full, at_work("-2"), None, "nurse set for this platform"),
+            (&full, at_work("-1"), None, "cook set for this chat"),
             (&full, at(terminal, "-1"), None, "host set for everywhere"),
             (&full, at(terminal, "-1"), Some("cook"), "cook chosen here"),
             (&full, at(telegram, "-1"), Some("butler"), "cook set for this chat, butler is gone"),

@@ -13,6 +13,7 @@ pub mod fake_anthropic;
 pub mod fake_gemini;
 pub mod fake_model;
 pub mod fake_ollama;
+pub mod fake_slack;
 pub mod fake_telegram;
 pub mod fake_transcription;
 pub mod fifo;

@@ -114,6 +114,12 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 let bots = section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut());
                 bots.zip(1..).for_each(|(bot, number)| telegram(bot, number));
             }
+            "slack" => slack(section),
+            "slack_accounts" => {
+                let accounts = std::mem::take(section).into_iter().enumerate();
+                *section = accounts.map(|(index, (_, account))| (format!("s{index}"), account)).collect();
+                section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(slack);
+            }
             "agent" => {
                 section.remove("persona");
                 section.insert("iterations_cap".to_owned(), 1000.into());
@@ -160,6 +166,17 @@ fn settle(mut document: toml::Table) -> toml::Table {
     }
     voiced(&mut document);
     document
+}
+
+fn slack(section: &mut toml::Table) {
+    section.remove("persona");
+    section.remove("personas");
+    replace(section, "bot_token", "xoxb-1-a");
+    replace(section, "app_token", "xapp-1-a");
+    replace(section, "api_url", "http://localhost:80/api");
+    for key in ["allowed_user_ids", "owner_user_ids", "admin_user_ids", "guest_user_ids"] {
+        replace_items(section, key, "U012AB3CD");
+    }
 }
 
 /// What begins by itself has somebody to speak to, and what calls in a place to call.
@@ -273,6 +290,7 @@ fn people(section: &mut toml::Table) {
     for (index, (_, person)) in section.iter_mut().enumerate() {
         let Toml::Table(person) = person else { continue };
         person.insert("telegram_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
+        person.insert("slack_user_ids".to_owned(), Toml::Array(vec![format!("U{index}").into()]));
         person.insert("terminal".to_owned(), (index == 0).into());
         person.insert("role".to_owned(), if index == 0 { "owner" } else { "guest" }.into());
     }

@@ -1,0 +1,158 @@
+//! The whole Hob as people in a workspace meet it: the real process, between Slack and a model.
+
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::harness::{ADA, ADAS, BOB, HALL, workspace};
+use crate::support::fake_model::{FakeModel, Reply};
+use crate::support::fake_slack::{FakeSlack, Fault};
+use crate::support::process::{Hob, hob};
+
+struct House {
+    slack: FakeSlack,
+    model: FakeModel,
+    home: TempDir,
+    hob: Option<Hob>,
+}
+
+impl House {
+    async fn new() -> Self {
+        let mut house = Self::idle().await;
+        std::fs::write(house.path("config.toml"), house.config()).unwrap();
+        house.start().await;
+        house
+    }
+
+    async fn idle() -> Self {
+        let (slack, model, home) = (workspace().await, FakeModel::start().await, tempfile::tempdir().unwrap());
+        Self { slack, model, home, hob: None }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    fn config(&self) -> String {
+        format!(
+            "[provider]
+            kind = 'openai_compatible'
+            base_url = '{model}'
+            api_key = 'sk-test'
+            [provider.models]
+            primary = 'fake'
+            [slack]
+            bot_token = '{bot}'
+            app_token = '{app}'
+            allowed_user_ids = ['{ADA}']
+            owner_user_ids = ['U0OWNER']
+            api_url = '{slack}'
+            [delivery]
+            backoff_base_ms = 10
+            [daemon]
+            log = 'info,hob=debug'
+            [agent]
+            time_zone = 'UTC'",
+            model = self.model.base_url(),
+            bot = FakeSlack::BOT_TOKEN,
+            app = FakeSlack::APP_TOKEN,
+            slack = self.slack.api_url(),
+        )
+    }
+
+    async fn start(&mut self) {
+        let known = self.slack.look(|world| world.sockets_opened);
+        self.hob = Some(Hob::start(hob(self.home.path(), &["run"])));
+        self.slack.until_true("socket of a started Hob", |world| world.sockets_opened > known).await;
+    }
+}
+
+#[tokio::test]
+async fn k2_a_message_is_answered_where_it_was_said() {
+    let house = House::new().await;
+    house.model.reply(Reply::text("Hello **Ada**."));
+    house.slack.say(ADAS, ADA, "hi");
+    assert_eq!(house.slack.until_sent(ADAS, 1).await, ["Hello Ada."]);
+    house.model.reply(Reply::text("Pizza."));
+    let ts = house.slack.say(HALL, ADA, "<@U0HOB> what's for dinner?");
+    assert_eq!(house.slack.until_sent(HALL, 1).await, ["Pizza."]);
+    let shown = house.slack.look(|world| world.posts_of_bot(HALL).remove(0));
+    assert_eq!(shown["thread_ts"], ts.as_str());
+    // Who is not let in is not answered, and what is not said to Hob is not either.
+    house.slack.say(HALL, BOB, "<@U0HOB> and for me?");
+    house.slack.command(ADAS, ADA, "status");
+    let told = house.slack.until_sent(ADAS, 2).await;
+    assert!(told[1].contains("slack: connected (@hob in Home)"), "{told:?}");
+    house.slack.acknowledged().await;
+    assert_eq!(house.slack.look(|world| world.by_bot(HALL).len()), 1);
+    assert_eq!(house.model.refused(), Vec::<String>::new());
+}
+
+/// A tool that is asked about, and leaves a line.
+const CAREFUL: &str = r#"
+[tools.pay]
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
+parameters = { to = "Whom." }
+approval = "ask"
+"#;
+
+#[tokio::test]
+async fn c4_an_approval_is_given_with_a_button_by_who_asked() {
+    let mut house = House::idle().await;
+    let careful = CAREFUL.replace("$HOME", &house.home.path().display().to_string());
+    std::fs::write(house.path("config.toml"), format!("{}\n{careful}", house.config())).unwrap();
+    house.start().await;
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    let root = house.slack.say(HALL, ADA, "<@U0HOB> Pay Ben");
+    house.slack.until_sent(HALL, 1).await;
+    let question = house.slack.look(|world| world.posts_of_bot(HALL).remove(0));
+    assert_eq!(question["thread_ts"], root.as_str());
+    let ts = question["ts"].as_str().unwrap().to_owned();
+    // Bob may not.
+    house.slack.press(HALL, &ts, BOB, "approve");
+    house.slack.acknowledged().await;
+    assert!(!house.path("paid").exists());
+    house.model.reply(Reply::text("Ben is paid."));
+    house.slack.press(HALL, &ts, ADA, "approve");
+    house.slack.until_true("answer", |world| world.by_bot(HALL).contains(&"Ben is paid.".to_owned())).await;
+    assert_eq!(std::fs::read_to_string(house.path("paid")).unwrap(), "Ben\n");
+}
+
+#[tokio::test]
+async fn k2_a_crash_in_between_repeats_nothing() {
+    let mut house = House::new().await;
+    house.slack.fault("chat.postMessage", Fault::HangAfter);
+    house.model.reply(Reply::text("Once."));
+    house.slack.say(ADAS, ADA, "hi");
+    house.slack.until_sent(ADAS, 1).await;
+    house.hob.take().unwrap().kill().await;
+    house.slack.until_true("closed socket", |world| world.sockets.is_empty()).await;
+    house.slack.say(ADAS, ADA, "are you there?");
+    house.model.reply(Reply::text("Yes."));
+    house.start().await;
+    assert_eq!(house.slack.until_sent(ADAS, 2).await, ["Once.", "Yes."]);
+}
+
+#[tokio::test]
+async fn n5_each_workspace_has_its_own_people_and_answers() {
+    let mut house = House::idle().await;
+    let work = workspace().await;
+    let (bot, app, address) = (FakeSlack::BOT_TOKEN, FakeSlack::APP_TOKEN, work.api_url());
+    let account = format!(
+        "[slack_accounts.work]\nbot_token = '{bot}'\napp_token = '{app}'\napi_url = '{address}'\nallowed_user_ids = ['{BOB}']"
+    );
+    std::fs::write(house.path("config.toml"), format!("{}\n{account}", house.config())).unwrap();
+    house.start().await;
+    work.connected().await;
+    // At home Bob is nobody, and at work Ada is.
+    house.slack.say(HALL, BOB, "<@U0HOB> hi");
+    work.say(ADAS, ADA, "hi");
+    house.model.reply(Reply::text("Good morning."));
+    work.say("D0BOB", BOB, "hi");
+    assert_eq!(work.until_sent("D0BOB", 1).await, ["Good morning."]);
+    house.slack.acknowledged().await;
+    work.acknowledged().await;
+    assert_eq!(work.look(|world| world.by_bot(ADAS).len()) + house.slack.look(|world| world.by_bot(HALL).len()), 0);
+}

@@ -1,0 +1,231 @@
+//! An adapter that runs against a fake, and an intake that remembers.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::channel::slack::Slack;
+use hob::channel::slack::settings::{Pace, Settings};
+use hob::domain::channel::{Accepted, Adapter, Channel as _, Intake, IntakeError};
+use hob::domain::clock::SystemClock;
+use hob::domain::ids::{OutboxId, RunId};
+use hob::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound};
+use hob::domain::outgoing::{Destination, Outgoing};
+use hob::domain::rng::SystemRng;
+use hob::domain::secret::Secret;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::fake_slack::FakeSlack;
+
+/// Ada, and her private chat with the app.
+pub(crate) const ADA: &str = "U0ADA";
+pub(crate) const ADAS: &str = "D0ADA";
+/// Bob.
+pub(crate) const BOB: &str = "U0BOB";
+/// A channel that both and the app are in.
+pub(crate) const HALL: &str = "C0HALL";
+
+/// Fast enough for a test, slow enough for two busy cores.
+pub(crate) const PACE: Pace = Pace {
+    retry_min: Duration::from_millis(10),
+    retry_max: Duration::from_millis(60),
+    retry_refused: Duration::from_millis(80),
+    ping_every: Duration::from_millis(150),
+    silence_max: Duration::from_millis(900),
+    send_deadline: Duration::from_millis(1_500),
+    hold_max: Duration::from_millis(1_000),
+};
+
+/// A workspace with two people, their private chats, and a hall.
+pub(crate) async fn workspace() -> FakeSlack {
+    let fake = FakeSlack::start().await;
+    fake.person(ADA, "Ada");
+    fake.person(BOB, "Bob");
+    fake.channel(ADAS);
+    fake.channel(HALL);
+    fake
+}
+
+/// Takes what comes in, or fails as scripted; what is the same message is told by (chat, external id).
+#[derive(Default)]
+pub(crate) struct Memory {
+    seen: watch::Sender<Vec<Inbound>>,
+    attempts: Mutex<Vec<String>>,
+    failures: Mutex<VecDeque<&'static str>>,
+    pub(crate) cursors: Mutex<BTreeMap<String, i64>>,
+}
+
+impl Memory {
+    fn move_on(&self, cursor: Cursor) {
+        let mut cursors = self.cursors.lock().unwrap();
+        let position = cursors.entry(cursor.list).or_default();
+        *position = cursor.position.max(*position);
+    }
+}
+
+#[async_trait]
+impl Intake for Memory {
+    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
+        self.attempts.lock().unwrap().push(inbound.external_id.clone());
+        if let Some(why) = self.failures.lock().unwrap().pop_front() {
+            return Err(IntakeError(why.to_owned()));
+        }
+        if let Some(cursor) = inbound.circumstances.cursor.clone() {
+            self.move_on(cursor);
+        }
+        let same = |known: &Inbound| {
+            known.conversation.chat == inbound.conversation.chat
+                && known.external_id == inbound.external_id
+                && known.happening == inbound.happening
+        };
+        if self.seen.borrow().iter().any(same) {
+            return Ok(Accepted::Duplicate);
+        }
+        self.seen.send_modify(|seen| seen.push(inbound));
+        Ok(Accepted::Committed)
+    }
+
+    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
+        Ok(self.cursors.lock().unwrap().clone())
+    }
+
+    async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {
+        assert_eq!((channel, account), (ChannelKind::Slack, "default"));
+        self.move_on(cursor);
+        Ok(())
+    }
+}
+
+impl Memory {
+    /// The next attempts fail.
+    pub(crate) fn fail(&self, why: &'static str, times: usize) {
+        self.failures.lock().unwrap().extend(std::iter::repeat_n(why, times));
+    }
+
+    /// The external ids that were handed in, failures and duplicates included.
+    pub(crate) fn attempts(&self) -> Vec<String> {
+        self.attempts.lock().unwrap().clone()
+    }
+
+    /// Waits until so many were taken.
+    pub(crate) async fn until(&self, count: usize) -> Vec<Inbound> {
+        let mut seen = self.seen.subscribe();
+        let enough = seen.wait_for(|seen| seen.len() >= count);
+        let enough = tokio::time::timeout(Duration::from_secs(20), enough).await;
+        enough.unwrap_or_else(|_| panic!("not {count} messages: {:#?}", self.seen.borrow())).unwrap().clone()
+    }
+
+    /// Waits until so many were taken; their texts (or tokens).
+    pub(crate) async fn texts(&self, count: usize) -> Vec<String> {
+        self.until(count).await.iter().map(text_of).collect()
+    }
+}
+
+/// The text that a message brought, with a mark for what isn't a plain post.
+pub(crate) fn text_of(inbound: &Inbound) -> String {
+    match &inbound.happening {
+        Happening::Posted { text } => text.clone(),
+        Happening::Edited { text } => format!("edited: {text}"),
+        Happening::Deleted => "deleted".to_owned(),
+        Happening::Pressed { token } => format!("pressed: {token}"),
+    }
+}
+
+/// An adapter at work.
+pub(crate) struct Running {
+    pub(crate) slack: Arc<Slack>,
+    pub(crate) intake: Arc<Memory>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    /// Starts one, and waits until it has caught up.
+    pub(crate) async fn start(fake: &FakeSlack) -> Self {
+        let running = Self::start_with(fake, Arc::new(Memory::default()));
+        running.caught_up(fake).await;
+        running
+    }
+
+    /// Starts one that knows what an earlier one knew.
+    pub(crate) fn start_with(fake: &FakeSlack, intake: Arc<Memory>) -> Self {
+        let slack = Arc::new(adapter(&fake.api_url()));
+        let stop = CancellationToken::new();
+        let port: Arc<dyn Intake> = Arc::clone(&intake) as Arc<dyn Intake>;
+        let task = tokio::spawn(Arc::clone(&slack).run(port, stop.clone()));
+        Self { slack, intake, stop, task }
+    }
+
+    /// Waits until it hears, and has begun to count.
+    pub(crate) async fn caught_up(&self, fake: &FakeSlack) {
+        fake.connected().await;
+        self.until_health(fake, "connected (@hob in Home)").await;
+        let known = || self.intake.cursors.lock().unwrap().contains_key("account");
+        fake.until_true("cursor of the account", |_| known()).await;
+    }
+
+    /// Stops it and waits for its end; a panic in it fails the test.
+    pub(crate) async fn end(self) -> Arc<Memory> {
+        self.stop.cancel();
+        let ended = tokio::time::timeout(Duration::from_secs(5), self.task).await;
+        ended.expect("the adapter does not stop").expect("the adapter panicked");
+        self.intake
+    }
+
+    /// Waits, by way of the fake's next change, until `/status` says this.
+    pub(crate) async fn until_health(&self, fake: &FakeSlack, says: &str) {
+        let health = || self.slack.health().to_string();
+        fake.until(&format!("health that says {says:?}"), |_| health().contains(says).then_some(())).await;
+    }
+}
+
+impl Running {
+    /// Waits until it has noticed that Slack is away.
+    pub(crate) async fn until_down(&self) {
+        let noticed = async {
+            while !self.slack.health().to_string().contains("not connected") {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), noticed).await.expect("it has not noticed");
+    }
+}
+
+/// An adapter that isn't connected.
+pub(crate) fn adapter(api_url: &str) -> Slack {
+    let settings = Settings {
+        account: "default".to_owned(),
+        bot_token: Secret::new(FakeSlack::BOT_TOKEN.to_owned()),
+        app_token: Secret::new(FakeSlack::APP_TOKEN.to_owned()),
+        api_url: api_url.parse().unwrap(),
+        is_command: |words| matches!(words, "/stop" | "/help"),
+        pace: PACE,
+    };
+    Slack::new(settings, Arc::new(SystemClock), Arc::new(SystemRng)).unwrap()
+}
+
+/// A place.
+pub(crate) fn to(chat: &str, thread: Option<&str>) -> Destination {
+    let (account, thread) = ("default".to_owned(), thread.map(str::to_owned));
+    let conversation = Conversation { channel: ChannelKind::Slack, account, chat: chat.to_owned(), thread };
+    Destination { conversation, reply_to: None }
+}
+
+/// A plain message.
+pub(crate) fn message(chat: &str, text: &str) -> Outgoing {
+    Outgoing {
+        id: OutboxId(1),
+        destination: to(chat, None),
+        run: Some(RunId(1)),
+        text: text.to_owned(),
+        markup: None,
+        replaces: None,
+        envelope: None,
+        choices: Vec::new(),
+        file: None,
+        may_repeat: false,
+    }
+}

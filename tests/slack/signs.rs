@@ -1,0 +1,73 @@
+//! What shows that Hob is at work.
+
+use hob::domain::channel::{Channel as _, Mood, Sign};
+use hob::domain::outgoing::{DeliveryError, Destination};
+
+use crate::harness::{ADA, ADAS, HALL, adapter, to, workspace};
+use crate::support::fake_slack::Fault;
+
+#[tokio::test]
+async fn n14_a_reaction_follows_what_becomes_of_a_message() {
+    let fake = workspace().await;
+    let slack = adapter(&fake.api_url());
+    let ts = fake.say(ADAS, ADA, "hi");
+    let place = Destination { reply_to: Some(ts.clone()), ..to(ADAS, None) };
+    let table = [
+        (Mood::Seen, Some("eyes")),
+        (Mood::Working, Some("hourglass_flowing_sand")),
+        (Mood::Working, Some("hourglass_flowing_sand")),
+        (Mood::Waiting, Some("question")),
+        (Mood::Done, Some("white_check_mark")),
+        (Mood::Failed, Some("x")),
+        (Mood::Gone, None),
+    ];
+    for (mood, expected) in table {
+        slack.sign(&place, Sign::Mood(mood)).await.unwrap();
+        let shown = fake.look(|world| world.reactions(ADAS, &ts));
+        assert_eq!(shown, Vec::from_iter(expected), "{mood:?}");
+    }
+}
+
+#[tokio::test]
+async fn n14_what_an_earlier_process_left_is_taken_away() {
+    let fake = workspace().await;
+    let ts = fake.say(ADAS, ADA, "hi");
+    let place = Destination { reply_to: Some(ts.clone()), ..to(ADAS, None) };
+    adapter(&fake.api_url()).sign(&place, Sign::Mood(Mood::Working)).await.unwrap();
+    adapter(&fake.api_url()).sign(&place, Sign::Mood(Mood::Done)).await.unwrap();
+    assert_eq!(fake.look(|world| world.reactions(ADAS, &ts)), ["white_check_mark"]);
+    adapter(&fake.api_url()).sign(&place, Sign::Mood(Mood::Done)).await.unwrap();
+    let press = Destination { reply_to: Some("press:1.2:U0ADA".to_owned()), ..place };
+    adapter(&fake.api_url()).sign(&press, Sign::Mood(Mood::Seen)).await.unwrap();
+    assert_eq!(fake.look(|world| world.reactions(ADAS, &ts)), ["white_check_mark"]);
+}
+
+#[tokio::test]
+async fn n14_a_thread_says_that_hob_works() {
+    let fake = workspace().await;
+    let slack = adapter(&fake.api_url());
+    let root = fake.say(HALL, ADA, "<@U0HOB> hi");
+    slack.sign(&to(HALL, Some(&root)), Sign::Typing).await.unwrap();
+    slack.sign(&to(ADAS, None), Sign::Typing).await.unwrap();
+    let statuses = fake.look(|world| world.statuses.clone());
+    assert_eq!(statuses, [(HALL.to_owned(), root.clone(), "is thinking …".to_owned())]);
+    fake.fault("assistant.threads.setStatus", Fault::Limited(3));
+    let limited = slack.sign(&to(HALL, Some(&root)), Sign::Typing).await;
+    assert!(matches!(limited, Err(DeliveryError::Retry { after: Some(_), .. })), "{limited:?}");
+}
+
+#[tokio::test]
+async fn n14_what_the_app_may_not_show_is_left_out() {
+    let fake = workspace().await;
+    let slack = adapter(&fake.api_url());
+    let root = fake.say(HALL, ADA, "<@U0HOB> hi");
+    let place = Destination { reply_to: Some(root.clone()), ..to(HALL, Some(&root)) };
+    fake.look(|world| world.scopes.clear());
+    for _ in 0..3 {
+        slack.sign(&place, Sign::Typing).await.unwrap();
+        slack.sign(&place, Sign::Mood(Mood::Seen)).await.unwrap();
+        slack.sign(&place, Sign::Mood(Mood::Done)).await.unwrap();
+    }
+    let calls = fake.look(|world| (world.called("assistant.threads.setStatus"), world.called("reactions.add")));
+    assert_eq!(calls, (1, 1));
+}

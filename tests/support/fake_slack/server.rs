@@ -1,0 +1,262 @@
+//! The HTTP side: connections that can be cut, tokens, faults, files.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::serve::{IncomingStream, Listener};
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+use super::api::{self, Arguments, No};
+use super::{FakeSlack, Fault, Shared, socket};
+
+/// What the handlers share.
+#[derive(Clone)]
+struct Desk {
+    shared: Arc<Shared>,
+    /// The server goes away.
+    down: CancellationToken,
+}
+
+pub(super) async fn serve(
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    down: CancellationToken,
+) -> (SocketAddr, tokio::task::JoinHandle<()>) {
+    let listener = CutListener(TcpListener::bind(address).await.unwrap());
+    let address = listener.0.local_addr().unwrap();
+    let router =
+        Router::new().fallback(answer).layer(DefaultBodyLimit::max(60 << 20)).with_state(Desk { shared, down });
+    let service = router.into_make_service_with_connect_info::<Wire>();
+    let server = tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+    (address, server)
+}
+
+async fn answer(State(desk): State<Desk>, ConnectInfo(wire): ConnectInfo<Wire>, request: Request) -> Response {
+    // axum's connections outlive its listener: what comes in on them once the server is down is cut.
+    let answer = desk.down.run_until_cancelled(respond(&desk, &wire, request)).await;
+    answer.unwrap_or_else(|| wire.cut())
+}
+
+async fn respond(desk: &Desk, wire: &Wire, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    if path == "/link/" {
+        return connect(desk, request).await;
+    }
+    if let Some(rest) = path.strip_prefix("/files-pri/T0-") {
+        return download(desk, rest, &request);
+    }
+    if let Some(id) = path.strip_prefix("/upload/v1/").map(str::to_owned) {
+        return upload(desk, &id, request).await;
+    }
+    let Some(method) = path.strip_prefix("/api/").map(str::to_owned) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let Some((token, arguments)) = read(request).await else {
+        return said(Err(No { code: "invalid_json".to_owned(), more: json!({}) }));
+    };
+    let fault = desk.shared.with(|world| {
+        world.calls.push((method.clone(), Value::Object(arguments.fields.clone())));
+        world.faults.get_mut(&method).and_then(std::collections::VecDeque::pop_front)
+    });
+    let carry_out = || said(desk.shared.with(|world| api::call(world, (&method, &token), &arguments)));
+    match fault {
+        None => carry_out(),
+        Some(fault) => go_wrong(fault, wire, carry_out).await,
+    }
+}
+
+async fn go_wrong(fault: Fault, wire: &Wire, carry_out: impl Fn() -> Response) -> Response {
+    match fault {
+        Fault::Limited(seconds) => {
+            let body = json!({"ok": false, "error": "ratelimited"}).to_string();
+            let headers =
+                [(header::CONTENT_TYPE, "application/json".to_owned()), (header::RETRY_AFTER, seconds.to_string())];
+            (StatusCode::TOO_MANY_REQUESTS, headers, body).into_response()
+        }
+        Fault::Error(code) => said(Err(No { code, more: json!({}) })),
+        Fault::ErrorAfter(code) => {
+            carry_out();
+            said(Err(No { code, more: json!({}) }))
+        }
+        Fault::Proxy(code) => {
+            let status = StatusCode::from_u16(code).unwrap();
+            (status, [(header::CONTENT_TYPE, "text/html")], "<html>no</html>").into_response()
+        }
+        Fault::CutBefore => wire.cut(),
+        Fault::CutAfter => {
+            carry_out();
+            wire.cut()
+        }
+        Fault::HangAfter => {
+            carry_out();
+            std::future::pending().await
+        }
+    }
+}
+
+/// The token and the arguments of a call; none: it cannot be read.
+async fn read(request: Request) -> Option<(String, Arguments)> {
+    let (token, kind) = (header_of(&request, header::AUTHORIZATION), header_of(&request, header::CONTENT_TYPE));
+    let token = token.strip_prefix("Bearer ").unwrap_or_default().to_owned();
+    let mut fields = pairs(request.uri().query().unwrap_or_default().as_bytes());
+    let body = Bytes::from_request(request, &()).await.ok()?;
+    let is_json = kind.starts_with("application/json") && !body.is_empty();
+    if is_json {
+        fields.extend(serde_json::from_slice::<Map<String, Value>>(&body).ok()?);
+    } else {
+        fields.extend(pairs(&body));
+    }
+    Some((token, Arguments { fields, is_json }))
+}
+
+fn header_of(request: &Request, name: header::HeaderName) -> String {
+    request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+}
+
+fn pairs(encoded: &[u8]) -> Map<String, Value> {
+    url::form_urlencoded::parse(encoded)
+        .map(|(name, value)| (name.into_owned(), Value::String(value.into_owned())))
+        .collect()
+}
+
+fn said(said: Result<Value, No>) -> Response {
+    let body = match said {
+        Ok(mut body) => {
+            body["ok"] = true.into();
+            body
+        }
+        Err(No { code, mut more }) => {
+            more["ok"] = false.into();
+            more["error"] = code.into();
+            more
+        }
+    };
+    (StatusCode::OK, [(header::CONTENT_TYPE, "application/json; charset=utf-8")], body.to_string()).into_response()
+}
+
+async fn connect(desk: &Desk, request: Request) -> Response {
+    let ticket = pairs(request.uri().query().unwrap_or_default().as_bytes());
+    let ticket = ticket.get("ticket").and_then(Value::as_str).unwrap_or_default().to_owned();
+    // A ticket is good for one connection.
+    if !desk.shared.with(|world| world.tickets.remove(&ticket)) {
+        return StatusCode::FORBIDDEN.into_response();
+    }
+    let (mut parts, _) = request.into_parts();
+    let upgrade = WebSocketUpgrade::from_request_parts(&mut parts, &()).await.unwrap();
+    let (shared, down) = (Arc::clone(&desk.shared), desk.down.clone());
+    upgrade.on_upgrade(|socket| async move {
+        down.run_until_cancelled_owned(socket::serve(socket, shared)).await;
+    })
+}
+
+/// A file, for whoever has the bot's token; for others Slack has a page to log in.
+fn download(desk: &Desk, rest: &str, request: &Request) -> Response {
+    let token = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let known = format!("Bearer {}", FakeSlack::BOT_TOKEN);
+    let may = desk.shared.with(|world| {
+        world.calls.push(("download".to_owned(), json!({"path": rest})));
+        world.scopes.contains("files:read")
+    });
+    if token != Some(&known) || !may {
+        return (StatusCode::FOUND, [(header::LOCATION, "https://home.slack.com/?redir=x")]).into_response();
+    }
+    let id = rest.split('/').next().unwrap_or_default();
+    let bytes = desk.shared.with(|world| world.files.get(id).and_then(|file| file.bytes.clone()));
+    match bytes {
+        Some(bytes) => ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
+
+async fn upload(desk: &Desk, id: &str, request: Request) -> Response {
+    let bytes = Bytes::from_request(request, &()).await.unwrap().to_vec();
+    let taken = desk.shared.with(|world| {
+        world.calls.push(("upload".to_owned(), json!({"id": id})));
+        let file = world.files.get_mut(id).filter(|file| file.bytes.is_none() && file.length == bytes.len());
+        file.map(|file| file.bytes = Some(bytes))
+    });
+    match taken {
+        Some(()) => "OK".into_response(),
+        None => StatusCode::BAD_REQUEST.into_response(),
+    }
+}
+
+/// One connection, as the handlers see it.
+#[derive(Debug, Clone)]
+struct Wire {
+    cut: Arc<AtomicBool>,
+}
+
+impl Wire {
+    /// Whatever is answered now never leaves: the first write ends the connection.
+    fn cut(&self) -> Response {
+        self.cut.store(true, Ordering::SeqCst);
+        StatusCode::OK.into_response()
+    }
+}
+
+impl Connected<IncomingStream<'_, CutListener>> for Wire {
+    fn connect_info(stream: IncomingStream<'_, CutListener>) -> Self {
+        Self { cut: Arc::clone(&stream.io().cut) }
+    }
+}
+
+struct CutListener(TcpListener);
+
+impl Listener for CutListener {
+    type Io = CutStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (CutStream, SocketAddr) {
+        let (stream, address) = Listener::accept(&mut self.0).await;
+        stream.set_nodelay(true).unwrap();
+        (CutStream { stream, cut: Arc::new(AtomicBool::new(false)) }, address)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+}
+
+/// A connection that refuses to be written to once it is cut.
+struct CutStream {
+    stream: TcpStream,
+    cut: Arc<AtomicBool>,
+}
+
+impl AsyncRead for CutStream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, into)
+    }
+}
+
+impl AsyncWrite for CutStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.cut.load(Ordering::SeqCst) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
