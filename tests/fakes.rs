@@ -12,8 +12,8 @@ use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
 use support::fake_slack::{FakeSlack, Fault};
-use support::fake_telegram::{FakeTelegram, Fault};
 use support::fake_telegram::world::{ChatKind, Post};
+use support::fake_telegram::{FakeTelegram, Fault};
 use support::fake_transcription::FakeTranscription;
 use tokio::process::Command;
 
