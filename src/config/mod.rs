@@ -18,6 +18,7 @@ pub mod data_dir;
 pub mod declared;
 pub mod delivery;
 pub mod destinations;
+pub mod discord;
 mod document;
 pub mod edit;
 pub mod environment;
@@ -65,6 +66,7 @@ use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::destinations::DestinationConfig;
+use crate::config::discord::DiscordConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
@@ -111,6 +113,11 @@ pub struct Config {
     pub quotas: QuotaConfig,
     /// The Telegram bot. Without this section Hob is not on Telegram.
     pub telegram: Option<TelegramConfig>,
+    /// The Discord bot, and who may talk to it. docs/discord.md says how to make one.
+    pub discord: Option<DiscordConfig>,
+    /// Further bots of Hob's on Discord, each under a name of its own; as `[discord]`.
+    #[schemars(extend("x-name" = "work"))]
+    pub discord_accounts: BTreeMap<String, DiscordConfig>,
     /// People who have several names: one on Telegram and another there, or one there and the terminal. Whoever has only
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
@@ -198,6 +205,10 @@ impl Config {
         if let Some(telegram) = &self.telegram {
             take("telegram", telegram.validate());
         }
+        if let Some(discord) = &self.discord {
+            take("discord", discord.validate());
+        }
+        take("discord_accounts", discord::validate_accounts(&self.discord_accounts));
         take("people", people::validate(&self.people));
         take("destinations", destinations::validate(&self.destinations));
         take("agent", self.agent.validate());
@@ -264,7 +275,22 @@ impl Config {
                 used(&place::child("telegram.personas", chat), name);
             }
         }
+        for (section, discord) in self.discords() {
+            if let Some(name) = &discord.persona {
+                used(&place::child(&section, "persona"), name);
+            }
+            for (channel, name) in &discord.personas {
+                used(&place::child(&place::child(&section, "personas"), channel), name);
+            }
+        }
         all
+    }
+
+    /// The bots on Discord, by the place of their section.
+    fn discords(&self) -> impl Iterator<Item = (String, &DiscordConfig)> {
+        let own = self.discord.iter().map(|discord| ("discord".to_owned(), discord));
+        let more = self.discord_accounts.iter();
+        own.chain(more.map(|(name, discord)| (place::child("discord_accounts", name), discord)))
     }
 
     /// What one section needs of another: somebody to speak to, tools that are there.

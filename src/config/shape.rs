@@ -227,6 +227,8 @@ mod tests {
                 "budget",
                 "quotas",
                 "telegram",
+                "discord",
+                "discord_accounts",
                 "people",
                 "destinations",
                 "personas",

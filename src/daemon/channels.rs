@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::channel::discord::Discord;
 use crate::channel::telegram::Telegram;
 use crate::daemon::{Blueprint, StartError, parts};
 use crate::domain::channel::Adapter;
@@ -16,6 +17,10 @@ pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, S
         let settings = parts::telegram(config)?;
         let telegram = Telegram::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
         all.push(Arc::new(telegram));
+    }
+    for (account, config) in parts::discords(&blueprint.config) {
+        let settings = parts::discord(account, config)?;
+        all.push(Arc::new(Discord::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?));
     }
     Ok(all)
 }

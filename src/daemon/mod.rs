@@ -26,6 +26,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::channel::discord;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -90,6 +91,9 @@ pub enum StartError {
     /// Telegram's client cannot be built.
     #[error("[telegram]: {0}")]
     Telegram(#[from] SetupError),
+    /// Discord's client cannot be built.
+    #[error("[discord]: {0}")]
+    Discord(#[from] discord::SetupError),
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
     Listen {
@@ -335,7 +339,9 @@ impl Statement for VoidLeases {
 /// The platforms that the config connects, for people.
 #[must_use]
 pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
-    config.telegram.iter().map(|_| ChannelKind::Telegram).collect()
+    let telegram = config.telegram.iter().map(|_| ChannelKind::Telegram);
+    let discord = parts::discords(config).take(1).map(|_| ChannelKind::Discord);
+    telegram.chain(discord).collect()
 }
 
 /// The chat's own log, beside the database.

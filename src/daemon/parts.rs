@@ -9,11 +9,13 @@ use jiff::tz::TimeZone;
 
 use crate::agent::machine::policy::{ContextPolicy, ContextStrategy, GuardPolicy, Policy, ToolPolicy, TruthPolicy};
 use crate::agent::persona::{Persona, Personas};
+use crate::channel::discord::settings as discord_settings;
 use crate::channel::telegram::settings::{self as telegram_settings, Pace};
 use crate::config::Config;
 use crate::config::agent::QueueMode;
 use crate::config::budget::BudgetConfig;
 use crate::config::context::{ContextConfig, Strategy};
+use crate::config::discord::DiscordConfig;
 use crate::config::environment::Environment;
 use crate::config::guards::GuardsConfig;
 use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
@@ -98,15 +100,37 @@ pub(super) fn access(config: &Config) -> AccessList {
             ids.iter().for_each(|id| door.admit(&id.to_string(), role));
         }
     }
+    for (account, discord) in discords(config) {
+        let door = list.door(ChannelKind::Discord, account);
+        door.guests = discord.allow_guests;
+        for (ids, role) in [
+            (&discord.guest_user_ids, Role::Guest),
+            (&discord.allowed_user_ids, Role::User),
+            (&discord.admin_user_ids, Role::Admin),
+            (&discord.owner_user_ids, Role::Owner),
+        ] {
+            ids.iter().for_each(|id| door.admit(&id.to_string(), role));
+        }
+        for person in config.people.values() {
+            person.discord_user_ids.iter().for_each(|id| door.admit(&id.to_string(), role(person.role)));
+        }
+    }
     for person in config.people.values() {
         let ids = person.telegram_user_ids.iter().map(i64::to_string);
         let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
         ids.clone().for_each(|id| door.admit(&id, role(person.role)));
         let terminal = person.terminal.then_some(Alias::TERMINAL);
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
-        list.people.push(telegram.chain(terminal).collect());
+        let discord = person.discord_user_ids.iter().map(|id| Alias::of(ChannelKind::Discord, &id.to_string()));
+        list.people.push(telegram.chain(discord).chain(terminal).collect());
     }
     list
+}
+
+/// The bots on Discord, by their accounts' names.
+pub(super) fn discords(config: &Config) -> impl Iterator<Item = (&str, &DiscordConfig)> {
+    let own = config.discord.iter().map(|discord| (DEFAULT_ACCOUNT, discord));
+    own.chain(config.discord_accounts.iter().map(|(name, discord)| (name.as_str(), discord)))
 }
 
 pub(super) fn role(role: RoleConfig) -> Role {
@@ -171,6 +195,15 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
         assigned.by_platform.extend(telegram.persona.iter().map(|name| (ChannelKind::Telegram, name.clone())));
         let by_chat = telegram.personas.iter();
         assigned.by_chat = by_chat.map(|(chat, name)| ((ChannelKind::Telegram, chat.clone()), name.clone())).collect();
+    }
+    // The first that names one: [discord] goes before further accounts.
+    for (_, discord) in discords(config) {
+        if let Some(name) = &discord.persona {
+            assigned.by_platform.entry(ChannelKind::Discord).or_insert_with(|| name.clone());
+        }
+        for (channel, name) in &discord.personas {
+            assigned.by_chat.entry((ChannelKind::Discord, channel.clone())).or_insert_with(|| name.clone());
+        }
     }
     Ok(personas)
 }
@@ -276,6 +309,19 @@ pub(super) fn telegram(config: &TelegramConfig) -> Result<telegram_settings::Set
         api_url,
         poll_timeout: Duration::from_secs(config.poll_timeout_secs),
         pace: Pace::PRODUCTION,
+    })
+}
+
+/// How Discord is reached.
+pub(super) fn discord(account: &str, config: &DiscordConfig) -> Result<discord_settings::Settings, StartError> {
+    let api_url =
+        url::Url::parse(&config.api_url).map_err(|error| StartError::Config(format!("discord.api_url: {error}")))?;
+    Ok(discord_settings::Settings {
+        account: account.to_owned(),
+        token: config.bot_token.clone(),
+        api_url,
+        command_guilds: config.command_guild_ids.iter().map(i64::to_string).collect(),
+        pace: discord_settings::Pace::PRODUCTION,
     })
 }
 

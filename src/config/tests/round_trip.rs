@@ -113,6 +113,8 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 replace(section, "bot_token", "1:a");
                 replace(section, "api_url", "http://localhost:80/a");
             }
+            "discord" => discord(section),
+            "discord_accounts" => section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut()).for_each(discord),
             "agent" => {
                 section.remove("persona");
                 section.insert("iterations_cap".to_owned(), 1000.into());
@@ -181,6 +183,13 @@ fn named(schedules: &mut [Toml]) {
         schedule.insert("name".to_owned(), format!("s{index}").into());
         replace(schedule, "zone", "Asia/Tokyo");
     }
+}
+
+fn discord(bot: &mut toml::Table) {
+    bot.remove("persona");
+    bot.remove("personas");
+    replace(bot, "bot_token", "a.b-c_d");
+    replace(bot, "api_url", "http://localhost:80/a");
 }
 
 fn signed(webhook: &mut toml::Table) {
@@ -252,6 +261,7 @@ fn people(section: &mut toml::Table) {
     for (index, (_, person)) in section.iter_mut().enumerate() {
         let Toml::Table(person) = person else { continue };
         person.insert("telegram_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
+        person.insert("discord_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
         person.insert("terminal".to_owned(), (index == 0).into());
         person.insert("role".to_owned(), if index == 0 { "owner" } else { "guest" }.into());
     }
