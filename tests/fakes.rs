@@ -8,6 +8,8 @@ use std::path::Path;
 
 use serde_json::json;
 use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
+use support::fake_discord::world::{ADA, BOB, HALL, Post, THREAD};
+use support::fake_discord::{FakeDiscord, Kick};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
@@ -15,10 +17,15 @@ use tokio::process::Command;
 
 /// What the client says of the server under this address.
 async fn said_by(client: &str, base_url: &str) -> String {
+    said_with(client, &[base_url]).await
+}
+
+/// The same, told more than the address.
+async fn said_with(client: &str, arguments: &[&str]) -> String {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python-clients/bin/python");
     assert!(python.exists(), "the clients are missing: run scripts/python-clients (it needs a network, once)");
     let mut command = Command::new(python);
-    command.args(["-c", client, base_url]).env_clear().kill_on_drop(true);
+    command.args(["-c", client]).args(arguments).env_clear().kill_on_drop(true);
     let output = command.output().await.unwrap();
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
@@ -94,4 +101,39 @@ async fn ollamas_client_understands_the_fake() {
     -1 an error was encountered while running the model
     40960 ['completion', 'tools', 'thinking', 'vision']
     "#);
+}
+
+#[tokio::test]
+async fn discord_py_understands_the_fake() {
+    let fake = FakeDiscord::start().await;
+    let address = fake.api_url();
+    let people = async {
+        fake.until_identified(1).await;
+        fake.say(HALL, ADA, "begin");
+        let sent = fake.until("changed answer", |world| {
+            world.by_bot(HALL).find(|message| message.content == "Hello!").map(|message| message.id)
+        });
+        let sent = sent.await;
+        fake.until_true("deleted file", |world| world.called("DELETE messages") == 1).await;
+        fake.until_true("look at a message", |world| world.calls.ends_with(&["GET messages".to_owned()])).await;
+        fake.press(HALL, BOB, (sent, "q:yes"));
+        fake.command(THREAD, ADA, ("status", None));
+        let settled = |world: &support::fake_discord::world::World| {
+            let mut all = world.interactions.values();
+            all.all(|known| known.answered.is_some() && (known.taken_back || !known.is_command))
+        };
+        fake.until_true("answers to both", settled).await;
+        fake.kick(Kick::Drop);
+        fake.until_true("cut connection", |world| world.kicks.is_empty()).await;
+        fake.post(Post::new(HALL, BOB, "look").with_file("b.txt", b"of bob"));
+        fake.until_true("resumed session and a file", |world| {
+            world.resumed == 1 && world.called("GET attachments") == 1
+        })
+        .await;
+        fake.say(HALL, ADA, "end");
+    };
+    let client = include_str!("fakes/discord_client.py");
+    let (said, ()) = tokio::join!(said_with(client, &[&address, FakeDiscord::TOKEN]), people);
+    insta::assert_snapshot!(said, @"");
+    fake.nothing_wrong();
 }

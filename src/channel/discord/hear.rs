@@ -225,7 +225,7 @@ impl<'a> Hearing<'a> {
         self.discord.spawn(async move {
             let id = interaction.id.to_string();
             let path = ["interactions", &id, &interaction.token, "callback"];
-            let request = || Ok(Request::new(reqwest::Method::POST, path).open().json(&response)?);
+            let request = || Request::new(reqwest::Method::POST, path).open().json(&response);
             let mut answered = answer(&api, request()).await;
             if answered.as_ref().is_err_and(CallError::passes) {
                 answered = answer(&api, request()).await;
