@@ -5,10 +5,20 @@ use crate::support::fake_discord::world::{ADA, BOB, DM, HALL, THREAD};
 use crate::support::fake_model::Reply;
 use crate::support::house::House;
 
+/// A tool that is asked about.
+const PAYS: &str = r#"
+[tools.pay]
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
+parameters = { to = "Whom." }
+approval = "ask"
+"#;
+
 /// A house that is on Discord as well.
-async fn on(fake: &FakeDiscord) -> House {
+async fn on(fake: &FakeDiscord, more: &str) -> House {
     let settings = format!(
-        "[discord]\nbot_token = '{}'\nallowed_user_ids = [{ADA}]\napi_url = '{}'\n",
+        "[discord]\nbot_token = '{}'\nallowed_user_ids = [{ADA}]\napi_url = '{}'\n{more}",
         FakeDiscord::TOKEN,
         fake.api_url()
     );
@@ -18,7 +28,7 @@ async fn on(fake: &FakeDiscord) -> House {
 #[tokio::test]
 async fn k2_discord_is_answered_and_what_came_during_an_outage_once() {
     let fake = FakeDiscord::start().await;
-    let mut house = on(&fake).await;
+    let mut house = on(&fake, "").await;
     house.start().await;
     fake.until_identified(1).await;
     house.model.reply(Reply::text("Hello **Ada**."));
@@ -47,20 +57,26 @@ async fn k2_discord_is_answered_and_what_came_during_an_outage_once() {
 }
 
 #[tokio::test]
-async fn k2_a_question_on_discord_is_answered_by_its_button() {
+async fn k2_an_approval_on_discord_is_given_by_its_button() {
     let fake = FakeDiscord::start().await;
-    let mut house = on(&fake).await;
+    let mut house = on(&fake, PAYS).await;
     house.start().await;
     fake.until_identified(1).await;
-    let asks = r#"{"question": "Red or blue?", "choices": ["Red", "Blue"]}"#;
-    house.model.reply(Reply::call("ask_human", asks)).reply(Reply::text("Blue it is."));
-    fake.say(DM, ADA, "Paint it");
-    fake.until_sent(DM, 1).await;
-    let asked = fake.sent(DM).remove(0);
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#)).reply(Reply::text("Paid."));
+    fake.say(HALL, ADA, &format!("<@{}> pay Ben", FakeDiscord::BOT));
+    fake.until_sent(HALL, 1).await;
+    let asked = fake.sent(HALL).remove(0);
     let buttons = asked.components[0]["components"].as_array().unwrap().clone();
-    let blue = buttons.iter().find(|button| button["label"] == "Blue").unwrap_or_else(|| panic!("{asked:?}"));
-    fake.press(DM, ADA, (asked.id, blue["custom_id"].as_str().unwrap()));
-    fake.until_true("the answer", |world| world.by_bot(DM).any(|message| message.content == "Blue it is.")).await;
+    let approve = buttons.iter().find(|button| button["label"] == "approve").unwrap_or_else(|| panic!("{asked:?}"));
+    let press = (asked.id, approve["custom_id"].as_str().unwrap());
+    // Whoever is not let in presses in vain.
+    fake.press(HALL, BOB, press);
+    fake.until_true("acknowledged press", |world| world.interactions.values().all(|known| known.answered.is_some()))
+        .await;
+    assert!(house.lines("paid").is_empty());
+    fake.press(HALL, ADA, press);
+    fake.until_true("the answer", |world| world.by_bot(HALL).any(|message| message.content == "Paid.")).await;
+    assert_eq!(house.lines("paid"), ["Ben"]);
     house.nothing_refused();
     fake.nothing_wrong();
 }

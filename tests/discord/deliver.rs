@@ -130,7 +130,11 @@ async fn n11_rate_limits_are_obeyed_and_told() {
     fake.fault("POST messages", Fault::Flood(0.2, true));
     let flood = send(4).await;
     assert!(matches!(flood, Err(DeliveryError::Retry { after: Some(_), .. })), "{flood:?}");
-    assert_eq!(name(&discord.deliver(&Outgoing { id: OutboxId(5), ..message(DM, "z") }).await), "retry", "for all routes");
+    assert_eq!(
+        name(&discord.deliver(&Outgoing { id: OutboxId(5), ..message(DM, "z") }).await),
+        "retry",
+        "for all routes"
+    );
     fake.nothing_wrong();
 }
 
@@ -193,7 +197,10 @@ async fn k2_a_draft_grows_and_takes_its_final_form() {
     assert_eq!(fake.until_sent(HALL, 1).await, ["So far, so good."]);
     let there = begun.parse().unwrap();
     fake.look(|world| world.delete(HALL, &[there]));
-    assert_eq!(discord.deliver(&Outgoing { replaces: replaces(false), ..last.clone() }).await.unwrap().external_id, None);
+    assert_eq!(
+        discord.deliver(&Outgoing { replaces: replaces(false), ..last.clone() }).await.unwrap().external_id,
+        None
+    );
     assert_eq!(fake.sent(HALL).len(), 0);
     discord.deliver(&last).await.unwrap();
     assert_eq!(fake.until_sent(HALL, 1).await, ["So far, so good."]);

@@ -57,7 +57,8 @@ async fn c6_a_file_goes_out_with_words_under_it() {
     let changed = fake.sent(HALL).remove(0);
     assert_eq!((changed.content.as_str(), changed.files.len()), ("Two plans", 2));
     let big = Some(enclosed(&dir, "big", &vec![0; (10 << 20) + 1]));
-    let refused = discord.deliver(&Outgoing { id: hob::domain::ids::OutboxId(2), file: big, ..message(HALL, "") }).await;
+    let refused =
+        discord.deliver(&Outgoing { id: hob::domain::ids::OutboxId(2), file: big, ..message(HALL, "") }).await;
     let Err(DeliveryError::Refused { why }) = refused else { panic!("{refused:?}") };
     insta::assert_snapshot!(why, @"413 Request entity too large (40005: the file is larger than Discord takes here)");
     fake.nothing_wrong();

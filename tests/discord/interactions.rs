@@ -42,7 +42,9 @@ async fn k2_commands_are_registered_once_and_deferred_in_time() {
 #[tokio::test]
 async fn k2_commands_can_be_kept_to_some_servers() {
     let fake = FakeDiscord::start().await;
-    fake.look(|world| drop(world.commands.insert(None, vec![serde_json::json!({ "name": "old", "description": "x" })])));
+    fake.look(|world| {
+        drop(world.commands.insert(None, vec![serde_json::json!({ "name": "old", "description": "x" })]))
+    });
     let adapter = Arc::new(adapter_with(&fake, PACE, vec![GUILD.to_string()]));
     let (intake, stop): (Arc<dyn Intake>, _) = (Arc::new(Memory::default()), CancellationToken::new());
     let task = tokio::spawn(Arc::clone(&adapter).run(intake, stop.clone()));
@@ -67,9 +69,14 @@ async fn k2_a_button_is_pressed() {
     let press = fake.press(HALL, BOB, (sent.parse().unwrap(), "q1:no"));
     let seen = running.intake.until(1).await;
     assert_eq!(crate::harness::text_of(&seen[0]), "pressed: q1:no");
-    assert_eq!((seen[0].external_id.clone(), seen[0].sender.external_id.clone()), (format!("in:{press}"), BOB.to_string()));
-    fake.until_true("acknowledged press", |world| world.interactions.values().all(|known| known.answered == Some((6, false))))
-        .await;
+    assert_eq!(
+        (seen[0].external_id.clone(), seen[0].sender.external_id.clone()),
+        (format!("in:{press}"), BOB.to_string())
+    );
+    fake.until_true("acknowledged press", |world| {
+        world.interactions.values().all(|known| known.answered == Some((6, false)))
+    })
+    .await;
     running.end().await;
     fake.nothing_wrong();
 }

@@ -4,8 +4,8 @@ use hob::domain::channel::{Channel as _, Mood, Sign};
 use hob::domain::outgoing::{DeliveryError, Destination};
 
 use crate::harness::{PACE, adapter, to};
-use crate::support::fake_discord::FakeDiscord;
 use crate::support::fake_discord::world::{ADA, HALL, REACT, THREAD};
+use crate::support::fake_discord::{FakeDiscord, Fault};
 
 #[tokio::test]
 async fn k2_one_reaction_tells_what_becomes_of_a_message() {
@@ -30,6 +30,17 @@ async fn k2_one_reaction_tells_what_becomes_of_a_message() {
     discord.sign(&place, Sign::Mood(Mood::Working)).await.unwrap();
     adapter(&fake, PACE).sign(&place, Sign::Mood(Mood::Done)).await.unwrap();
     assert_eq!(fake.look(|world| world.reactions(HALL, said).join("")), "✅");
+    // Another one so soon waits for its turn.
+    fake.fault("PUT reactions", Fault::Flood(0.02, false));
+    fake.fault("DELETE reactions", Fault::Flood(0.02, false));
+    discord.sign(&place, Sign::Mood(Mood::Failed)).await.unwrap();
+    discord.sign(&place, Sign::Mood(Mood::Done)).await.unwrap();
+    assert_eq!(fake.look(|world| world.reactions(HALL, said).join("")), "✅");
+    // What could not be taken away goes with the next one.
+    fake.faults("DELETE reactions", Fault::Proxy(502), 1);
+    assert!(discord.sign(&place, Sign::Mood(Mood::Working)).await.is_err());
+    discord.sign(&place, Sign::Mood(Mood::Waiting)).await.unwrap();
+    assert_eq!(fake.look(|world| world.reactions(HALL, said).join("")), "❓");
     // Under a command there is nothing to react to.
     let command = Destination { reply_to: Some("in:7".to_owned()), ..to(HALL) };
     discord.sign(&command, Sign::Mood(Mood::Done)).await.unwrap();

@@ -24,6 +24,8 @@ use crate::model::http::builder;
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// How long an idle connection is kept: less than servers keep it, lest a message is written to a closed one.
 const IDLE_MAX: Duration = Duration::from_secs(20);
+/// Discord turns away whoever does not call themselves so.
+const AGENT: &str = concat!("DiscordBot (hob, ", env!("CARGO_PKG_VERSION"), ")");
 /// How much of what the other side said is shown.
 const SAID_CHARS_MAX: usize = 200;
 /// The largest answer that is read: a hundred long messages are less.
@@ -165,7 +167,7 @@ pub(super) struct Api {
 impl Api {
     /// With a client of its own, that knows the same limits as all others.
     pub(super) fn new(settings: &Settings, limits: Arc<Limits>) -> Result<Self, CallError> {
-        let client = builder(CONNECT_MAX).pool_idle_timeout(IDLE_MAX).build();
+        let client = builder(CONNECT_MAX).pool_idle_timeout(IDLE_MAX).user_agent(AGENT).build();
         let client = client.map_err(|error| CallError::NotSent(describe(error.without_url())))?;
         let deadline = settings.pace.send_deadline;
         Ok(Self { client, base: settings.api_url.clone(), token: settings.token.clone(), limits, deadline })

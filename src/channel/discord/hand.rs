@@ -84,7 +84,7 @@ impl<'a> Hand<'a> {
             Trouble::NotStored(error) => health.stuck(error.to_string()),
             Trouble::Call(error) => {
                 delay = delay.max(error.after().unwrap_or(Duration::ZERO));
-                health.stuck(format!("what was missed cannot be fetched: {error}"));
+                health.troubled(format!("Discord cannot be asked: {error}"));
             }
         }
         warn!(channel = "discord", %trouble, delay_ms = delay.as_millis(), "Discord: {trouble}; again in {delay:?}");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use reqwest::Method;
 use tracing::debug;
@@ -15,6 +16,9 @@ use crate::domain::outgoing::{DeliveryError, Destination};
 
 /// So many messages' signs are remembered.
 const SIGNS_MAX: usize = 1_000;
+/// How long a reaction waits for its turn, and how often.
+const TURN_MAX: Duration = Duration::from_secs(3);
+const TRIES: u32 = 4;
 /// Every sign that there is.
 const ALL: [&str; 5] = ["👀", "⏳", "❓", "✅", "❌"];
 
@@ -76,25 +80,52 @@ pub(super) async fn show(
     let Some(message) = destination.reply_to.as_deref().and_then(Id::parse) else { return Ok(()) };
     let (next, id) = (emoji(mood), message.to_string());
     let before = signs.before(message, next);
-    if let Some(next) = next {
-        react(api, Method::PUT, [&channel, &id, next]).await.map_err(|error| repeatable(&error))?;
+    let changed = change(api, [&channel, &id], (next, &before)).await;
+    match &changed {
+        Ok(()) => signs.remember(message, next),
+        // What stands there now is not known: the next sign takes all others away.
+        Err(_) => drop(signs.shown().remove(&message)),
     }
-    for old in before {
-        match react(api, Method::DELETE, [&channel, &id, old]).await {
-            Ok(()) => {}
-            // No such reaction, no such message.
-            Err(error) if error.code().is_some_and(|code| matches!(code, 10008 | 10014)) => {}
-            Err(error) => return Err(repeatable(&error)),
-        }
-    }
-    signs.remember(message, next);
+    changed.map_err(|error| repeatable(&error))?;
     debug!(channel = "discord", message.id = %id, ?mood, "a sign is shown");
     Ok(())
 }
 
+/// Puts the new one there, then takes the old ones away.
+async fn change(
+    api: &Api,
+    [channel, message]: [&str; 2],
+    (next, before): (Option<&str>, &[&str]),
+) -> Result<(), CallError> {
+    if let Some(next) = next {
+        react(api, Method::PUT, [channel, message, next]).await?;
+    }
+    for old in before {
+        match react(api, Method::DELETE, [channel, message, old]).await {
+            Ok(()) => {}
+            // No such reaction, no such message.
+            Err(error) if error.code().is_some_and(|code| matches!(code, 10008 | 10014)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// One reaction. Discord takes four a second: the next one waits for its turn.
 async fn react(api: &Api, method: Method, [channel, message, emoji]: [&str; 3]) -> Result<(), CallError> {
     let path = ["channels", channel, "messages", message, "reactions", emoji, "@me"];
-    api.call(Request::new(method, path)).await.map(drop)
+    let mut tried = 1;
+    loop {
+        let error = match api.call(Request::new(method.clone(), path)).await {
+            Ok(_) => return Ok(()),
+            Err(error) => error,
+        };
+        match error.after().filter(|after| *after <= TURN_MAX && tried < TRIES) {
+            Some(after) => tokio::time::sleep(after).await,
+            None => return Err(error),
+        }
+        tried += 1;
+    }
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub(super) fn call(world: &mut World, call: &Call) -> Answer {
     let bot = FakeDiscord::BOT.to_string();
     match (call.method.as_str(), steps.as_slice()) {
         ("GET", ["users", "@me"]) => Ok(shapes::user(world, FakeDiscord::BOT)),
-        ("GET", ["applications" , "@me"] | ["oauth2", "applications", "@me"]) => Ok(shapes::application(world)),
+        ("GET", ["applications", "@me"] | ["oauth2", "applications", "@me"]) => Ok(shapes::application(world)),
         ("GET", ["gateway", "bot"]) => Ok(json!({
             "url": format!("ws://{}/gateway", world.address), "shards": 1,
             "session_start_limit": { "total": 1000, "remaining": world.logins_left, "reset_after": 50, "max_concurrency": 1 }
@@ -308,7 +308,8 @@ fn commands(world: &mut World, guild: Option<u64>, call: &Call) -> Answer {
 
 fn answered(world: &mut World, id: &str, token: &str, body: &Value) -> Answer {
     let unknown = || Refusal::new(404, 10062, "Unknown interaction");
-    let interaction = world.interactions.get_mut(token).filter(|known| known.id.to_string() == id).ok_or_else(unknown)?;
+    let interaction =
+        world.interactions.get_mut(token).filter(|known| known.id.to_string() == id).ok_or_else(unknown)?;
     if interaction.at.elapsed() > ANSWER_WITHIN {
         world.wrong.push("an interaction was answered too late".to_owned());
         return Err(unknown());

@@ -81,7 +81,8 @@ impl Wire {
     /// Serves until the connection is over; the code to close it with, if any.
     async fn serve(&mut self, shared: &Shared) -> Option<Code> {
         let every = shared.peek(|world| world.heartbeat_ms);
-        self.send(&json!({ "op": 10, "d": { "heartbeat_interval": every, "_trace": [] }, "s": null, "t": null })).await?;
+        self.send(&json!({ "op": 10, "d": { "heartbeat_interval": every, "_trace": [] }, "s": null, "t": null }))
+            .await?;
         let patience = Duration::from_millis(every * 20);
         let mut changes = shared.changed.subscribe();
         loop {
@@ -203,7 +204,9 @@ impl Wire {
                 world.cut_resumes -= 1;
                 return Goes::Cut;
             }
-            let Some(session) = world.sessions.get_mut(id).filter(|session| !session.gone) else { return Goes::Invalid };
+            let Some(session) = world.sessions.get_mut(id).filter(|session| !session.gone) else {
+                return Goes::Invalid;
+            };
             if session.events.last().is_some_and(|(last, ..)| seq > *last) {
                 return Goes::Beyond;
             }

@@ -79,6 +79,10 @@ async fn respond(shared: &Shared, request: Request) -> Response {
     let Some(rest) = path.strip_prefix("/api/v10/") else {
         return refusal(&Refusal::new(404, 0, "404: Not Found"));
     };
+    let agent = request.headers().get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !agent.starts_with("DiscordBot (") {
+        return (StatusCode::FORBIDDEN, "<h1>You are being rate limited</h1>").into_response();
+    }
     let decoded = percent(rest);
     let steps: Vec<String> = decoded.split('/').map(str::to_owned).collect();
     let is_open = matches!(steps[0].as_str(), "interactions" | "webhooks");
@@ -87,9 +91,10 @@ async fn respond(shared: &Shared, request: Request) -> Response {
         return refusal(&Refusal::new(401, 0, "401: Unauthorized"));
     }
     let method = request.method().as_str().to_owned();
-    let query: Vec<(String, String)> = url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes())
-        .map(|(key, value)| (key.into_owned(), value.into_owned()))
-        .collect();
+    let query: Vec<(String, String)> =
+        url::form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes())
+            .map(|(key, value)| (key.into_owned(), value.into_owned()))
+            .collect();
     let Some((body, files)) = content(request).await else {
         return refusal(&Refusal::new(400, 50109, "The request body contains invalid JSON."));
     };

@@ -43,11 +43,16 @@ fn named(content: &str) -> Vec<u64> {
 }
 
 pub(super) fn message(world: &World, message: &Message) -> Value {
-    let files: Vec<Value> = message.files.iter().enumerate().map(|(index, (name, bytes))| {
-        let url = format!("http://{}/attachments/{}/{}/{index}/{name}", world.address, message.channel, message.id);
-        json!({ "id": (message.id + index as u64).to_string(), "filename": name, "size": bytes.len(), "url": url,
+    let files: Vec<Value> = message
+        .files
+        .iter()
+        .enumerate()
+        .map(|(index, (name, bytes))| {
+            let url = format!("http://{}/attachments/{}/{}/{index}/{name}", world.address, message.channel, message.id);
+            json!({ "id": (message.id + index as u64).to_string(), "filename": name, "size": bytes.len(), "url": url,
             "proxy_url": url, "content_type": "application/octet-stream" })
-    }).collect();
+        })
+        .collect();
     let answered = message.reply_to.and_then(|id| world.message(message.channel, id));
     let mut mentions: Vec<u64> = named(&message.content);
     mentions.extend(answered.map(|answered| answered.author));

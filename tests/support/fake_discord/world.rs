@@ -281,7 +281,8 @@ impl World {
 
     /// Discord adds a preview to a message: an update that changes no text.
     pub fn unfurl(&mut self, channel: u64, id: u64) {
-        let told = json!({ "id": id.to_string(), "channel_id": channel.to_string(), "embeds": [{ "title": "A page" }] });
+        let told =
+            json!({ "id": id.to_string(), "channel_id": channel.to_string(), "embeds": [{ "title": "A page" }] });
         self.tell(Some(channel), "MESSAGE_UPDATE", &told);
     }
 
