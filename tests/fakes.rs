@@ -133,7 +133,13 @@ async fn discord_py_understands_the_fake() {
         fake.say(HALL, ADA, "end");
     };
     let client = include_str!("fakes/discord_client.py");
-    let (said, ()) = tokio::join!(said_with(client, &[&address, FakeDiscord::TOKEN]), people);
+    let told = [address.as_str(), FakeDiscord::TOKEN];
+    let mut client = std::pin::pin!(said_with(client, &told));
+    tokio::select! {
+        said = &mut client => panic!("it ended by itself: {said}"),
+        () = people => {}
+    }
+    let said = client.await;
     insta::assert_snapshot!(said, @"");
     fake.nothing_wrong();
 }
