@@ -2,14 +2,20 @@
 
 import asyncio
 import io
+import logging
 import sys
 
 import discord
+import yarl
 from discord import app_commands
+from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+logging.basicConfig(level=logging.ERROR, format="%(name)s %(message)s")
 base, token = sys.argv[1:]
 Route.BASE = f"{base}/api/v10"
+# It asks nobody where the gateway is, but for shards.
+DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(base.replace("http", "ws", 1)) / "gateway"
 
 
 class Client(discord.Client):
@@ -86,7 +92,7 @@ async def main():
         await Client().start("wrong")
     except discord.LoginFailure:
         print("LoginFailure", flush=True)
-    await asyncio.wait_for(Client().start(token), 25)
+    await asyncio.wait_for(Client().start(token), 15)
 
 
 asyncio.run(main())

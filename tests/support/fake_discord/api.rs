@@ -70,7 +70,11 @@ pub(super) fn call(world: &mut World, call: &Call) -> Answer {
             let guild = guild.parse().ok().filter(|guild| *guild == GUILD);
             commands(world, Some(guild.ok_or_else(|| Refusal::new(403, 50001, "Missing Access"))?), call)
         }
-        ("POST", ["interactions", id, token, "callback"]) => answered(world, id, token, &call.body),
+        ("POST", ["interactions", id, token, "callback"]) => {
+            answered(world, id, token, &call.body)?;
+            let wants = call.asked("with_response") == Some(1);
+            Ok(if wants { shapes::callback(world, token, &call.body["type"]) } else { Value::Null })
+        }
         ("DELETE", ["webhooks", id, token, "messages", "@original"]) if *id == bot => taken_back(world, token),
         (_, ["channels", channel, rest @ ..]) => {
             let channel = channel.parse().map_err(|_| Refusal::form())?;

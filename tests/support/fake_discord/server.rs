@@ -79,13 +79,13 @@ async fn respond(shared: &Shared, request: Request) -> Response {
     let Some(rest) = path.strip_prefix("/api/v10/") else {
         return refusal(&Refusal::new(404, 0, "404: Not Found"));
     };
-    let agent = request.headers().get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if !agent.starts_with("DiscordBot (") {
-        return (StatusCode::FORBIDDEN, "<h1>You are being rate limited</h1>").into_response();
-    }
     let decoded = percent(rest);
     let steps: Vec<String> = decoded.split('/').map(str::to_owned).collect();
     let is_open = matches!(steps[0].as_str(), "interactions" | "webhooks");
+    let agent = request.headers().get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !is_open && !agent.starts_with("DiscordBot (") {
+        return (StatusCode::FORBIDDEN, "<h1>You are being rate limited</h1>").into_response();
+    }
     let authorized = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     if !is_open && authorized != Some(&format!("Bot {}", FakeDiscord::TOKEN)) {
         return refusal(&Refusal::new(401, 0, "401: Unauthorized"));

@@ -120,3 +120,15 @@ pub(super) fn application(world: &World) -> Value {
         "owner": user(world, super::world::ADA), "team": null, "redirect_uris": []
     })
 }
+
+/// What is told of an answer to an interaction, to who asks.
+pub(super) fn callback(world: &World, token: &str, kind: &Value) -> Value {
+    let interaction = &world.interactions[token];
+    let mut told = json!({ "interaction": { "id": interaction.id.to_string(), "type": if interaction.is_command { 2 } else { 3 },
+        "response_message_loading": interaction.is_command, "response_message_ephemeral": interaction.is_command } });
+    if interaction.is_command {
+        told["interaction"]["response_message_id"] = (interaction.id + 1).to_string().into();
+        told["resource"] = json!({ "type": kind });
+    }
+    told
+}
