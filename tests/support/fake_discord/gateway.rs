@@ -164,9 +164,10 @@ impl Wire {
                 let (deaf, last) = shared.with(|world| {
                     world.heartbeats += 1;
                     let session = self.session.as_ref().map(|id| &world.sessions[id]);
-                    (world.deaf, session.and_then(|session| session.events.last()).map_or(0, |(seq, ..)| *seq))
+                    (world.deaf, session.and_then(|session| session.events.last()).map(|(seq, ..)| *seq))
                 });
-                if data.as_u64().is_some_and(|seq| seq > last) {
+                // Before it resumes, a client may beat with where it stands.
+                if last.is_some_and(|last| data.as_u64().is_some_and(|seq| seq > last)) {
                     return Err(4007);
                 }
                 let ack = json!({ "op": 11, "d": null, "s": null, "t": null });
