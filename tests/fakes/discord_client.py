@@ -88,10 +88,11 @@ class Client(discord.Client):
 
 
 async def main():
-    try:
-        await Client().start("wrong")
-    except discord.LoginFailure:
-        print("LoginFailure", flush=True)
+    async with Client() as stranger:
+        try:
+            await stranger.start("wrong")
+        except discord.LoginFailure:
+            print("LoginFailure", flush=True)
     await asyncio.wait_for(Client().start(token), 15)
 
 
