@@ -84,7 +84,9 @@ pub(super) async fn show(
     match &changed {
         Ok(()) => signs.remember(message, next),
         // What stands there now is not known: the next sign takes all others away.
-        Err(_) => drop(signs.shown().remove(&message)),
+        Err(_) => {
+            signs.shown().remove(&message);
+        }
     }
     changed.map_err(|error| repeatable(&error))?;
     debug!(channel = "discord", message.id = %id, ?mood, "a sign is shown");
