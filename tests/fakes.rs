@@ -8,6 +8,8 @@ use std::path::Path;
 
 use serde_json::json;
 use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
+use support::fake_discord::world::{ADA, BOB, HALL, Post, THREAD};
+use support::fake_discord::{FakeDiscord, Kick};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
@@ -255,4 +257,56 @@ async fn slacks_client_understands_the_fake() {
     4
     message_not_found 200 None
     "#);
+}
+
+#[tokio::test]
+async fn discord_py_understands_the_fake() {
+    let fake = FakeDiscord::start().await;
+    let address = fake.api_url();
+    let people = async {
+        fake.until_identified(1).await;
+        fake.say(HALL, ADA, "begin");
+        let sent = fake.until("changed answer", |world| {
+            world.by_bot(HALL).find(|message| message.content == "Hello!").map(|message| message.id)
+        });
+        let sent = sent.await;
+        fake.until_true("deleted file", |world| world.called("DELETE messages") == 1).await;
+        fake.until_true("look at a message", |world| world.called("GET messages") == 2).await;
+        fake.press(HALL, BOB, (sent, "q:yes"));
+        fake.command(THREAD, ADA, ("status", None));
+        let settled = |world: &support::fake_discord::world::World| {
+            let mut all = world.interactions.values();
+            all.all(|known| known.answered.is_some() && (known.taken_back || !known.is_command))
+        };
+        fake.until_true("answers to both", settled).await;
+        fake.kick(Kick::Reconnect);
+        fake.until_true("resumed session", |world| world.resumed == 1).await;
+        fake.post(Post::new(HALL, BOB, "look").with_file("b.txt", b"of bob"));
+        fake.until_true("fetched file", |world| world.called("GET attachments") == 1).await;
+        fake.say(HALL, ADA, "end");
+    };
+    let client = include_str!("fakes/discord_client.py");
+    let told = [address.as_str(), FakeDiscord::TOKEN];
+    let mut client = std::pin::pin!(said_with(client, &told));
+    tokio::select! {
+        said = &mut client => panic!("it ended by itself: {said}"),
+        () = people => {}
+    }
+    let said = client.await;
+    insta::assert_snapshot!(said, @r"
+    LoginFailure
+    commands ['status']
+    ready hob_test Home ['hall', 'kitchen'] ['dinner']
+    message ada 'begin' []
+    history ['begin', 'Hello!']
+    refused 400 50035
+    refused 404 10008
+    pressed bob q:yes
+    command ada dinner
+    resumed
+    message bob 'look' ['b.txt']
+    file b'of bob'
+    message ada 'end' []
+    ");
+    fake.nothing_wrong();
 }

@@ -5,5 +5,6 @@
 #![warn(clippy::string_slice)]
 
 pub mod console;
+pub mod discord;
 pub mod slack;
 pub mod telegram;

@@ -19,6 +19,7 @@ pub mod data_dir;
 pub mod declared;
 pub mod delivery;
 pub mod destinations;
+pub mod discord;
 mod document;
 pub mod edit;
 pub mod environment;
@@ -70,6 +71,7 @@ use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::destinations::DestinationConfig;
+use crate::config::discord::DiscordConfig;
 use crate::config::groups::GroupsConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
@@ -130,6 +132,11 @@ pub struct Config {
     /// More Slack apps, each under a name of its own: in other workspaces, say.
     #[schemars(extend("x-name" = "work"))]
     pub slack_accounts: BTreeMap<String, SlackConfig>,
+    /// The Discord bot, and who may talk to it. docs/discord.md says how to make one.
+    pub discord: Option<DiscordConfig>,
+    /// Further bots of Hob's on Discord, each under a name of its own; as `[discord]`.
+    #[schemars(extend("x-name" = "work"))]
+    pub discord_accounts: BTreeMap<String, DiscordConfig>,
     /// People who have several names: one on Telegram and another there, or one there and the terminal. Whoever has only
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
@@ -231,6 +238,10 @@ impl Config {
             take("slack", slack.validate());
         }
         take("slack_accounts", slack::validate_accounts(&self.slack_accounts));
+        if let Some(discord) = &self.discord {
+            take("discord", discord.validate());
+        }
+        take("discord_accounts", discord::validate_accounts(&self.discord_accounts));
         take("people", people::validate(&self.people));
         take("groups", self.groups.validate());
         take("destinations", destinations::validate(&self.destinations));
@@ -312,7 +323,22 @@ impl Config {
                 used(&place::child(&format!("{key}.personas"), chat), name);
             }
         }
+        for (section, discord) in self.discords() {
+            if let Some(name) = &discord.persona {
+                used(&place::child(&section, "persona"), name);
+            }
+            for (channel, name) in &discord.personas {
+                used(&place::child(&place::child(&section, "personas"), channel), name);
+            }
+        }
         all
+    }
+
+    /// The bots on Discord, by the place of their section.
+    fn discords(&self) -> impl Iterator<Item = (String, &DiscordConfig)> {
+        let own = self.discord.iter().map(|discord| ("discord".to_owned(), discord));
+        let more = self.discord_accounts.iter();
+        own.chain(more.map(|(name, discord)| (place::child("discord_accounts", name), discord)))
     }
 
     /// What one section needs of another: somebody to speak to, tools that are there.
@@ -340,7 +366,9 @@ impl Config {
     /// Whether people reach Hob by anything but the terminal.
     #[must_use]
     pub fn has_channel(&self) -> bool {
-        self.telegram.is_some()
+        let accounts = [self.telegram_accounts.len(), self.slack_accounts.len(), self.discord_accounts.len()];
+        let own = [self.telegram.is_some(), self.slack.is_some(), self.discord.is_some()];
+        own.contains(&true) || accounts.iter().any(|count| *count > 0)
     }
 
     /// What begins by itself, and nobody would hear it. Whether there is an owner, the config alone does not say: one may

@@ -37,9 +37,12 @@ pub struct PersonConfig {
     /// Their ids on Slack, in any of its workspaces.
     #[schemars(length(max = 100), inner(length(min = 1, max = 64)))]
     pub slack_user_ids: Vec<String>,
+    /// Their ids on Discord.
+    #[schemars(length(max = 100), inner(range(min = 1, max = 9_223_372_036_854_775_806_i64)))]
+    pub discord_user_ids: Vec<i64>,
     /// Whether it is they who sit at the terminal. Whoever does is an owner.
     pub terminal: bool,
-    /// What they may do; where `[telegram]` lets one of their ids do more, that one may.
+    /// What they may do; where a platform's section lets one of their ids do more, that one may.
     pub role: RoleConfig,
 }
 
@@ -47,7 +50,7 @@ pub struct PersonConfig {
 #[must_use]
 pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
-    let mut ids: BTreeMap<i64, &str> = BTreeMap::new();
+    let mut ids: BTreeMap<(&str, i64), &str> = BTreeMap::new();
     let mut slack_ids: BTreeMap<&str, &str> = BTreeMap::new();
     let mut seated: Option<&str> = None;
     for (name, person) in people {
@@ -56,9 +59,12 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
             let why = "cannot name a person, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new(&key, why, "rename it"));
         }
-        for (index, id) in person.telegram_user_ids.iter().enumerate() {
-            if let Some(other) = ids.insert(*id, name).filter(|other| other != name) {
-                let at = place::item(&format!("{key}.telegram_user_ids"), index);
+        let lists = [("telegram_user_ids", &person.telegram_user_ids), ("discord_user_ids", &person.discord_user_ids)];
+        for (list, index, id) in
+            lists.iter().flat_map(|(list, all)| all.iter().enumerate().map(|(i, id)| (*list, i, *id)))
+        {
+            if let Some(other) = ids.insert((list, id), name).filter(|other| other != name) {
+                let at = place::item(&format!("{key}.{list}"), index);
                 found.push(Finding::new(at, format!("is also {other}'s, expected one person"), "remove it from one"));
             }
         }

@@ -231,6 +231,8 @@ mod tests {
                 "telegram_accounts",
                 "slack",
                 "slack_accounts",
+                "discord",
+                "discord_accounts",
                 "people",
                 "groups",
                 "destinations",

@@ -9,6 +9,7 @@ pub mod begins;
 mod channels;
 mod chores;
 pub mod declared;
+mod discord;
 mod extraction;
 pub mod learned;
 pub mod memory;
@@ -30,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backup::{BackupError, restore};
+use crate::channel::discord::SetupError as DiscordError;
 use crate::channel::slack::SetupError as SlackError;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
@@ -106,6 +108,9 @@ pub enum StartError {
         /// Why.
         source: SlackError,
     },
+    /// Discord's client cannot be built.
+    #[error("[discord]: {0}")]
+    Discord(#[from] DiscordError),
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
     Listen {
@@ -355,6 +360,7 @@ pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
     let all = [
         (ChannelKind::Telegram, telegram::accounts(config).next().is_some()),
         (ChannelKind::Slack, slack::accounts(config).next().is_some()),
+        (ChannelKind::Discord, discord::accounts(config).next().is_some()),
     ];
     all.into_iter().filter(|(_, there)| *there).map(|(channel, _)| channel).collect()
 }

@@ -21,7 +21,7 @@ use crate::config::people::RoleConfig;
 use crate::config::provider::ProviderKind;
 use crate::config::quotas::QuotaConfig;
 use crate::config::transcription::TranscriptionConfig;
-use crate::daemon::{Blueprint, StartError, declared, slack, telegram};
+use crate::daemon::{Blueprint, declared, discord, slack, StartError, telegram};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
@@ -92,6 +92,7 @@ pub(super) fn access(config: &Config) -> AccessList {
     let mut list = AccessList::default();
     telegram::doors(config, &mut list);
     slack::open_doors(config, &mut list);
+    discord::open_doors(config, &mut list);
     for person in config.people.values() {
         let ids = person.telegram_user_ids.iter().map(i64::to_string);
         for (account, _) in telegram::accounts(config) {
@@ -101,7 +102,8 @@ pub(super) fn access(config: &Config) -> AccessList {
         let terminal = person.terminal.then_some(Alias::TERMINAL);
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
         let on_slack = person.slack_user_ids.iter().map(|id| Alias::of(ChannelKind::Slack, id));
-        list.people.push(telegram.chain(on_slack).chain(terminal).collect());
+        let on_discord = person.discord_user_ids.iter().map(|id| Alias::of(ChannelKind::Discord, &id.to_string()));
+        list.people.push(telegram.chain(on_slack).chain(on_discord).chain(terminal).collect());
     }
     list.groups = groups(&config.groups);
     list
@@ -184,6 +186,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     assigned.everywhere.clone_from(&config.agent.persona);
     telegram::personas(config, assigned);
     slack::assign(config, assigned);
+    discord::assign(config, assigned);
     Ok(personas)
 }
 

@@ -13,6 +13,7 @@ mod commands;
 mod context;
 mod cost;
 mod days;
+mod discord;
 mod embedding;
 mod failures;
 mod faults;

@@ -120,6 +120,8 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 *section = accounts.map(|(index, (_, account))| (format!("s{index}"), account)).collect();
                 section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(slack);
             }
+            "discord" => discord(section),
+            "discord_accounts" => section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut()).for_each(discord),
             "agent" => {
                 section.remove("persona");
                 section.insert("iterations_cap".to_owned(), 1000.into());
@@ -291,6 +293,7 @@ fn people(section: &mut toml::Table) {
         let Toml::Table(person) = person else { continue };
         person.insert("telegram_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
         person.insert("slack_user_ids".to_owned(), Toml::Array(vec![format!("U{index}").into()]));
+        person.insert("discord_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
         person.insert("terminal".to_owned(), (index == 0).into());
         person.insert("role".to_owned(), if index == 0 { "owner" } else { "guest" }.into());
     }

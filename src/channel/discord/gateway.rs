@@ -1,0 +1,169 @@
+//! The connection to Discord's gateway, kept up for ever: resumed while that works, else begun anew.
+//!
+//! serenity's own shard runner dispatches each event in a task of its own, so that two messages of one channel may be
+//! taken in in either order, and it confirms an event to Discord (by the sequence number it resumes from) before it is
+//! stored. Its `Shard` cannot be read from outside. So the protocol is spoken here, and a session resumes from the last
+//! event that the intake has.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use serenity::model::application::ApplicationFlags;
+use tokio::sync::mpsc;
+use tracing::{info, warn};
+
+use crate::channel::discord::Discord;
+use crate::channel::discord::call::{Api, CallError, Request};
+use crate::channel::discord::hand::Hand;
+use crate::channel::discord::hear::Hearing;
+use crate::channel::discord::session::{Ended, RESUMES_MAX, Session, bad_token, missing_content};
+use crate::channel::discord::socket::open;
+use crate::channel::discord::wire::{Application, GatewayBot};
+use crate::domain::channel::Intake;
+use crate::domain::rng::Rng;
+
+/// So many events may wait to be handed in; with more the connection is given up, and resumed from where it stands.
+const BACKLOG_MAX: usize = 5_000;
+
+/// The session, seen by who hears and by who hands in.
+#[derive(Debug, Default)]
+pub(super) struct Held(Mutex<Option<Session>>);
+
+impl Held {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Session>> {
+        // Each change is one assignment.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Delays that grow, up to `most`, with jitter.
+pub(super) fn backoff((least, most): (Duration, Duration), rng: &dyn Rng) -> ExponentialBackoff {
+    ExponentialBuilder::new()
+        .with_min_delay(least)
+        .with_max_delay(most)
+        .without_max_times()
+        .with_jitter()
+        .with_jitter_seed(rng.next_u64())
+        .build()
+}
+
+/// Keeps the connection up; it lives as long as the adapter runs.
+pub(super) struct Gateway<'a> {
+    discord: &'a Discord,
+    session: Held,
+    hand: Hand<'a>,
+    failed_resumes: u32,
+    backoff: Option<ExponentialBackoff>,
+}
+
+impl<'a> Gateway<'a> {
+    pub(super) fn new(discord: &'a Discord, intake: &'a dyn Intake) -> Self {
+        let (hand, session) = (Hand::new(discord, intake), Held::default());
+        Self { discord, session, hand, failed_resumes: 0, backoff: None }
+    }
+
+    /// Connects for ever; dropped to end it.
+    pub(super) async fn run(mut self) {
+        loop {
+            let (ended, was_ready) = match self.prepare().await {
+                Ok(address) => self.connection(&address).await,
+                Err(ended) => (ended, false),
+            };
+            self.wait_out(&ended, was_ready).await;
+        }
+    }
+
+    /// Where to connect to: where the session goes on, or where another may begin.
+    async fn prepare(&mut self) -> Result<String, Ended> {
+        // A new client each time: the old one may be what is broken.
+        let api = self.discord.fresh_api().map_err(|error| Ended::Resume(error.to_string()))?;
+        self.hand.api = api.clone();
+        let session = self.session.lock().clone();
+        if let Some(address) = session.as_ref().and_then(|session| session.address.clone()) {
+            return Ok(address);
+        }
+        if session.is_none() {
+            let application: Application = ask(&api, ["applications", "@me"]).await?;
+            let flags = ApplicationFlags::from_bits_truncate(application.flags);
+            let may_read =
+                ApplicationFlags::GATEWAY_MESSAGE_CONTENT | ApplicationFlags::GATEWAY_MESSAGE_CONTENT_LIMITED;
+            if !flags.intersects(may_read) {
+                return Err(Ended::Refused(missing_content()));
+            }
+            self.hand.application = Some(application.id);
+        }
+        let gateway: GatewayBot = ask(&api, ["gateway", "bot"]).await?;
+        if let Some(limit) = gateway.session_start_limit.filter(|limit| session.is_none() && limit.remaining == 0) {
+            let wait = Duration::from_millis(limit.reset_after).min(Duration::from_secs(86_400));
+            let why = format!("Discord allows no more logins today; the next in {} min", wait.as_secs() / 60);
+            self.discord.health.troubled(why.clone());
+            warn!(channel = "discord", "{why}");
+            tokio::time::sleep(wait).await;
+        }
+        Ok(gateway.url)
+    }
+
+    /// One connection, from its beginning to its end; whether it was ready.
+    async fn connection(&mut self, address: &str) -> (Ended, bool) {
+        let pace = self.discord.settings.pace;
+        let socket = match open(address, pace.ready_deadline).await {
+            Ok(socket) => socket,
+            Err(why) => return (Ended::Resume(why), false),
+        };
+        let (sender, receiver) = mpsc::channel(BACKLOG_MAX);
+        let mut hearing = Hearing::new(self.discord, &self.session, (socket, sender));
+        // What was heard and not handed in by the end, Discord tells again: the session resumes from what was.
+        let ended = tokio::select! {
+            ended = hearing.run() => ended,
+            never = self.hand.take_all(receiver, &self.session) => match never {},
+        };
+        (ended, hearing.is_ready())
+    }
+
+    /// Makes the trouble visible, decides how it goes on, then waits as long as it deserves.
+    async fn wait_out(&mut self, ended: &Ended, was_ready: bool) {
+        if was_ready {
+            self.failed_resumes = 0;
+            self.backoff = None;
+        }
+        match ended {
+            Ended::Fresh(_) | Ended::Refused(_) => *self.session.lock() = None,
+            Ended::Resume(_) | Ended::Deaf(_) if !was_ready && self.session.lock().is_some() => {
+                self.failed_resumes += 1;
+                if self.failed_resumes >= RESUMES_MAX {
+                    info!(channel = "discord", "the session cannot be resumed: another begins");
+                    *self.session.lock() = None;
+                }
+            }
+            Ended::Resume(_) | Ended::Deaf(_) => {}
+        }
+        if self.session.lock().is_none() {
+            self.failed_resumes = 0;
+        }
+        let pace = &self.discord.settings.pace;
+        let delay = match ended {
+            Ended::Refused(_) => pace.retry_refused,
+            _ => {
+                let rng = self.discord.rng.as_ref();
+                let backoff = self.backoff.get_or_insert_with(|| backoff((pace.retry_min, pace.retry_max), rng));
+                backoff.next().unwrap_or(pace.retry_max)
+            }
+        };
+        let why = ended.why();
+        warn!(channel = "discord", why, delay_ms = delay.as_millis(), "Discord: {why}; again in {delay:?}");
+        self.discord.health.troubled(why.to_owned());
+        tokio::time::sleep(delay).await;
+    }
+}
+
+/// Asks for something before there is a connection.
+async fn ask<T: serde::de::DeserializeOwned>(api: &Api, path: [&str; 2]) -> Result<T, Ended> {
+    let answer = api.call(Request::get(path)).await.map_err(|error| match error {
+        CallError::Api { status: 401, .. } => Ended::Refused(bad_token()),
+        other => Ended::Resume(other.to_string()),
+    })?;
+    answer
+        .parse()
+        .map_err(|error| Ended::Resume(format!("an answer to {} that cannot be read: {error}", path.join("/"))))
+}

@@ -1,0 +1,331 @@
+//! What came is handed in, one after the other; only then does the session move past it.
+
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
+use std::time::Duration;
+
+use backon::ExponentialBackoff;
+use reqwest::Method;
+use serde::Deserialize;
+use tokio::sync::{mpsc, oneshot};
+use tracing::{debug, info, warn};
+
+use crate::channel::discord::Discord;
+use crate::channel::discord::authors::Authors;
+use crate::channel::discord::call::{Api, CallError, Request};
+use crate::channel::discord::convert::{self, Kind, View};
+use crate::channel::discord::gateway::{Held, backoff};
+use crate::channel::discord::hear::Dispatch;
+use crate::channel::discord::session::Session;
+use crate::channel::discord::wire::{
+    Frame, Gone, GoneAtOnce, Guild, Id, Interaction, Message, Place, Ready, ThreadList,
+};
+use crate::channel::discord::{catch_up, commands};
+use crate::domain::channel::{Intake, IntakeError};
+use crate::domain::inbound::{ChannelKind, Cursor, Inbound};
+
+/// Why what came cannot be handed in for now.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error(transparent)]
+    NotStored(#[from] IntakeError),
+    #[error(transparent)]
+    Call(#[from] CallError),
+}
+
+/// Hands in. It lives as long as the adapter runs, over all connections.
+pub(super) struct Hand<'a> {
+    pub(super) discord: &'a Discord,
+    pub(super) intake: &'a dyn Intake,
+    /// The client of this connection.
+    pub(super) api: Api,
+    /// The bot's application.
+    pub(super) application: Option<Id>,
+    me: Option<Id>,
+    places: HashMap<Id, Kind>,
+    /// The servers of which nothing is missing any more.
+    caught_up: HashSet<Id>,
+    authors: Authors,
+}
+
+impl<'a> Hand<'a> {
+    pub(super) fn new(discord: &'a Discord, intake: &'a dyn Intake) -> Self {
+        Self {
+            discord,
+            intake,
+            api: discord.api.clone(),
+            application: None,
+            me: None,
+            places: HashMap::new(),
+            caught_up: HashSet::new(),
+            authors: Authors::default(),
+        }
+    }
+
+    /// Hands in what is in line, for ever; dropped to end it.
+    pub(super) async fn take_all(&mut self, mut line: mpsc::Receiver<Dispatch>, session: &Held) -> Infallible {
+        let mut waits: Option<ExponentialBackoff> = None;
+        while let Some(mut dispatch) = line.recv().await {
+            while let Err(trouble) = self.take(&mut dispatch).await {
+                self.wait_out(&trouble, &mut waits).await;
+            }
+            waits = None;
+            commit(&dispatch, session);
+        }
+        // Who hears is at its end, and with it the connection.
+        std::future::pending().await
+    }
+
+    async fn wait_out(&self, trouble: &Trouble, waits: &mut Option<ExponentialBackoff>) {
+        let (pace, health) = (&self.discord.settings.pace, &self.discord.health);
+        let waits = waits.get_or_insert_with(|| backoff((pace.retry_min, pace.retry_max), self.discord.rng.as_ref()));
+        let mut delay = waits.next().unwrap_or(pace.retry_max);
+        match trouble {
+            Trouble::NotStored(error) => health.stuck(error.to_string()),
+            Trouble::Call(error) => {
+                delay = delay.max(error.after().unwrap_or(Duration::ZERO));
+                health.troubled(format!("Discord cannot be asked: {error}"));
+            }
+        }
+        warn!(channel = "discord", %trouble, delay_ms = delay.as_millis(), "Discord: {trouble}; again in {delay:?}");
+        tokio::time::sleep(delay).await;
+    }
+
+    async fn take(&mut self, dispatch: &mut Dispatch) -> Result<(), Trouble> {
+        let frame = &dispatch.frame;
+        match dispatch.event.as_str() {
+            "READY" => self.ready(frame).await,
+            "GUILD_CREATE" => self.guild(frame).await,
+            "GUILD_DELETE" => self.no_guild(frame),
+            "CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE" => self.place(frame),
+            "CHANNEL_DELETE" | "THREAD_DELETE" => self.no_place(frame),
+            "THREAD_LIST_SYNC" => self.threads(frame),
+            "MESSAGE_CREATE" => self.posted(frame).await,
+            "MESSAGE_UPDATE" => self.edited(frame).await,
+            "MESSAGE_DELETE" => self.deleted(frame).await,
+            "MESSAGE_DELETE_BULK" => self.deleted_at_once(frame).await,
+            "INTERACTION_CREATE" => {
+                let deferred = &mut dispatch.deferred;
+                self.interaction(&dispatch.frame, deferred).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// As whom Hob hears; none before it is told.
+    pub(super) fn view(&self) -> Option<View<'a>> {
+        Some(View { account: &self.discord.settings.account, me: self.me?, now: self.discord.clock.now() })
+    }
+
+    /// A session begins: what was said in private meanwhile is fetched first.
+    async fn ready(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        let Some(ready) = read::<Ready>(frame, "READY") else { return Ok(()) };
+        self.me = Some(ready.user.id);
+        self.caught_up.clear();
+        self.discord.health.identified(&format!("@{}", ready.user.username));
+        catch_up::private(self).await?;
+        if let Some(application) = self.application {
+            let (api, guilds) = (self.discord.api.clone(), self.discord.settings.command_guilds.clone());
+            let pace = self.discord.settings.pace;
+            self.discord.spawn(async move { commands::register(&api, application, &guilds, pace).await });
+        }
+        info!(channel = "discord", bot.username = %ready.user.username, "on Discord as @{}", ready.user.username);
+        Ok(())
+    }
+
+    /// A server can be seen: what was said there meanwhile is fetched.
+    async fn guild(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        let Some(guild) = read::<Guild>(frame, "GUILD_CREATE") else { return Ok(()) };
+        for place in guild.channels.iter().chain(&guild.threads) {
+            self.learn(place);
+        }
+        catch_up::guild(self, &guild).await?;
+        self.caught_up.insert(guild.id);
+        Ok(())
+    }
+
+    fn no_guild(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        #[derive(Deserialize)]
+        struct Left {
+            id: Id,
+        }
+        if let Some(Left { id }) = read(frame, "GUILD_DELETE") {
+            self.caught_up.remove(&id);
+        }
+        Ok(())
+    }
+
+    fn learn(&mut self, place: &Place) {
+        if let Some(kind) = Kind::of(place.kind, place.parent_id) {
+            self.places.insert(place.id, kind);
+        }
+    }
+
+    fn place(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        if let Some(place) = read::<Place>(frame, "a channel") {
+            self.learn(&place);
+        }
+        Ok(())
+    }
+
+    fn no_place(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        if let Some(place) = read::<Place>(frame, "a channel") {
+            self.places.remove(&place.id);
+        }
+        Ok(())
+    }
+
+    fn threads(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        if let Some(list) = read::<ThreadList>(frame, "THREAD_LIST_SYNC") {
+            list.threads.iter().for_each(|thread| self.learn(thread));
+        }
+        Ok(())
+    }
+
+    /// What kind of place it is, asked for where it is not known; none: nothing can be said of it, so nothing is heard.
+    async fn kind(&mut self, place: Id, guild: Option<Id>) -> Result<Option<Kind>, Trouble> {
+        if guild.is_none() {
+            return Ok(Some(Kind::Private));
+        }
+        if let Some(kind) = self.places.get(&place) {
+            return Ok(Some(*kind));
+        }
+        match self.api.call(Request::get(["channels", &place.to_string()])).await {
+            Ok(answer) => {
+                if let Ok(place) = answer.parse::<Place>() {
+                    self.learn(&place);
+                }
+            }
+            Err(error) if error.passes() => return Err(error.into()),
+            Err(error) => {
+                warn!(channel = "discord", place = %place, %error, "a message from an unknown channel is ignored")
+            }
+        }
+        Ok(self.places.get(&place).copied())
+    }
+
+    async fn posted(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        let Some(message) = read::<Message>(frame, "a message") else { return Ok(()) };
+        let Some(kind) = self.kind(message.channel_id, message.guild_id).await? else { return Ok(()) };
+        let is_whole = message.guild_id.is_none_or(|guild| self.caught_up.contains(&guild));
+        self.say(&message, kind, is_whole).await.map(drop)
+    }
+
+    /// Hands a new message in; whether it was anything that a person said. While older ones are missing it moves no cursor.
+    pub(super) async fn say(&mut self, message: &Message, kind: Kind, is_whole: bool) -> Result<bool, Trouble> {
+        let Some(view) = self.view() else { return Ok(false) };
+        let Some(mut inbound) = convert::posted(message, kind, &view) else { return Ok(false) };
+        self.authors.learn(message.id, &inbound.sender);
+        inbound.circumstances.cursor = is_whole.then(|| convert::cursor(message.channel_id, kind, message.id));
+        self.accept(inbound).await?;
+        Ok(true)
+    }
+
+    async fn edited(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        let Some(message) = read::<Message>(frame, "an edit") else { return Ok(()) };
+        let Some(kind) = self.kind(message.channel_id, message.guild_id).await? else { return Ok(()) };
+        let Some(view) = self.view() else { return Ok(()) };
+        match convert::edited(&message, kind, &view) {
+            Some(inbound) => self.accept(inbound).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn deleted(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        let Some(Gone { id, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
+        self.gone(&[id], (channel_id, guild_id)).await
+    }
+
+    async fn deleted_at_once(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        let Some(GoneAtOnce { ids, channel_id, guild_id }) = read(frame, "a deletion") else { return Ok(()) };
+        self.gone(&ids, (channel_id, guild_id)).await
+    }
+
+    async fn gone(&mut self, messages: &[Id], (place, guild): (Id, Option<Id>)) -> Result<(), Trouble> {
+        let Some(kind) = self.kind(place, guild).await? else { return Ok(()) };
+        for message in messages {
+            let Some(sender) = self.authors.of(*message) else {
+                debug!(channel = "discord", message.id = %message, "whose deleted message it was is not known");
+                continue;
+            };
+            let place = convert::conversation(&self.discord.settings.account, place, kind);
+            self.accept(convert::deleted(*message, sender, place, self.discord.clock.now())).await?;
+        }
+        Ok(())
+    }
+
+    async fn interaction(
+        &mut self,
+        frame: &Frame,
+        deferred: &mut Option<oneshot::Receiver<()>>,
+    ) -> Result<(), Trouble> {
+        let Some(interaction) = read::<Interaction>(frame, "an interaction") else { return Ok(()) };
+        let told = interaction.channel.as_ref().and_then(|place| Kind::of(place.kind, place.parent_id));
+        let kind = match (told, interaction.channel_id) {
+            (Some(kind), _) => kind,
+            (None, Some(place)) => match self.kind(place, interaction.guild_id).await? {
+                Some(kind) => kind,
+                None => return Ok(()),
+            },
+            (None, None) => return Ok(()),
+        };
+        let Some(view) = self.view() else { return Ok(()) };
+        let Some(inbound) = convert::interaction(&interaction, kind, &view) else { return Ok(()) };
+        self.accept(inbound).await?;
+        if convert::is_command(&interaction)
+            && let Some(deferred) = deferred.take()
+        {
+            self.discord.spawn(take_back(self.discord.api.clone(), interaction, deferred));
+        }
+        Ok(())
+    }
+
+    async fn accept(&self, inbound: Inbound) -> Result<(), Trouble> {
+        let id = inbound.external_id.clone();
+        let accepted = self.intake.accept(inbound).await?;
+        self.discord.health.message(self.discord.clock.now());
+        debug!(channel = "discord", message.id = %id, ?accepted, "message {id} handed in");
+        Ok(())
+    }
+
+    /// Moves a cursor past what is no message for Hob.
+    pub(super) async fn advance(&self, cursor: Cursor) -> Result<(), Trouble> {
+        let account = &self.discord.settings.account;
+        Ok(self.intake.advance(ChannelKind::Discord, account, cursor).await?)
+    }
+}
+
+/// The answer to a command comes as a message: the one that was deferred goes.
+async fn take_back(api: Api, interaction: Interaction, deferred: oneshot::Receiver<()>) {
+    if deferred.await.is_err() {
+        return;
+    }
+    let application = interaction.application_id.to_string();
+    let path = ["webhooks", &application, &interaction.token, "messages", "@original"];
+    if let Err(error) = api.call(Request::new(Method::DELETE, path).open()).await {
+        debug!(channel = "discord", %error, "a deferred answer was not taken back: {error}");
+    }
+}
+
+/// The event is handed in: the session resumes behind it.
+fn commit(dispatch: &Dispatch, session: &Held) {
+    let mut session = session.lock();
+    if dispatch.event == "READY" {
+        *session = dispatch.frame.data::<Ready>().map(|ready| Session {
+            id: ready.session_id,
+            address: ready.resume_gateway_url,
+            seq: dispatch.seq,
+        });
+    } else if let Some(session) = session.as_mut() {
+        session.seq = session.seq.max(dispatch.seq);
+    }
+}
+
+/// What the event says, if it can be read.
+fn read<'f, T: Deserialize<'f>>(frame: &'f Frame, what: &str) -> Option<T> {
+    let read = frame.data();
+    if read.is_none() {
+        warn!(channel = "discord", "{what} is of an unknown shape; passed over");
+    }
+    read
+}

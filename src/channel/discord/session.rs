@@ -1,0 +1,117 @@
+//! A session with the gateway: when it goes on, when another begins, when only an operator can help. Pure.
+
+use serenity::constants::close_codes;
+
+/// So many attempts to resume may fail in a row; then a new session begins.
+pub(super) const RESUMES_MAX: u32 = 3;
+
+/// Where the switch is that most bots miss.
+const CONTENT_SWITCH: &str = "in Discord's developer portal switch on Bot → Privileged Gateway Intents → Message Content \
+                              Intent, and save";
+
+/// A session that can be gone on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Session {
+    pub(super) id: String,
+    /// Where it goes on.
+    pub(super) address: Option<String>,
+    /// Up to where all has been handed in.
+    pub(super) seq: u64,
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The session goes on with another connection.
+    Resume(String),
+    /// Another session has to begin.
+    Fresh(String),
+    /// It is not tried again soon: what is wrong, and what to do.
+    Refused(String),
+    /// Nothing came back in time: the connection is deaf, the session goes on.
+    Deaf(String),
+}
+
+impl Ended {
+    /// Why, in words.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Resume(why) | Self::Fresh(why) | Self::Refused(why) | Self::Deaf(why) => why,
+        }
+    }
+}
+
+/// What a close of the other side means.
+pub(super) fn closed(code: Option<u16>, reason: &str) -> Ended {
+    let Some(code) = code else {
+        return Ended::Resume(reason.to_owned());
+    };
+    match code {
+        close_codes::AUTHENTICATION_FAILED => Ended::Refused(bad_token()),
+        close_codes::DISALLOWED_GATEWAY_INTENTS => Ended::Refused(missing_content()),
+        close_codes::INVALID_GATEWAY_INTENTS | close_codes::INVALID_SHARD | 4012 => {
+            Ended::Refused(format!("Discord refuses how Hob connects ({code} {reason}): Hob needs an update"))
+        }
+        close_codes::SHARDING_REQUIRED => Ended::Refused(
+            "the bot is in more servers than one connection may serve (4011): remove it from some".to_owned(),
+        ),
+        close_codes::NOT_AUTHENTICATED | 4006 | close_codes::INVALID_SEQUENCE | close_codes::SESSION_TIMEOUT => {
+            Ended::Fresh(format!("the session is over ({code} {reason})"))
+        }
+        code => Ended::Resume(format!("the connection was closed ({code} {reason})")),
+    }
+}
+
+/// The token is not known.
+pub(super) fn bad_token() -> String {
+    "Discord does not know this bot token: make another in the developer portal (Bot → Reset Token), write it into \
+     `bot_token` and restart Hob"
+        .to_owned()
+}
+
+/// The bot may not read what is written.
+pub(super) fn missing_content() -> String {
+    format!("the bot may not read messages: {CONTENT_SWITCH}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n11_a_close_says_how_it_goes_on() {
+        let table = [
+            (None, "resume"),
+            (Some(1000), "resume"),
+            (Some(1006), "resume"),
+            (Some(4000), "resume"),
+            (Some(4001), "resume"),
+            (Some(4008), "resume"),
+            (Some(4003), "fresh"),
+            (Some(4006), "fresh"),
+            (Some(4007), "fresh"),
+            (Some(4009), "fresh"),
+            (Some(4004), "refused"),
+            (Some(4010), "refused"),
+            (Some(4011), "refused"),
+            (Some(4012), "refused"),
+            (Some(4013), "refused"),
+            (Some(4014), "refused"),
+        ];
+        for (code, expected) in table {
+            let name = match closed(code, "because") {
+                Ended::Resume(_) => "resume",
+                Ended::Fresh(_) => "fresh",
+                Ended::Refused(_) => "refused",
+                Ended::Deaf(_) => "deaf",
+            };
+            assert_eq!(name, expected, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn n11_what_an_operator_must_do_is_told_exactly() {
+        insta::assert_snapshot!(closed(Some(4014), "").why(), @"the bot may not read messages: in Discord's developer portal switch on Bot → Privileged Gateway Intents → Message Content Intent, and save");
+        insta::assert_snapshot!(closed(Some(4004), "").why(), @"Discord does not know this bot token: make another in the developer portal (Bot → Reset Token), write it into `bot_token` and restart Hob");
+    }
+}

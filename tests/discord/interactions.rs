@@ -1,0 +1,105 @@
+//! Slash commands and buttons.
+
+use std::sync::Arc;
+
+use hob::channel::discord::commands::COMMANDS;
+use hob::domain::channel::{Adapter, Channel as _, Intake};
+use hob::domain::outgoing::Choice;
+use hob::router::command::{Command, parse};
+use tokio_util::sync::CancellationToken;
+
+use crate::harness::{Memory, PACE, Running, adapter_with, message};
+use crate::support::fake_discord::FakeDiscord;
+use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, THREAD};
+
+#[tokio::test]
+async fn k2_commands_are_registered_once_and_deferred_in_time() {
+    let fake = FakeDiscord::start().await;
+    let running = Running::start(&fake).await;
+    fake.command(DM, ADA, ("status", None));
+    fake.command(THREAD, BOB, ("model", Some("fast")));
+    fake.command(HALL, BOB, ("hob", Some("what's for dinner?")));
+    let seen = running.intake.until(3).await;
+    let texts: Vec<String> = seen.iter().map(crate::harness::text_of).collect();
+    assert_eq!(texts, ["/status", "/model fast", "what's for dinner?"]);
+    assert_eq!(seen[1].conversation.thread, Some(THREAD.to_string()));
+    assert_eq!((seen[0].sender.external_id.clone(), seen[1].sender.name.as_str()), (ADA.to_string(), "bob"));
+    let settled = |world: &crate::support::fake_discord::world::World| {
+        world.interactions.values().all(|known| known.answered == Some((5, true)) && known.taken_back)
+    };
+    fake.until_true("deferred answers, taken back", settled).await;
+    let intake = Arc::clone(&running.intake);
+    running.end().await;
+    let again = Running::begin(&fake, PACE, intake);
+    fake.until_true("a second look", |world| world.called("GET commands") == 2).await;
+    fake.command(DM, ADA, ("help", None));
+    again.intake.until(4).await;
+    assert_eq!(fake.look(|world| world.called("PUT commands")), 1, "they stood as they should");
+    again.end().await;
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn k2_commands_can_be_kept_to_some_servers() {
+    let fake = FakeDiscord::start().await;
+    fake.look(|world| {
+        drop(world.commands.insert(None, vec![serde_json::json!({ "name": "old", "description": "x" })]))
+    });
+    let adapter = Arc::new(adapter_with(&fake, PACE, vec![GUILD.to_string()]));
+    let (intake, stop): (Arc<dyn Intake>, _) = (Arc::new(Memory::default()), CancellationToken::new());
+    let task = tokio::spawn(Arc::clone(&adapter).run(intake, stop.clone()));
+    fake.until_true("commands of the server alone", |world| {
+        world.commands.get(&None).is_some_and(Vec::is_empty)
+            && world.commands.get(&Some(GUILD)).is_some_and(|all| all.len() == COMMANDS.len())
+    })
+    .await;
+    stop.cancel();
+    task.await.unwrap();
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn k2_a_button_is_pressed() {
+    let fake = FakeDiscord::start().await;
+    let running = Running::start(&fake).await;
+    let choice = |label: &str, token: &str| Choice { label: label.to_owned(), token: token.to_owned() };
+    let mut asked = message(HALL, "Shall I?");
+    asked.choices = vec![choice("Yes", "q1:yes"), choice("No", "q1:no")];
+    let sent = running.discord.deliver(&asked).await.unwrap().external_id.unwrap();
+    let press = fake.press(HALL, BOB, (sent.parse().unwrap(), "q1:no"));
+    let seen = running.intake.until(1).await;
+    assert_eq!(crate::harness::text_of(&seen[0]), "pressed: q1:no");
+    assert_eq!(
+        (seen[0].external_id.clone(), seen[0].sender.external_id.clone()),
+        (format!("in:{press}"), BOB.to_string())
+    );
+    fake.until_true("acknowledged press", |world| {
+        world.interactions.values().all(|known| known.answered == Some((6, false)))
+    })
+    .await;
+    running.end().await;
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn k2_a_command_is_deferred_though_nothing_can_be_stored() {
+    let fake = FakeDiscord::start().await;
+    let running = Running::start(&fake).await;
+    running.intake.fail(usize::MAX);
+    fake.say(DM, ADA, "first");
+    fake.command(DM, ADA, ("stop", None));
+    fake.until_true("deferred answer", |world| world.interactions.values().all(|known| known.answered.is_some())).await;
+    running.intake.fail(0);
+    assert_eq!(running.intake.texts(2).await, ["first", "/stop"]);
+    running.end().await;
+    fake.nothing_wrong();
+}
+
+#[test]
+fn k2_every_command_is_one_that_hob_knows() {
+    for (name, _, words) in COMMANDS.iter().filter(|(name, ..)| *name != "hob") {
+        let line = if words.is_some_and(|(_, required)| required) { format!("/{name} m1") } else { format!("/{name}") };
+        let parsed = parse(&line);
+        assert!(parsed.is_some() && !matches!(parsed, Some(Command::Unknown(_))), "{line}: {parsed:?}");
+    }
+}
