@@ -21,7 +21,7 @@ use crate::config::people::RoleConfig;
 use crate::config::provider::ProviderKind;
 use crate::config::quotas::QuotaConfig;
 use crate::config::transcription::TranscriptionConfig;
-use crate::daemon::{Blueprint, declared, discord, slack, StartError, telegram};
+use crate::daemon::{Blueprint, StartError, declared, discord, slack, telegram};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::money::Money;
 use crate::domain::principal::Role;

@@ -6,7 +6,7 @@ use crate::channel::discord::text::{content, quoted};
 use crate::channel::discord::wire::{File, Id, Interaction, Member, Message, User};
 use crate::domain::inbound::{
     Attachment, Audience, ChannelKind, Circumstances, Conversation, Cursor, DISCORD_PRIVATE, Happening, Inbound, Proof,
-    Sender,
+    Recorded, Sender,
 };
 
 /// A plain message, and one that answers another; all other kinds are Discord's own notices, or Hob's answers to commands.
@@ -135,6 +135,7 @@ fn inbound(message: &Message, kind: Kind, happening: Happening, view: &View<'_>)
             // Discord does not tell who wrote what is handed on.
             forwarded_from: forwarded.then(|| "somebody on Discord".to_owned()),
             quoted: answered.map(|other| quoted(other, view.me, is_own(other))),
+            spoken: spoken(message).filter(|_| !forwarded),
             envelope: None,
             cursor: None,
         },
@@ -147,6 +148,15 @@ fn files(message: &Message) -> Vec<Attachment> {
     let all = std::iter::once(&message.said).chain(handed_on).flat_map(|said| &said.attachments);
     let file = |file: &File| Attachment { handle: file.url.clone(), name: file.filename.clone(), bytes: file.size };
     all.map(file).collect()
+}
+
+/// Whether its sender speaks in it.
+fn spoken(message: &Message) -> Option<Recorded> {
+    let [file] = message.said.attachments.as_slice() else { return None };
+    file.waveform.as_ref()?;
+    let seconds = file.duration_secs.filter(|seconds| (0.0..1e9).contains(seconds));
+    // A number of seconds within what fits.
+    Some(Recorded { seconds: seconds.and_then(|seconds| format!("{seconds:.0}").parse().ok()) })
 }
 
 /// A message that is gone. Discord does not tell whose it was.

@@ -161,6 +161,9 @@ pub(super) struct File {
     pub(super) filename: String,
     pub(super) size: Option<u64>,
     pub(super) url: String,
+    /// Of a voice message, and of nothing else.
+    pub(super) waveform: Option<String>,
+    pub(super) duration_secs: Option<f64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

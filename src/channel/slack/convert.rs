@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::channel::slack::words::{Names, mentioned, mentions, readable, without_mention};
 use crate::domain::inbound::{
-    Attachment, Audience, ChannelKind, Circumstances, Conversation, Happening, Inbound, Quoted, Sender,
+    Attachment, Audience, ChannelKind, Circumstances, Conversation, Happening, Inbound, Quoted, Recorded, Sender,
 };
 
 /// How much of what is quoted is worth repeating.
@@ -109,6 +109,7 @@ pub(super) fn posted(post: &Value, channel: &str, me: &Me, names: &Names) -> Opt
     }
     let mut inbound = said_there(post, channel, (me, names), happening)?;
     inbound.circumstances = Circumstances { audience: inbound.circumstances.audience, ..circumstances };
+    inbound.circumstances.spoken = spoken(post).filter(|_| inbound.circumstances.forwarded_from.is_none());
     inbound.attachments = attachments(post);
     Some(inbound)
 }
@@ -242,6 +243,14 @@ fn attachments(post: &Value) -> Vec<Attachment> {
         Some(Attachment { handle: handle.to_owned(), name: name.to_owned(), bytes: file["size"].as_u64() })
     };
     list(post, "files").filter(kept).filter_map(attachment).collect()
+}
+
+/// Whether its sender speaks in it: a clip that was recorded in Slack.
+fn spoken(post: &Value) -> Option<Recorded> {
+    let mut files = list(post, "files");
+    let clip = files.next().filter(|file| text(file, "subtype") == Some("slack_audio"))?;
+    let seconds = clip["duration_ms"].as_u64().and_then(|millis| u32::try_from(millis / 1_000).ok());
+    files.next().is_none().then_some(Recorded { seconds })
 }
 
 /// A press of a button, of an interaction's payload.
