@@ -5,4 +5,5 @@
 #![warn(clippy::string_slice)]
 
 pub mod console;
+pub mod email;
 pub mod telegram;
