@@ -20,6 +20,7 @@ pub mod delivery;
 pub mod destinations;
 mod document;
 pub mod edit;
+pub mod email;
 pub mod environment;
 pub mod example;
 mod expand;
@@ -65,6 +66,7 @@ use crate::config::context::ContextConfig;
 use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::destinations::DestinationConfig;
+use crate::config::email::EmailConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::hooks::HookConfig;
@@ -111,6 +113,11 @@ pub struct Config {
     pub quotas: QuotaConfig,
     /// The Telegram bot. Without this section Hob is not on Telegram.
     pub telegram: Option<TelegramConfig>,
+    /// Hob's mailbox. Without this section Hob reads and writes no letters.
+    pub email: Option<EmailConfig>,
+    /// Further mailboxes, each under a name of its own, with the same settings as `[email]`.
+    #[schemars(extend("x-name" = "office"))]
+    pub email_accounts: BTreeMap<String, EmailConfig>,
     /// People who have several names: one on Telegram and another there, or one there and the terminal. Whoever has only
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
@@ -198,6 +205,10 @@ impl Config {
         if let Some(telegram) = &self.telegram {
             take("telegram", telegram.validate());
         }
+        if let Some(email) = &self.email {
+            take("email", email.validate());
+        }
+        take("email_accounts", email::validate_accounts(&self.email_accounts));
         take("people", people::validate(&self.people));
         take("destinations", destinations::validate(&self.destinations));
         take("agent", self.agent.validate());
@@ -262,6 +273,15 @@ impl Config {
             }
             for (chat, name) in &telegram.personas {
                 used(&place::child("telegram.personas", chat), name);
+            }
+        }
+        let others = self.email_accounts.iter().map(|(name, email)| (place::child("email_accounts", name), email));
+        for (key, email) in self.email.iter().map(|email| ("email".to_owned(), email)).chain(others) {
+            if let Some(name) = &email.persona {
+                used(&place::child(&key, "persona"), name);
+            }
+            for (thread, name) in &email.personas {
+                used(&place::child(&place::child(&key, "personas"), thread), name);
             }
         }
         all

@@ -227,6 +227,8 @@ mod tests {
                 "budget",
                 "quotas",
                 "telegram",
+                "email",
+                "email_accounts",
                 "people",
                 "destinations",
                 "personas",

@@ -10,6 +10,7 @@ mod chores;
 pub mod declared;
 mod extraction;
 pub mod learned;
+mod letters;
 pub mod memory;
 pub mod models;
 mod parts;
@@ -26,6 +27,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::channel::email;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -90,6 +92,14 @@ pub enum StartError {
     /// Telegram's client cannot be built.
     #[error("[telegram]: {0}")]
     Telegram(#[from] SetupError),
+    /// A mailbox's client cannot be built.
+    #[error("[email] ({account}): {source}")]
+    Email {
+        /// Which of the mailboxes.
+        account: String,
+        /// Why.
+        source: email::SetupError,
+    },
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
     Listen {
@@ -335,7 +345,9 @@ impl Statement for VoidLeases {
 /// The platforms that the config connects, for people.
 #[must_use]
 pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
-    config.telegram.iter().map(|_| ChannelKind::Telegram).collect()
+    let telegram = config.telegram.iter().map(|_| ChannelKind::Telegram);
+    let by_letter = config.email.is_some() || !config.email_accounts.is_empty();
+    telegram.chain(by_letter.then_some(ChannelKind::Email)).collect()
 }
 
 /// The chat's own log, beside the database.

@@ -20,7 +20,7 @@ use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::quotas::QuotaConfig;
 use crate::config::telegram::TelegramConfig;
-use crate::daemon::{Blueprint, StartError, declared};
+use crate::daemon::{Blueprint, StartError, declared, letters};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
@@ -104,8 +104,11 @@ pub(super) fn access(config: &Config) -> AccessList {
         ids.clone().for_each(|id| door.admit(&id, role(person.role)));
         let terminal = person.terminal.then_some(Alias::TERMINAL);
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
-        list.people.push(telegram.chain(terminal).collect());
+        let letters =
+            person.email_addresses.iter().map(|address| Alias::of(ChannelKind::Email, &address.to_lowercase()));
+        list.people.push(telegram.chain(letters).chain(terminal).collect());
     }
+    letters::admit(config, &mut list);
     list
 }
 
@@ -171,6 +174,11 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
         assigned.by_platform.extend(telegram.persona.iter().map(|name| (ChannelKind::Telegram, name.clone())));
         let by_chat = telegram.personas.iter();
         assigned.by_chat = by_chat.map(|(chat, name)| ((ChannelKind::Telegram, chat.clone()), name.clone())).collect();
+    }
+    for (_, email) in letters::accounts(config) {
+        assigned.by_platform.extend(email.persona.iter().map(|name| (ChannelKind::Email, name.clone())));
+        let threads = email.personas.iter();
+        assigned.by_chat.extend(threads.map(|(root, name)| ((ChannelKind::Email, root.clone()), name.clone())));
     }
     Ok(personas)
 }

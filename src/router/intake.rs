@@ -164,6 +164,9 @@ impl Router {
         if let Some(session) = taken.said {
             self.delivery.wake(session);
         }
+        for session in taken.released {
+            self.delivery.wake(session);
+        }
         if taken.reschedules {
             self.alarm.notify_one();
         }
@@ -219,6 +222,8 @@ struct Taken {
     said: Option<SessionId>,
     /// What was said concerns these too.
     everywhere: Vec<OpenRun>,
+    /// Letters of these go out now.
+    released: Vec<SessionId>,
     /// Memories that are gone.
     forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go.
@@ -229,8 +234,8 @@ struct Taken {
 
 impl Taken {
     fn quietly(accepted: Accepted) -> Self {
-        let (everywhere, forgotten) = (Vec::new(), Vec::new());
-        Self { accepted, lane: None, said: None, everywhere, forgotten, emptied: None, reschedules: false }
+        let (everywhere, released, forgotten) = (Vec::new(), Vec::new(), Vec::new());
+        Self { accepted, lane: None, said: None, everywhere, released, forgotten, emptied: None, reschedules: false }
     }
 }
 
@@ -550,7 +555,7 @@ impl Take {
             }
         };
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
-        let (forgotten, emptied) = (told.forgotten, told.emptied);
-        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, forgotten, emptied, reschedules })
+        let (released, forgotten, emptied) = (told.released, told.forgotten, told.emptied);
+        Ok(Taken { accepted: Accepted::Committed, lane, said, everywhere, released, forgotten, emptied, reschedules })
     }
 }

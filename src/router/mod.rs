@@ -14,6 +14,7 @@ pub mod heartbeat;
 pub mod intake;
 mod journal;
 pub mod lanes;
+pub mod mail;
 mod memory;
 mod pause;
 mod pause_texts;

@@ -26,7 +26,7 @@ use crate::render::{Form, pieces};
 use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
-use crate::router::{cost, journal, memory, pause, pause_texts, persona, texts};
+use crate::router::{cost, journal, mail, memory, pause, pause_texts, persona, texts};
 use crate::skill::library::Library;
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
@@ -115,11 +115,13 @@ pub(super) struct Told {
     pub(super) forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go, slice by slice.
     pub(super) emptied: Option<Scope>,
+    /// Letters of these sessions go out now.
+    pub(super) released: Vec<SessionId>,
 }
 
 impl From<String> for Told {
     fn from(text: String) -> Self {
-        Self { text, forgotten: Vec::new(), emptied: None }
+        Self { text, forgotten: Vec::new(), emptied: None, released: Vec::new() }
     }
 }
 
@@ -132,6 +134,10 @@ pub(super) async fn carry_out(
 ) -> Result<Told, StoreError> {
     if let Command::Forget(what) = &command {
         return memory::forget(tx, &memory::View::of(desk, caller), what).await;
+    }
+    if let Command::Mail(order) = command {
+        let mail::Decided { text, released } = mail::carry_out(tx, caller.principal, (order, desk.now)).await?;
+        return Ok(Told { released, ..Told::from(text) });
     }
     answer(tx, desk, caller, command).await.map(Told::from)
 }
@@ -186,8 +192,8 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::FactHistory(key) => memory::history(tx, &view, &key).await,
         Command::Pin(item) => memory::pin(tx, &view, item, true).await,
         Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
-        // Carried out above, as it does more than to speak.
-        Command::Forget(_) => Ok(String::new()),
+        // Carried out above, as they do more than to speak.
+        Command::Forget(_) | Command::Mail(_) => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }

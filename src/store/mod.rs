@@ -14,6 +14,7 @@ pub mod facts;
 pub mod files;
 pub mod forgetting;
 pub mod grants;
+pub mod held;
 pub mod inbound;
 pub mod journal;
 pub mod lock;

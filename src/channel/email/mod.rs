@@ -10,7 +10,7 @@ mod beside;
 mod body;
 mod compose;
 mod connect;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod header;
 mod letter;
