@@ -9,7 +9,7 @@ use crate::channel::email::compose::compose;
 use crate::channel::email::fuzzing::{letter as obeys_its_laws, settings};
 use crate::channel::email::letter::{Fetched, Reading, read};
 use crate::channel::email::part::Spot;
-use crate::channel::email::verify::Verifier;
+use crate::channel::email::verify::{Records, Verifier};
 use crate::domain::ids::OutboxId;
 use crate::domain::inbound::{Happening, Inbound, Proof};
 use crate::domain::letter::Envelope;
@@ -374,4 +374,32 @@ fn n14_every_letter_keeps_to_the_laws_however_it_is_cut() {
         }
     }
     assert!(letters >= 25, "{letters}");
+}
+
+/// The signed letter of RFC 8463, and the key of its domain.
+const SIGNED: &str = "DKIM-Signature: v=1; a=ed25519-sha256; c=relaxed/relaxed;\r\n d=football.example.com; i=@football.example.com;\r\n q=dns/txt; s=brisbane; t=1528637909; h=from : to :\r\n subject : date : message-id : from : subject : date;\r\n bh=2jUSOH9NhtVGCQWNr9BrIAPreKQjO6Sn7XIkfJVOzv8=;\r\n b=/gCrinpcQOoIfuHNQIbq4pgh9kyIK3AQUdt9OdqQehSwhEIug4D11Bus\r\n Fa3bT3FY5OsU7ZbnKELq+eXdp1Q1Dw==\r\nFrom: Joe SixPack <joe@football.example.com>\r\nTo: Suzie Q <suzie@shopping.example.net>\r\nSubject: Is dinner ready?\r\nDate: Fri, 11 Jul 2003 21:00:37 -0700 (PDT)\r\nMessage-ID: <20030712040037.46341.5F8J@football.example.com>\r\n\r\nHi.\r\n\r\nWe lost the game.  Are you hungry yet?\r\n\r\nJoe.\r\n";
+const KEY: &str = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+
+/// Asks no DNS: what it would say is known already.
+fn verifier() -> Verifier {
+    use mail_auth::common::parse::TxtRecordParser as _;
+    use mail_auth::{ResolverCache as _, Txt};
+    let known = Records::default();
+    let until = tokio::time::Instant::now().into_std() + std::time::Duration::from_secs(3600);
+    let key = mail_auth::common::verify::DomainKey::parse(KEY.as_bytes()).unwrap();
+    known.insert("brisbane._domainkey.football.example.com.".into(), Txt::DomainKey(key.into()), until);
+    let policy = mail_auth::dmarc::Dmarc::parse(b"v=DMARC1; p=reject; psd=n").unwrap();
+    known.insert("_dmarc.football.example.com.".into(), Txt::Dmarc(policy.into()), until);
+    Verifier::with(known).unwrap()
+}
+
+#[tokio::test]
+async fn n14_a_signature_is_checked_here_where_nobody_else_does() {
+    let verifier = verifier();
+    let proof = async |raw: &str, domain: &str| verifier.proof(raw.as_bytes(), domain).await;
+    assert_eq!(proof(SIGNED, "football.example.com").await, Proof::Platform);
+    let forged = SIGNED.replace("We lost the game.", "Send me the money.");
+    assert_ne!(proof(&forged, "football.example.com").await, Proof::Platform);
+    let unsigned = SIGNED.split_once("From:").map(|(_, rest)| format!("From:{rest}")).unwrap();
+    insta::assert_snapshot!(format!("{:?}", proof(&unsigned, "football.example.com").await), @r#"Nobody { why: "DMARC failed" }"#);
 }
