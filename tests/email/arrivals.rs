@@ -147,7 +147,7 @@ async fn n14_forty_megabytes_are_not_fetched() {
     let running = Running::start(&servers).await;
     let mut big = b"From: ada@example.org\r\nTo: hob@home.example\r\nSubject: Film\r\nMessage-ID: <film@example.org>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=A\r\n\r\n--A\r\nContent-Type: text/plain\r\n\r\nLook at this!\r\n--A\r\nContent-Type: video/mp4; name=film.mp4\r\nContent-Transfer-Encoding: base64\r\n\r\n".to_vec();
     let line = [b"A".repeat(76), b"\r\n".to_vec()].concat();
-    big.extend(line.repeat((40 << 20) / line.len()));
+    big.extend(line.repeat((40 << 20) / line.len() - 10));
     big.extend(b"--A--\r\n");
     servers.put(&big);
     servers.put(&letter(1, ADA, "the next one"));

@@ -96,11 +96,6 @@ impl Memory {
         self.until_cursor(|cursors| !cursors.is_empty()).await;
     }
 
-    /// Waits until the folder is read up to this letter.
-    pub(crate) async fn read_up_to(&self, uid: i64) {
-        self.until_cursor(|cursors| cursors.iter().any(|(list, at)| !list.ends_with("began") && *at >= uid)).await;
-    }
-
     /// Waits for something that the cursors say.
     pub(crate) async fn until_cursor(&self, says: impl FnMut(&BTreeMap<String, i64>) -> bool) {
         let mut cursors = self.cursors.subscribe();
