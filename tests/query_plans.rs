@@ -34,6 +34,9 @@ const GROWING: &[&str] = &[
     "occurrences",
     "procedures",
     "procedure_offers",
+    "held_letters",
+    "correspondents",
+    "letters_sent",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.

@@ -17,8 +17,13 @@ use crate::channel::email::compose::{Ready, compose, id};
 use crate::channel::email::settings::{Security, Settings};
 use crate::domain::outgoing::{DeliveryError, Outgoing, Receipt};
 
-/// How long a letter may take from its first to its last byte; less than the outbox waits.
-const LETTER_MAX: Duration = Duration::from_secs(70);
+/// How long the server may take until it waits for a letter, and how long over the letter. With the two below this is less
+/// than the outbox waits: else it would send again what went out.
+const STEP_MAX: Duration = Duration::from_secs(30);
+/// How long it is looked whether a letter went out before.
+const LOOK_MAX: Duration = Duration::from_secs(15);
+/// How long the copy and the good-bye may take, each.
+const AFTER_MAX: Duration = Duration::from_secs(5);
 
 /// What TLS believes on the way out.
 pub(super) struct Sender {
@@ -82,7 +87,9 @@ pub(super) async fn deliver(email: &Email, message: &Outgoing) -> Result<Receipt
 /// Was a copy of it put away? Where none can be, nobody knows.
 async fn has_gone_out(email: &Email, id: &str) -> bool {
     let Some(folder) = &email.settings.sent_folder else { return false };
-    match email.beside.has(email, folder, id).await {
+    let looked = tokio::time::timeout(LOOK_MAX, email.beside.has(email, folder, id)).await;
+    let Ok(looked) = looked else { return false };
+    match looked {
         Ok(found) => {
             if found {
                 info!(channel = "email", "the letter had gone out before the interruption");
@@ -99,20 +106,24 @@ async fn has_gone_out(email: &Email, id: &str) -> bool {
 /// Keeps a copy; that it fails changes nothing about the letter.
 async fn put_away(email: &Email, ready: &Ready) {
     let Some(folder) = &email.settings.sent_folder else { return };
-    if let Err(error) = email.beside.put(email, folder, &ready.bytes).await {
-        warn!(channel = "email", folder, %error, "no copy of the letter could be kept in {folder}: {error}");
+    match tokio::time::timeout(AFTER_MAX, email.beside.put(email, folder, &ready.bytes)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            warn!(channel = "email", folder, %error, "no copy of the letter could be kept in {folder}: {error}")
+        }
+        Err(_elapsed) => warn!(channel = "email", folder, "no copy of the letter could be kept in {folder} in time"),
     }
 }
 
 async fn send(email: &Email, ready: &Ready) -> Result<(), Failure> {
-    let deadline = email.settings.pace.command_deadline.min(LETTER_MAX / 2);
+    let deadline = email.settings.pace.command_deadline.min(STEP_MAX);
     let opened = tokio::time::timeout(deadline, open(email, ready)).await;
     let mut connection = opened.map_err(|_elapsed| Failure::Late { given: false })??;
     let given = tokio::time::timeout(deadline, connection.message(&ready.bytes)).await;
     let given = given.map_err(|_elapsed| Failure::Late { given: true })?;
     given.map_err(Failure::After)?;
     // It is taken; how the server says good-bye changes nothing.
-    if let Ok(Err(error)) = tokio::time::timeout(deadline, connection.quit()).await {
+    if let Ok(Err(error)) = tokio::time::timeout(AFTER_MAX, connection.quit()).await {
         debug!(channel = "email", %error, "the mail server did not say good-bye");
     }
     Ok(())
