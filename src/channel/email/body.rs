@@ -171,7 +171,7 @@ impl Walk<'_> {
             return;
         }
         let handle =
-            part::Handle { letter: self.handle.to_owned(), section: section.to_owned(), encoding: part.encoding };
+            part::Handle { letter: self.handle.to_owned(), section: section.to_owned(), encoding: encoding_of(part) };
         // A part that ends with what was fetched of the letter may go on.
         let is_whole = (part.offset_end as usize) < self.message.raw_message.len();
         let bytes = is_whole.then(|| u64::try_from(part.len()).ok()).flatten();
@@ -192,6 +192,16 @@ impl Walk<'_> {
         } else if is("application", "pgp-encrypted") {
             self.body.notes.push("The letter is encrypted (PGP), and I cannot read what is in it.".to_owned());
         }
+    }
+}
+
+/// How a part says that it is written down. What was cut off cannot be decoded here, and is fetched whole later.
+fn encoding_of(part: &MessagePart<'_>) -> Encoding {
+    let said = part.content_transfer_encoding().map(|how| how.trim().to_lowercase());
+    match said.as_deref() {
+        Some("base64") => Encoding::Base64,
+        Some("quoted-printable") => Encoding::QuotedPrintable,
+        _ => Encoding::None,
     }
 }
 
