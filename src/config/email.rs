@@ -55,7 +55,7 @@ pub struct EmailConfig {
     #[schemars(length(min = 1, max = 254), example = &"hob")]
     pub imap_user: Option<String>,
     /// The password there; with many providers one made for this program alone.
-    #[schemars(length(min = 1, max = 1000), example = &"${MAIL_PASSWORD}")]
+    #[schemars(length(min = 1, max = 1000), example = &"example-password")]
     pub imap_password: Secret,
     /// The server that letters are sent by.
     #[schemars(length(min = 1, max = 253), example = &"smtp.example.org")]
@@ -71,7 +71,7 @@ pub struct EmailConfig {
     #[schemars(length(min = 1, max = 254), example = &"hob")]
     pub smtp_user: Option<String>,
     /// The password there. Without it: as for `imap_password`.
-    #[schemars(length(min = 1, max = 1000), example = &"${MAIL_PASSWORD}")]
+    #[schemars(length(min = 1, max = 1000), example = &"example-password")]
     pub smtp_password: Option<Secret>,
     /// A file with certificates (PEM) that are believed besides the usual ones.
     #[schemars(length(min = 1, max = 4096), example = &"/etc/ssl/certs/home.pem")]
@@ -106,7 +106,7 @@ pub struct EmailConfig {
     #[serde(default)]
     pub allow_guests: bool,
     /// Who Hob is in letters: one of the personas. Without it: as under `[agent]`.
-    #[schemars(length(min = 1, max = 64), example = &"secretary")]
+    #[schemars(length(min = 1, max = 64), example = &"cook")]
     pub persona: Option<String>,
     /// Who Hob is in single threads: the Message-ID of the thread's first letter = one of the personas.
     #[serde(default)]
@@ -141,7 +141,7 @@ pub struct EmailConfig {
 }
 
 fn persona_example() -> BTreeMap<&'static str, &'static str> {
-    BTreeMap::from([("plans-2026@example.org", "secretary")])
+    BTreeMap::from([("plans-2026@example.org", "cook")])
 }
 
 fn name() -> String {
