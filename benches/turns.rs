@@ -128,6 +128,7 @@ impl World {
         let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
         let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
         let delivery = Delivery::new(DeliveryPorts {
+            letters: Arc::default(),
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),

@@ -37,6 +37,9 @@ const GROWING: &[&str] = &[
     "overheard",
     "pairing_guesses",
     "private_chats",
+    "held_letters",
+    "correspondents",
+    "letters_sent",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.

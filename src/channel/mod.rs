@@ -6,5 +6,6 @@
 
 pub mod console;
 pub mod discord;
+pub mod email;
 pub mod slack;
 pub mod telegram;

@@ -22,6 +22,7 @@ pub mod destinations;
 pub mod discord;
 mod document;
 pub mod edit;
+pub mod email;
 pub mod environment;
 pub mod example;
 mod expand;
@@ -72,6 +73,7 @@ use crate::config::daemon::DaemonConfig;
 use crate::config::delivery::DeliveryConfig;
 use crate::config::destinations::DestinationConfig;
 use crate::config::discord::DiscordConfig;
+use crate::config::email::EmailConfig;
 use crate::config::groups::GroupsConfig;
 use crate::config::guards::GuardsConfig;
 use crate::config::heartbeat::HeartbeatConfig;
@@ -137,6 +139,11 @@ pub struct Config {
     /// Further bots of Hob's on Discord, each under a name of its own; as `[discord]`.
     #[schemars(extend("x-name" = "work"))]
     pub discord_accounts: BTreeMap<String, DiscordConfig>,
+    /// Hob's mailbox. Without this section Hob reads and writes no letters.
+    pub email: Option<EmailConfig>,
+    /// Further mailboxes, each under a name of its own, with the same settings as `[email]`.
+    #[schemars(extend("x-name" = "office"))]
+    pub email_accounts: BTreeMap<String, EmailConfig>,
     /// People who have several names: one on Telegram and another there, or one there and the terminal. Whoever has only
     /// one is listed under `[telegram]`.
     #[schemars(extend("x-name" = "ada"))]
@@ -242,6 +249,10 @@ impl Config {
             take("discord", discord.validate());
         }
         take("discord_accounts", discord::validate_accounts(&self.discord_accounts));
+        if let Some(email) = &self.email {
+            take("email", email.validate());
+        }
+        take("email_accounts", email::validate_accounts(&self.email_accounts));
         take("people", people::validate(&self.people));
         take("groups", self.groups.validate());
         take("destinations", destinations::validate(&self.destinations));
@@ -331,6 +342,15 @@ impl Config {
                 used(&place::child(&place::child(&section, "personas"), channel), name);
             }
         }
+        let others = self.email_accounts.iter().map(|(name, email)| (place::child("email_accounts", name), email));
+        for (key, email) in self.email.iter().map(|email| ("email".to_owned(), email)).chain(others) {
+            if let Some(name) = &email.persona {
+                used(&place::child(&key, "persona"), name);
+            }
+            for (thread, name) in &email.personas {
+                used(&place::child(&place::child(&key, "personas"), thread), name);
+            }
+        }
         all
     }
 
@@ -366,8 +386,13 @@ impl Config {
     /// Whether people reach Hob by anything but the terminal.
     #[must_use]
     pub fn has_channel(&self) -> bool {
-        let accounts = [self.telegram_accounts.len(), self.slack_accounts.len(), self.discord_accounts.len()];
-        let own = [self.telegram.is_some(), self.slack.is_some(), self.discord.is_some()];
+        let accounts = [
+            self.telegram_accounts.len(),
+            self.slack_accounts.len(),
+            self.discord_accounts.len(),
+            self.email_accounts.len(),
+        ];
+        let own = [self.telegram.is_some(), self.slack.is_some(), self.discord.is_some(), self.email.is_some()];
         own.contains(&true) || accounts.iter().any(|count| *count > 0)
     }
 

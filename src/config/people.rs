@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::problem::Finding;
-use crate::config::{place, shape, slack, values};
+use crate::config::{place, shape, slack, values, email};
 
 /// What somebody may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +40,9 @@ pub struct PersonConfig {
     /// Their ids on Discord.
     #[schemars(length(max = 100), inner(range(min = 1, max = 9_223_372_036_854_775_806_i64)))]
     pub discord_user_ids: Vec<i64>,
+    /// Their e-mail addresses.
+    #[schemars(length(max = 100), inner(length(min = 3, max = 254)))]
+    pub email_addresses: Vec<String>,
     /// Whether it is they who sit at the terminal. Whoever does is an owner.
     pub terminal: bool,
     /// What they may do; where a platform's section lets one of their ids do more, that one may.
@@ -52,6 +55,7 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut ids: BTreeMap<(&str, i64), &str> = BTreeMap::new();
     let mut slack_ids: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut addresses: BTreeMap<String, &str> = BTreeMap::new();
     let mut seated: Option<&str> = None;
     for (name, person) in people {
         let key = place::key(name);
@@ -74,6 +78,14 @@ pub fn validate(people: &BTreeMap<String, PersonConfig>) -> Vec<Finding> {
             if let Some(other) = slack_ids.insert(id, name).filter(|other| other != name) {
                 let why = format!("is also {other}'s, expected one person");
                 found.push(Finding::new(place::item(&on_slack, index), why, "remove it from one"));
+            }
+        }
+        let by_letter = format!("{key}.email_addresses");
+        found.extend(email::validate_addresses(&by_letter, &person.email_addresses));
+        for (index, address) in person.email_addresses.iter().enumerate() {
+            if let Some(other) = addresses.insert(address.to_lowercase(), name).filter(|other| other != name) {
+                let why = format!("is also {other}'s, expected one person");
+                found.push(Finding::new(place::item(&by_letter, index), why, "remove it from one"));
             }
         }
         if !person.terminal {

@@ -233,6 +233,8 @@ mod tests {
                 "slack_accounts",
                 "discord",
                 "discord_accounts",
+                "email",
+                "email_accounts",
                 "people",
                 "groups",
                 "destinations",

@@ -13,7 +13,7 @@ use crate::agent::prompt::{self, PromptSettings};
 use crate::agent::quota::Meter;
 use crate::config::Config;
 use crate::daemon::toolset::{self, Grounds};
-use crate::daemon::{Blueprint, StartError, Switches, parts};
+use crate::daemon::{Blueprint, StartError, Switches, letters, parts};
 use crate::domain::channel::{Adapter, Channel};
 use crate::domain::inbound::ChannelKind;
 use crate::memory::recall::Memory;
@@ -58,6 +58,7 @@ pub(super) fn delivery(
         limits: delivery_limits(&blueprint.config),
         stream: stream_settings(&blueprint.config),
         reactions: blueprint.config.delivery.reactions,
+        letters: Arc::new(letters::rules(&blueprint.config)),
         redactor: blueprint.redactor.clone(),
         stop: switches.silence.clone(),
         tracker: switches.outbox.clone(),

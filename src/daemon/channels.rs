@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::daemon::{Blueprint, StartError, discord, slack, telegram};
+use crate::daemon::{Blueprint, StartError, discord, letters, slack, telegram};
 use crate::domain::channel::Adapter;
 
 /// Builds every account's adapter; nothing is sent yet. With a channel of the caller's own there are none.
@@ -13,5 +13,6 @@ pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, S
     let mut all = telegram::adapters(blueprint)?;
     all.extend(slack::adapters(blueprint)?);
     all.extend(discord::adapters(blueprint)?);
+    all.extend(letters::adapters(blueprint)?);
     Ok(all)
 }

@@ -12,6 +12,7 @@ pub mod declared;
 mod discord;
 mod extraction;
 pub mod learned;
+mod letters;
 pub mod memory;
 pub mod models;
 mod parts;
@@ -31,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backup::{BackupError, restore};
+use crate::channel::email;
 use crate::channel::discord::SetupError as DiscordError;
 use crate::channel::slack::SetupError as SlackError;
 use crate::channel::telegram::SetupError;
@@ -111,6 +113,14 @@ pub enum StartError {
     /// Discord's client cannot be built.
     #[error("[discord]: {0}")]
     Discord(#[from] DiscordError),
+    /// A mailbox's client cannot be built.
+    #[error("[email] ({account}): {source}")]
+    Email {
+        /// Which of the mailboxes.
+        account: String,
+        /// Why.
+        source: email::SetupError,
+    },
     /// The address of `[server]` cannot be had.
     #[error("[server] listen = {address:?}: {source}")]
     Listen {
@@ -361,6 +371,7 @@ pub fn configured_channels(config: &Config) -> Vec<ChannelKind> {
         (ChannelKind::Telegram, telegram::accounts(config).next().is_some()),
         (ChannelKind::Slack, slack::accounts(config).next().is_some()),
         (ChannelKind::Discord, discord::accounts(config).next().is_some()),
+        (ChannelKind::Email, letters::accounts(config).next().is_some()),
     ];
     all.into_iter().filter(|(_, there)| *there).map(|(channel, _)| channel).collect()
 }

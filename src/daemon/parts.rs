@@ -20,9 +20,10 @@ use crate::config::hooks::{HookConfig, HookFailure, HookMoment};
 use crate::config::people::RoleConfig;
 use crate::config::provider::ProviderKind;
 use crate::config::quotas::QuotaConfig;
+use crate::config::telegram::TelegramConfig;
 use crate::config::transcription::TranscriptionConfig;
-use crate::daemon::{Blueprint, StartError, declared, discord, slack, telegram};
-use crate::domain::inbound::ChannelKind;
+use crate::daemon::{Blueprint, StartError, declared, discord, slack, telegram, letters};
+use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
 use crate::domain::secret::Secret;
@@ -93,6 +94,7 @@ pub(super) fn access(config: &Config) -> AccessList {
     telegram::doors(config, &mut list);
     slack::open_doors(config, &mut list);
     discord::open_doors(config, &mut list);
+    letters::admit(config, &mut list);
     for person in config.people.values() {
         let ids = person.telegram_user_ids.iter().map(i64::to_string);
         for (account, _) in telegram::accounts(config) {
@@ -103,7 +105,9 @@ pub(super) fn access(config: &Config) -> AccessList {
         let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
         let on_slack = person.slack_user_ids.iter().map(|id| Alias::of(ChannelKind::Slack, id));
         let on_discord = person.discord_user_ids.iter().map(|id| Alias::of(ChannelKind::Discord, &id.to_string()));
-        list.people.push(telegram.chain(on_slack).chain(on_discord).chain(terminal).collect());
+        let addresses = person.email_addresses.iter();
+        let letters = addresses.map(|address| Alias::of(ChannelKind::Email, &address.to_lowercase()));
+        list.people.push(telegram.chain(on_slack).chain(on_discord).chain(letters).chain(terminal).collect());
     }
     list.groups = groups(&config.groups);
     list
@@ -187,6 +191,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     telegram::personas(config, assigned);
     slack::assign(config, assigned);
     discord::assign(config, assigned);
+    letters::assign(config, assigned);
     Ok(personas)
 }
 

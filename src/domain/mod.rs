@@ -11,6 +11,7 @@ pub mod clock;
 pub mod health;
 pub mod ids;
 pub mod inbound;
+pub mod letter;
 pub mod memory;
 pub mod money;
 pub mod network;

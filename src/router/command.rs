@@ -4,6 +4,7 @@ use crate::domain::ids::ScheduleId;
 use crate::domain::principal::Role;
 use crate::memory::item::Item;
 use crate::policy::groups::GroupMode;
+use crate::router::mail::Order;
 use crate::tool::schedule::change::Change;
 
 /// A command of the chat.
@@ -65,6 +66,8 @@ pub enum Command {
     Pin(Option<Item>),
     /// Do so no longer.
     Unpin(Option<Item>),
+    /// Show the letters that wait for an owner, or decide over one.
+    Mail(Order),
     /// Send a file, of which nothing was said, or where files are sent otherwise.
     Attach,
     /// Show or choose when Hob answers in this group.
@@ -235,6 +238,7 @@ pub fn parse(text: &str) -> Option<Command> {
         ("schedules", [change, number]) => {
             schedule(change, number).unwrap_or_else(|| Command::Unknown(text.trim().to_owned()))
         }
+        ("mail", words) => Order::parse(words).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mail),
         ("journal", []) => Command::Journal,
         ("skills", []) => Command::Skills,
         // With a path at the terminal it never comes here.

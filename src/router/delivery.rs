@@ -30,7 +30,8 @@ use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::model::message::MediaType;
 use crate::model::picture::{self, Unfit};
-use crate::router::delivery::turn::{Next, Settled, Turn, Wait, judge};
+use crate::router::delivery::turn::{Next, Settled, Turn, Wait, judge, Turned};
+use crate::router::mail::LetterRules;
 use crate::router::signs::Signs;
 use crate::router::streaming::{StreamSettings, Streaming};
 use crate::store::contents::{self, Contents, Kept};
@@ -75,6 +76,8 @@ pub struct DeliveryPorts {
     pub stream: StreamSettings,
     /// Whether messages carry signs of what becomes of them.
     pub reactions: bool,
+    /// Whom letters go to unasked, and how often.
+    pub letters: Arc<LetterRules>,
     /// Finds this Hob's secrets: none is sent.
     pub redactor: Redactor,
     /// No new attempt is made once this is cancelled.
@@ -340,19 +343,23 @@ impl Inner {
     /// Records what came of the last attempt, and takes the next chunk in the same transaction.
     ///
     /// Until that is stored nothing else of the session is sent.
-    async fn next(&self, session: SessionId, settled: Option<Settled>, wait: Option<Wait>) -> Next {
+    async fn next(self: &Arc<Self>, session: SessionId, settled: Option<Settled>, wait: Option<Wait>) -> Next {
         let waited = wait.filter(Wait::is_over).map(|wait| wait.head);
-        let mut turn = Turn { session, settled, take: true, waited, now: Timestamp::MIN, oldest: Timestamp::MIN };
+        let letters = Arc::clone(&self.ports.letters);
+        let mut turn =
+            Turn { session, settled, take: true, waited, letters, now: Timestamp::MIN, oldest: Timestamp::MIN };
         loop {
             turn.take = !self.ports.stop.is_cancelled();
             turn.now = self.ports.clock.now();
             let age_max = SignedDuration::try_from(self.ports.limits.age_max).unwrap_or(SignedDuration::MAX);
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
             match self.ports.store.write(turn.clone()).await {
-                Ok(next) => {
+                Ok(Turned { next, asked }) => {
                     if let Some(settled) = &turn.settled {
                         log(settled.id, &settled.attempt);
                     }
+                    let delivery = Delivery { inner: Arc::clone(self) };
+                    asked.into_iter().for_each(|session| delivery.wake(session));
                     return next;
                 }
                 Err(error) if !error.is_passing() || self.ports.stop.is_cancelled() => {

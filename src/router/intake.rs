@@ -153,6 +153,9 @@ impl Router {
         for session in taken.said.into_iter().chain(taken.elsewhere) {
             self.delivery.wake(session);
         }
+        for session in taken.released {
+            self.delivery.wake(session);
+        }
         if taken.reschedules {
             self.alarm.notify_one();
         }
@@ -200,6 +203,8 @@ struct Taken {
     said: Option<SessionId>,
     /// What was said concerns these too.
     everywhere: Vec<OpenRun>,
+    /// Letters of these go out now.
+    released: Vec<SessionId>,
     /// Memories that are gone.
     forgotten: Vec<(Scope, MemoryId)>,
     /// Of this scope everything is to go.
@@ -224,6 +229,7 @@ impl Taken {
             reschedules: false,
             queued: None,
             elsewhere: None,
+            released: Vec::new(),
         }
     }
 }
@@ -465,6 +471,7 @@ impl Take {
             emptied,
             reschedules,
             elsewhere,
+            released: told.released,
             ..Taken::quietly(Accepted::Committed)
         })
     }

@@ -15,6 +15,7 @@ pub mod heartbeat;
 pub mod intake;
 mod journal;
 pub mod lanes;
+pub mod mail;
 mod memory;
 mod moved;
 pub mod pairing;

@@ -27,8 +27,8 @@ use crate::render::{Form, pieces};
 use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
+use crate::router::{cost, groups, journal, memory, pairing, pause, pause_texts, persona, texts, mail};
 use crate::router::pairing::{Commander, Visitor};
-use crate::router::{cost, groups, journal, memory, pairing, pause, pause_texts, persona, texts};
 use crate::skill::library::Library;
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
@@ -136,11 +136,13 @@ pub(super) struct Told {
     pub(super) emptied: Option<Scope>,
     /// Something is to be said there as well.
     pub(super) elsewhere: Option<SessionId>,
+    /// Letters of these sessions go out now.
+    pub(super) released: Vec<SessionId>,
 }
 
 impl From<String> for Told {
     fn from(text: String) -> Self {
-        Self { text, forgotten: Vec::new(), emptied: None, elsewhere: None }
+        Self { text, forgotten: Vec::new(), emptied: None, elsewhere: None, released: Vec::new() }
     }
 }
 
@@ -153,6 +155,10 @@ pub(super) async fn carry_out(
 ) -> Result<Told, StoreError> {
     if let Command::Forget(what) = &command {
         return memory::forget(tx, &memory::View::of(desk, caller), what).await;
+    }
+    if let Command::Mail(order) = command {
+        let mail::Decided { text, released } = mail::carry_out(tx, caller.principal, (order, desk.now)).await?;
+        return Ok(Told { released, ..Told::from(text) });
     }
     if let Command::Pair(pair) = &command {
         return pairing::command(tx, &caller.commander(desk.now), pair.as_ref()).await;
@@ -211,7 +217,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Pin(item) => memory::pin(tx, &view, item, true).await,
         Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
         // Carried out above, as they do more than to speak.
-        Command::Forget(_) | Command::Pair(_) => Ok(String::new()),
+        Command::Forget(_) | Command::Pair(_) | Command::Mail(_) => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
         Command::Group(change) => {
             groups::answer(tx, &desk.access.groups, (caller.principal, caller.place), change).await

@@ -29,6 +29,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
     /schedules – what I am to do later; /schedules pause|resume|delete|run N changes one\n\
     /grants – what I may do here without asking; /grants revoke N takes one back\n\
+    /mail – letters that wait for an owner; owners: /mail yes N, /mail no N\n\
     /why – what I recalled for my last answer, and why that\n\
     /memory [WORDS] – what I remember; /facts [WORDS] – what I know for a fact; /facts history KEY – what that was before\n\
     /skills – what I have instructions for\n\

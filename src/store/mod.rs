@@ -16,6 +16,7 @@ pub mod files;
 pub mod forgetting;
 pub mod grants;
 pub mod groups;
+pub mod held;
 pub mod inbound;
 pub mod journal;
 pub mod lock;

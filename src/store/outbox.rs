@@ -389,7 +389,9 @@ pub async fn count(tx: &mut Tx, since: Timestamp) -> Result<Vec<StateCount>, Sto
         r#"SELECT state AS "state!", count(*) AS "count!: i64", min(created_at) AS "oldest!: i64" FROM (
              SELECT state, created_at FROM outbox WHERE state IN ('pending', 'sending', 'unknown')
              UNION ALL
-             SELECT state, created_at FROM outbox WHERE state IN ('failed', 'abandoned') AND ended_at >= $1)
+             SELECT iif(EXISTS (SELECT 1 FROM held_letters h WHERE h.outbox_id = outbox.id AND h.state = 'held'), 'held', state),
+                    created_at
+             FROM outbox WHERE state IN ('failed', 'abandoned') AND ended_at >= $1)
            GROUP BY 1 ORDER BY 1"#,
         since
     )

@@ -171,6 +171,7 @@ impl Process {
         let clock: Arc<dyn Clock> = Arc::clone(world) as _;
         let accounts = accounts(world);
         let delivery = Delivery::new(DeliveryPorts {
+            letters: Arc::default(),
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),

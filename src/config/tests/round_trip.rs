@@ -122,6 +122,12 @@ fn settle(mut document: toml::Table) -> toml::Table {
             }
             "discord" => discord(section),
             "discord_accounts" => section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut()).for_each(discord),
+            "email" => email(section),
+            "email_accounts" => {
+                let accounts = std::mem::take(section).into_iter().enumerate();
+                *section = accounts.map(|(index, (_, account))| (format!("m{index}"), account)).collect();
+                section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(email);
+            }
             "agent" => {
                 section.remove("persona");
                 section.insert("iterations_cap".to_owned(), 1000.into());
@@ -288,12 +294,36 @@ fn telegram(section: &mut toml::Table, number: usize) {
     replace(section, "api_url", "http://localhost:80/a");
 }
 
+fn email(section: &mut toml::Table) {
+    section.remove("persona");
+    section.remove("personas");
+    replace(section, "address", "hob@example.org");
+    replace(section, "ca_file", "/c");
+    for key in ["folder", "sent_folder"] {
+        replace(section, key, "Folder");
+    }
+    for key in ["imap_tls", "smtp_tls"] {
+        replace(section, key, "starttls");
+    }
+    for key in [
+        "aliases",
+        "allowed_addresses",
+        "owner_addresses",
+        "admin_addresses",
+        "guest_addresses",
+        "answer_automatic_from",
+    ] {
+        replace_items(section, key, "ada@example.org");
+    }
+}
+
 fn people(section: &mut toml::Table) {
     for (index, (_, person)) in section.iter_mut().enumerate() {
         let Toml::Table(person) = person else { continue };
         person.insert("telegram_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
         person.insert("slack_user_ids".to_owned(), Toml::Array(vec![format!("U{index}").into()]));
         person.insert("discord_user_ids".to_owned(), Toml::Array(vec![Toml::Integer(index as i64 + 1)]));
+        person.insert("email_addresses".to_owned(), Toml::Array(vec![format!("p{index}@example.org").into()]));
         person.insert("terminal".to_owned(), (index == 0).into());
         person.insert("role".to_owned(), if index == 0 { "owner" } else { "guest" }.into());
     }

@@ -1,5 +1,6 @@
 //! One turn of an outbox worker: what came of the last attempt is recorded, and the next chunk is taken.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,6 +10,7 @@ use tokio::time::Instant;
 use crate::domain::ids::{OutboxId, SessionId};
 use crate::domain::outgoing::{DeliveryError, Receipt};
 use crate::router::delivery::DeliveryLimits;
+use crate::router::mail::{Gate, LetterRules, gate};
 use crate::store::error::StoreError;
 use crate::store::outbox::{self, Attempt, Due, Waiting};
 use crate::store::{Statement, Tx, millis};
@@ -21,6 +23,14 @@ pub(super) enum Next {
     Later(Head),
     /// Nothing.
     Nothing,
+}
+
+/// What a turn came to.
+pub(super) struct Turned {
+    /// What there is to do.
+    pub(super) next: Next,
+    /// In these sessions somebody is asked.
+    pub(super) asked: Vec<SessionId>,
 }
 
 /// A chunk's next attempt, not before a time of day, in Unix milliseconds.
@@ -64,15 +74,24 @@ pub(super) struct Turn {
     pub(super) take: bool,
     /// Its time has come, whatever the wall clock says.
     pub(super) waited: Option<Head>,
+    pub(super) letters: Arc<LetterRules>,
     pub(super) now: Timestamp,
     pub(super) oldest: Timestamp,
 }
 
 #[async_trait]
 impl Statement for Turn {
-    type Output = Next;
+    type Output = Turned;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Next, StoreError> {
+    async fn run(&self, tx: &mut Tx) -> Result<Turned, StoreError> {
+        let mut asked = Vec::new();
+        let next = self.next(tx, &mut asked).await?;
+        Ok(Turned { next, asked })
+    }
+}
+
+impl Turn {
+    async fn next(&self, tx: &mut Tx, asked: &mut Vec<SessionId>) -> Result<Next, StoreError> {
         if let Some(settled) = &self.settled {
             outbox::settle(tx, settled.id, &settled.attempt, self.now).await?;
         }
@@ -81,7 +100,11 @@ impl Statement for Turn {
         }
         loop {
             if let Some(waiting) = outbox::take_head(tx, self.session, &self.due()).await? {
-                return Ok(Next::Send(Box::new(waiting)));
+                match gate(tx, &waiting, (&self.letters, self.now)).await? {
+                    Gate::Open => return Ok(Next::Send(Box::new(waiting))),
+                    Gate::Shut(owners) => asked.extend(owners),
+                }
+                continue;
             }
             let Some(waiting) = outbox::head(tx, self.session).await? else {
                 return Ok(Next::Nothing);
@@ -169,7 +192,8 @@ mod tests {
     }
 
     fn turn(session: SessionId, now: i64) -> Turn {
-        Turn { session, settled: None, take: true, waited: None, now: at(now), oldest: at(now - 60_000) }
+        let letters = Arc::default();
+        Turn { session, settled: None, take: true, waited: None, letters, now: at(now), oldest: at(now - 60_000) }
     }
 
     /// Puts a chunk into the outbox of a session of its own.
@@ -210,7 +234,7 @@ mod tests {
         let session = store.write(Queue).await.unwrap();
         // The clock has jumped between the words and their delivery: they go out.
         let mut now = CREATED + DAYS_LATER;
-        let Next::Send(first) = store.write(turn(session, now)).await.unwrap() else {
+        let Next::Send(first) = store.write(turn(session, now)).await.unwrap().next else {
             panic!("it was not taken");
         };
         assert_eq!(first.attempts, 1);
@@ -218,6 +242,6 @@ mod tests {
         let again = Attempt::Again { at: at(now), unknown: false, why: "down".to_owned() };
         let settled = Some(Settled { id: first.message.id, attempt: again });
         let next = store.write(Turn { settled, ..turn(session, now) }).await.unwrap();
-        assert!(matches!(next, Next::Nothing), "it was tried and is old: it is given up");
+        assert!(matches!(next.next, Next::Nothing), "it was tried and is old: it is given up");
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::ids::{RunId, SessionId};
 use crate::domain::principal::Role;
 use crate::router::answering::{OpenQuestion, asking, asking_elsewhere, is_for_owners, is_for_requester};
 use crate::router::intake::{Arriving, Take, Taken};
-use crate::router::texts;
+use crate::router::{mail, texts};
 use crate::store::agents::WaitingAgent;
 use crate::store::error::StoreError;
 use crate::store::{Tx, runs, signals};
@@ -55,6 +55,12 @@ impl Take {
     pub(super) async fn pressed(&self, tx: &mut Tx, mut arriving: Arriving, token: &str) -> Result<Taken, StoreError> {
         // A press is no message that could be replied to.
         arriving.destination.reply_to = None;
+        if let Some(press) = mail::Press::parse(token) {
+            let order = (mail::Order::Decide(press), self.now);
+            let decided = mail::carry_out(tx, &arriving.principal, order).await?;
+            let taken = self.tell(tx, &arriving, (token, "command"), decided.text).await?;
+            return Ok(Taken { released: decided.released, ..taken });
+        }
         let open = match Press::parse(token) {
             Some(press) => self.asked_by(tx, &arriving, press).await?,
             None => None,

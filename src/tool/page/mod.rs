@@ -59,6 +59,26 @@ pub fn html(html: &str, url: &Url) -> Page {
     Page { title: note(title), date: note(date), text: tidy(&text), hidden, invisible, cut: parsed.cut }
 }
 
+/// All that a letter's HTML shows; it is no page, and has no article to be looked for.
+#[must_use]
+pub fn letter(html: &str) -> Page {
+    let parsed = tree::parse(html);
+    let document = parsed.document;
+    let hidden = hidden::take_out(&document);
+    let body = document.body().map(|body| body.inner_html()).unwrap_or_default();
+    let text = if parsed.shallow { letter_markdown(&body, &document) } else { tree::words(&document) };
+    let (text, invisible) = characters::visible(&text);
+    Page { title: None, date: None, text: tidy(&text), hidden, invisible, cut: parsed.cut }
+}
+
+/// A letter's links lead where they say: they have no page that they could be relative to.
+fn letter_markdown(body: &str, document: &Document) -> String {
+    match Url::parse("about:blank") {
+        Ok(nowhere) => markdown(body, &nowhere),
+        Err(_impossible) => tree::words(document),
+    }
+}
+
 /// A page's tree, as it is, within the same bounds: for pages whose parts are known.
 #[must_use]
 pub fn document(html: &str) -> Document {

@@ -1,0 +1,224 @@
+//! A letter as it lies in the mailbox → `Inbound`, or why it is none. Pure.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mail_parser::{Addr, Address, HeaderName, Message, MessageParser};
+
+use crate::channel::email::authentic;
+use crate::channel::email::automatic::why_automatic;
+use crate::channel::email::body::{self, Body};
+use crate::channel::email::header::Headers;
+use crate::channel::email::one_line;
+use crate::channel::email::part::Spot;
+use crate::channel::email::settings::Settings;
+use crate::channel::email::thread::{self, Place};
+use crate::channel::email::trim::trim;
+use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Proof, Sender};
+use crate::domain::letter::{Envelope, Mailbox};
+
+/// The most characters of a subject or a name.
+const LINE_CHARS_MAX: usize = 200;
+/// The most characters of a letter that are handed in.
+const LETTER_CHARS_MAX: usize = 100_000;
+/// The most who get an answer.
+const RECIPIENTS_MAX: usize = 50;
+/// So many lines of a letter are quoted in its answer …
+const QUOTE_LINES: usize = 10;
+/// … each of at most so many characters.
+const QUOTE_CHARS: usize = 160;
+/// One line of at most so many characters may be an answer to a question, and has nothing put beside it.
+const WORD_CHARS: usize = 60;
+
+/// A letter as it was fetched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fetched<'a> {
+    /// Its bytes, or the first of them.
+    pub(super) raw: &'a [u8],
+    /// How many it has.
+    pub(super) bytes: u64,
+    /// Where it lies.
+    pub(super) spot: Spot,
+    /// When the server took it.
+    pub(super) came_at: Timestamp,
+}
+
+/// What a letter is to Hob.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// It is said to Hob.
+    Said(Box<Inbound>),
+    /// Nobody waits for an answer to it, or nobody could get one.
+    Passed {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Reads a letter.
+pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
+    let passed = |why: &str| Reading::Passed { why: why.to_owned() };
+    let headers = Headers::of(fetched.raw);
+    let Some(message) = MessageParser::default().parse(fetched.raw) else {
+        return passed("it cannot be read");
+    };
+    let senders = addresses(&message, HeaderName::From);
+    let Some(writer) = senders.first().cloned().or_else(|| addresses(&message, HeaderName::Sender).into_iter().next())
+    else {
+        return passed("it names no sender");
+    };
+    let is_exempt = settings.answer_automatic_from.iter().any(|known| known.eq_ignore_ascii_case(&writer.address));
+    if let Some(why) = why_automatic(&headers, &writer.address, (|address: &str| settings.is_own(address), is_exempt)) {
+        return passed(why);
+    }
+    let place = thread::place(&headers, fetched.raw);
+    let subject = one_line(message.subject().unwrap_or_default(), LINE_CHARS_MAX);
+    let body = body::read(&message, &fetched.spot.encode());
+    let sent_at = sent_at(&message, fetched.came_at);
+    let said = Said { fetched, place: &place, subject: &subject };
+    let (text, new) = said.words(&body);
+    let proof = if senders.len() > 1 {
+        Proof::Nobody { why: "it names several senders".to_owned() }
+    } else {
+        authentic::proof(&headers, &settings.authentication.authserv_ids, domain_of(&writer.address))
+    };
+    let envelope = Envelope {
+        message_id: place.id.clone(),
+        references: place.references.clone(),
+        subject,
+        author: writer.name.clone().unwrap_or_else(|| writer.address.clone()),
+        written: sent_at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d at %H:%M UTC").to_string(),
+        quote: quote(&new),
+        ..recipients(&message, &writer, settings)
+    };
+    let conversation =
+        Conversation { channel: ChannelKind::Email, account: settings.account.clone(), chat: place.root, thread: None };
+    let sender = Sender { name: display(&writer), external_id: writer.address };
+    let circumstances = Circumstances {
+        proof,
+        forwarded_from: body.forwarded_from,
+        envelope: envelope.encode(),
+        ..Circumstances::default()
+    };
+    Reading::Said(Box::new(Inbound {
+        conversation,
+        external_id: place.id,
+        sender,
+        happening: Happening::Posted { text },
+        sent_at,
+        attachments: body.files,
+        circumstances,
+    }))
+}
+
+/// What is put into words about a letter.
+struct Said<'a> {
+    fetched: &'a Fetched<'a>,
+    place: &'a Place,
+    subject: &'a str,
+}
+
+impl Said<'_> {
+    /// The words that are handed in, and what is new in the letter.
+    fn words(&self, body: &Body) -> (String, String) {
+        let trimmed = trim(&body.text);
+        let mut new = trimmed.text;
+        let mut notes = body.notes.clone();
+        if let Some((cut, _)) = new.char_indices().nth(LETTER_CHARS_MAX) {
+            new.truncate(cut);
+            notes.push(format!("The letter is longer than {LETTER_CHARS_MAX} characters; the rest is left out."));
+        }
+        if body.hidden > 0 {
+            notes.push(format!(
+                "Hidden text was left out in {} places: nobody would have seen it on a screen. That is suspicious.",
+                body.hidden
+            ));
+        }
+        if self.fetched.bytes > self.fetched.raw.len() as u64 {
+            let megabytes = self.fetched.bytes.div_ceil(1 << 20);
+            notes.push(format!("The letter has {megabytes} MB. That was too big: I have read only its beginning."));
+        }
+        let is_first = self.place.references.is_empty();
+        let is_word = !new.is_empty() && !new.contains('\n') && new.chars().count() <= WORD_CHARS;
+        let is_command = is_word && new.starts_with('/');
+        if trimmed.quoted > 0 && !is_word {
+            notes.push(format!(
+                "{} lines are left out that quote earlier letters or are its signature.",
+                trimmed.quoted
+            ));
+        }
+        let mut parts = Vec::new();
+        if is_first && !self.subject.is_empty() && !is_command {
+            parts.push(format!("Subject: {}", self.subject));
+        }
+        if new.is_empty() && body.files.is_empty() && notes.is_empty() {
+            notes.push("The letter has no text.".to_owned());
+        }
+        if !new.is_empty() {
+            parts.push(new.clone());
+        }
+        parts.extend(notes.into_iter().map(|note| format!("[{note}]")));
+        (parts.join("\n\n"), new)
+    }
+}
+
+/// Those whom a header names, in order. What has no address is nobody.
+fn addresses(message: &Message<'_>, header: HeaderName<'static>) -> Vec<Mailbox> {
+    let of = message.headers().iter().filter(|known| known.name == header);
+    of.filter_map(|known| known.value.as_address()).flat_map(Address::iter).filter_map(mailbox).collect()
+}
+
+fn mailbox(addr: &Addr<'_>) -> Option<Mailbox> {
+    let address = addr.address.as_deref()?.trim().to_lowercase();
+    let (local, domain) = address.rsplit_once('@')?;
+    let is_plain = !address.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | ',' | ';'));
+    let name = addr.name.as_deref().map(|name| one_line(name, LINE_CHARS_MAX)).filter(|name| !name.is_empty());
+    (is_plain && !local.is_empty() && !domain.is_empty() && address.len() <= 254).then_some(Mailbox { name, address })
+}
+
+fn domain_of(address: &str) -> &str {
+    address.rsplit_once('@').map_or("", |(_, domain)| domain)
+}
+
+/// How a sender is called. A name that looks like an address is another's, perhaps.
+fn display(writer: &Mailbox) -> String {
+    writer.name.clone().filter(|name| !name.contains('@')).unwrap_or_else(|| writer.address.clone())
+}
+
+/// To whom an answer goes: to whom the writer wants it, and to all others who were addressed.
+fn recipients(message: &Message<'_>, writer: &Mailbox, settings: &Settings) -> Envelope {
+    let mut known: Vec<String> = Vec::new();
+    let mut fresh = |all: Vec<Mailbox>| -> Vec<Mailbox> {
+        let mut kept = Vec::new();
+        for mailbox in all {
+            if !settings.is_own(&mailbox.address) && !known.contains(&mailbox.address) && known.len() < RECIPIENTS_MAX {
+                known.push(mailbox.address.clone());
+                kept.push(mailbox);
+            }
+        }
+        kept
+    };
+    let wanted = fresh(addresses(message, HeaderName::ReplyTo));
+    let to = if wanted.is_empty() { fresh(vec![writer.clone()]) } else { wanted };
+    let mut others = Vec::new();
+    if settings.reply_all {
+        others.extend(addresses(message, HeaderName::To));
+        others.extend(addresses(message, HeaderName::Cc));
+    }
+    Envelope { to, cc: fresh(others), ..Envelope::default() }
+}
+
+/// When it was written; a date of the future, or none, is the server's.
+fn sent_at(message: &Message<'_>, came_at: Timestamp) -> Timestamp {
+    let written = message.date().and_then(|date| Timestamp::from_second(date.to_timestamp()).ok());
+    written.filter(|written| *written <= came_at && written.as_second() > 0).unwrap_or(came_at)
+}
+
+/// The first lines of what is new.
+fn quote(new: &str) -> Vec<String> {
+    let lines: Vec<&str> = new.lines().collect();
+    let mut quote: Vec<String> = lines.iter().take(QUOTE_LINES).map(|line| one_line(line, QUOTE_CHARS)).collect();
+    if lines.len() > QUOTE_LINES {
+        quote.push("…".to_owned());
+    }
+    quote
+}

@@ -1,0 +1,128 @@
+//! E-mail: a mailbox is watched over IMAP, answers go out over SMTP.
+//!
+//! Never: a letter passed over before that is stored, an answer to what no person wrote, or a connection without TLS to
+//! another machine.
+//! Start at [`Email::run`]; `watch` brings in, `letter` translates, `send` takes out.
+
+mod authentic;
+mod automatic;
+mod beside;
+mod body;
+mod compose;
+mod connect;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
+mod header;
+mod letter;
+mod part;
+mod send;
+pub mod settings;
+#[cfg(test)]
+mod tests;
+mod thread;
+mod trim;
+pub mod verify;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use tokio_rustls::rustls::ClientConfig;
+use tokio_util::sync::CancellationToken;
+
+use crate::channel::email::beside::Beside;
+use crate::channel::email::send::Sender;
+use crate::channel::email::settings::Settings;
+use crate::channel::email::verify::Verifier;
+use crate::channel::email::watch::Watcher;
+use crate::domain::channel::{Adapter, Channel, FetchError, Intake};
+use crate::domain::clock::Clock;
+use crate::domain::health::{ChannelHealth, Monitor};
+use crate::domain::inbound::{Attachment, ChannelKind};
+use crate::domain::outgoing::{DeliveryError, Outgoing, Receipt};
+use crate::domain::rng::Rng;
+
+/// The adapter cannot be built from its settings.
+#[derive(Debug, thiserror::Error)]
+#[error("no mail client: {0}")]
+pub struct SetupError(String);
+
+/// One mailbox.
+pub struct Email {
+    settings: Settings,
+    clock: Arc<dyn Clock>,
+    rng: Arc<dyn Rng>,
+    tls: Arc<ClientConfig>,
+    verifier: Option<Verifier>,
+    health: Monitor,
+    /// Letters that nobody waits for an answer to.
+    passed: AtomicU64,
+    sender: Sender,
+    /// The connection for what is not the watch's.
+    beside: Beside,
+}
+
+impl Email {
+    /// Builds the adapter; nothing is connected yet.
+    ///
+    /// # Errors
+    /// When certificates cannot be read, or the DNS cannot be asked though it is to be.
+    pub fn new(settings: Settings, clock: Arc<dyn Clock>, rng: Arc<dyn Rng>) -> Result<Self, SetupError> {
+        let verifier = settings.authentication.verify.then(Verifier::of_system).transpose();
+        let verifier = verifier.map_err(|error| SetupError(error.to_string()))?;
+        let tls = connect::tls(&settings).map_err(SetupError)?;
+        let sender = Sender::new(&settings).map_err(SetupError)?;
+        let (health, passed, beside) = (Monitor::default(), AtomicU64::new(0), Beside::default());
+        Ok(Self { settings, clock, rng, tls, verifier, health, passed, sender, beside })
+    }
+
+    /// How many letters were passed over since the start, as nobody waits for an answer to them.
+    #[must_use]
+    pub fn passed(&self) -> u64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+
+    fn note_passed(&self) {
+        self.passed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Channel for Email {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Email, &self.settings.account)
+    }
+
+    #[tracing::instrument(name = "email.deliver", skip_all, fields(channel = "email", outbox.id = %message.id))]
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        Box::pin(send::deliver(self, message)).await
+    }
+
+    #[tracing::instrument(name = "email.fetch", skip_all, fields(channel = "email"))]
+    async fn fetch(&self, attachment: &Attachment, bytes_max: u64) -> Result<Vec<u8>, FetchError> {
+        Box::pin(self.beside.fetch(self, attachment, bytes_max)).await
+    }
+
+    fn health(&self) -> ChannelHealth {
+        let pace = &self.settings.pace;
+        self.health.health(self.clock.now(), self.settings.poll.max(pace.idle_max) + pace.command_deadline * 3)
+    }
+}
+
+#[async_trait]
+impl Adapter for Email {
+    /// Hands in what lies in the mailbox, until `stop`; once. Deliveries go on working.
+    #[tracing::instrument(name = "email.watch", skip_all, fields(channel = "email"))]
+    async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken) {
+        let watcher = Watcher::new(&self, intake.as_ref());
+        stop.run_until_cancelled(Box::pin(watcher.run())).await;
+    }
+}
+
+/// Words on one line, without what could break out of it.
+fn one_line(text: &str, chars_max: usize) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let (plain, _) = crate::tool::page::characters::visible(&plain);
+    plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(chars_max).collect()
+}

@@ -1,0 +1,84 @@
+//! Where a file of a letter lies in the mailbox, as text that is kept with it.
+
+use mail_parser::Encoding;
+use mail_parser::decoders::base64::base64_decode;
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
+
+/// A part of a letter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Handle {
+    /// `UIDVALIDITY/UID` of the letter.
+    pub(super) letter: String,
+    /// IMAP's number of the part.
+    pub(super) section: String,
+    /// How it is written down in the letter.
+    pub(super) encoding: Encoding,
+}
+
+/// A letter's place in a mailbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) validity: u32,
+    pub(super) uid: u32,
+}
+
+impl Spot {
+    pub(super) fn encode(self) -> String {
+        format!("{}/{}", self.validity, self.uid)
+    }
+}
+
+impl Handle {
+    /// As it is kept.
+    pub(super) fn encode(&self) -> String {
+        let encoding = match self.encoding {
+            Encoding::None => "plain",
+            Encoding::QuotedPrintable => "quoted",
+            Encoding::Base64 => "base64",
+        };
+        format!("{}/{}/{encoding}", self.letter, self.section)
+    }
+
+    /// As it was kept; none: it is no part's.
+    pub(super) fn decode(text: &str) -> Option<(Self, Spot)> {
+        let mut parts = text.split('/');
+        let (validity, uid) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let section = parts
+            .next()
+            .filter(|section| !section.is_empty() && section.split('.').all(|n| n.parse::<u16>().is_ok()))?;
+        let encoding = match parts.next()? {
+            "plain" => Encoding::None,
+            "quoted" => Encoding::QuotedPrintable,
+            "base64" => Encoding::Base64,
+            _ => return None,
+        };
+        let spot = Spot { validity, uid };
+        Some((Self { letter: spot.encode(), section: section.to_owned(), encoding }, spot))
+    }
+
+    /// What the part holds.
+    pub(super) fn open(&self, raw: Vec<u8>) -> Option<Vec<u8>> {
+        match self.encoding {
+            Encoding::None => Some(raw),
+            Encoding::QuotedPrintable => quoted_printable_decode(&raw),
+            Encoding::Base64 => base64_decode(&raw),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c6_a_files_place_is_read_again() {
+        for encoding in [Encoding::None, Encoding::QuotedPrintable, Encoding::Base64] {
+            let spot = Spot { validity: 7, uid: 12 };
+            let handle = Handle { letter: spot.encode(), section: "1.2".to_owned(), encoding };
+            assert_eq!(Handle::decode(&handle.encode()), Some((handle, spot)));
+        }
+        for bad in ["", "7/12", "7/12/1.2", "7/x/1/plain", "7/12/1]/plain", "7/12//plain", "7/12/1/zip"] {
+            assert_eq!(Handle::decode(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What the adapter is told at its start.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::domain::secret::Secret;
+
+/// A mail server, and as whom Hob signs in there.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Its name; its certificate must be for it.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The user's name there.
+    pub user: String,
+    /// The password.
+    pub password: Secret,
+}
+
+/// How a connection is kept from being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// TLS from the first byte.
+    Tls,
+    /// TLS once the server was asked for it; without it nothing is said.
+    StartTls,
+    /// Nothing; only on this machine.
+    Plain,
+}
+
+/// How it is found out whether a letter is from whom it says.
+#[derive(Debug, Clone, Default)]
+pub struct Authentication {
+    /// The mail servers whose `Authentication-Results` are believed, in lower case.
+    pub authserv_ids: Vec<String>,
+    /// Whether signatures are checked here, by DNS.
+    pub verify: bool,
+}
+
+/// Where the mailbox is, and how it is kept.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The account's name.
+    pub account: String,
+    /// Hob's own address, in lower case.
+    pub address: String,
+    /// How Hob is called in its letters.
+    pub name: String,
+    /// Its other addresses, in lower case.
+    pub aliases: Vec<String>,
+    /// Where letters come from.
+    pub imap: Server,
+    /// Where letters go out.
+    pub smtp: Server,
+    /// How the way to the mailbox is secured.
+    pub imap_security: Security,
+    /// How the way out is secured.
+    pub smtp_security: Security,
+    /// Certificates that are believed besides the usual ones (PEM).
+    pub ca_file: Option<PathBuf>,
+    /// The folder that is read.
+    pub folder: String,
+    /// The folder that takes a copy of what is sent.
+    pub sent_folder: Option<String>,
+    /// Whether what was handed in is marked as read.
+    pub mark_seen: bool,
+    /// How it is found out who wrote.
+    pub authentication: Authentication,
+    /// Those whose automatic letters are taken like others, in lower case.
+    pub answer_automatic_from: Vec<String>,
+    /// Whether an answer goes to all who were addressed.
+    pub reply_all: bool,
+    /// How often the mailbox is looked into where the server cannot tell by itself.
+    pub poll: Duration,
+    /// A larger letter is read in part.
+    pub letter_bytes_max: u32,
+    /// How fast the adapter retries and gives up.
+    pub pace: Pace,
+}
+
+impl Settings {
+    /// Is this one of Hob's own addresses?
+    #[must_use]
+    pub fn is_own(&self, address: &str) -> bool {
+        self.address.eq_ignore_ascii_case(address) || self.aliases.iter().any(|own| own.eq_ignore_ascii_case(address))
+    }
+
+    /// The domain that Hob's Message-IDs are of.
+    #[must_use]
+    pub fn domain(&self) -> &str {
+        self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
+    }
+}
+
+/// The adapter's deadlines and delays.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// The first delay after a failed connection; it doubles up to `retry_max`, with jitter.
+    pub retry_min: Duration,
+    /// The longest such delay.
+    pub retry_max: Duration,
+    /// The delay after the password was refused: only an operator can mend that.
+    pub retry_refused: Duration,
+    /// How long the server may take over one command.
+    pub command_deadline: Duration,
+    /// How long a connection waits for news before it is tried whether it is still one.
+    pub idle_max: Duration,
+}
+
+impl Pace {
+    /// What is used outside of tests. Servers end an IDLE after half an hour, and routers forget quiet connections sooner.
+    pub const PRODUCTION: Self = Self {
+        retry_min: Duration::from_secs(1),
+        retry_max: Duration::from_secs(120),
+        retry_refused: Duration::from_secs(300),
+        command_deadline: Duration::from_secs(60),
+        idle_max: Duration::from_secs(9 * 60),
+    };
+}

@@ -1,0 +1,116 @@
+//! From `[email]` to what the mailboxes and the outbox take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::channel::email::Email;
+use crate::channel::email::settings::{Authentication, Pace, Security, Server, Settings};
+use crate::config::Config;
+use crate::config::email::{EmailConfig, TlsConfig};
+use crate::daemon::{Blueprint, StartError, parts};
+use crate::domain::channel::Adapter;
+use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
+use crate::domain::principal::Role;
+use crate::policy::access::AccessList;
+use crate::policy::persona::Assignments;
+use crate::router::mail::LetterRules;
+
+/// The mailboxes, and what each is called.
+pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &EmailConfig)> {
+    let first = config.email.iter().map(|email| (DEFAULT_ACCOUNT, email));
+    first.chain(config.email_accounts.iter().map(|(name, email)| (name.as_str(), email)))
+}
+
+/// Builds each mailbox's adapter; nothing is sent yet.
+pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
+    let adapter = |(account, config): (&str, &EmailConfig)| {
+        let email = Email::new(settings(account, config), Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng));
+        let email = email.map_err(|source| StartError::Email { account: account.to_owned(), source })?;
+        Ok(Arc::new(email) as Arc<dyn Adapter>)
+    };
+    accounts(&blueprint.config).map(adapter).collect()
+}
+
+/// Who Hob is there.
+pub(super) fn assign(config: &Config, assigned: &mut Assignments) {
+    for (account, email) in accounts(config) {
+        let here = email.persona.iter().map(|name| ((ChannelKind::Email, account.to_owned()), name.clone()));
+        assigned.by_account.extend(here);
+        let threads = email.personas.iter();
+        assigned.by_chat.extend(threads.map(|(root, name)| ((ChannelKind::Email, root.clone()), name.clone())));
+    }
+}
+
+/// Who may write to them. Addresses count as they are written in lower case.
+pub(super) fn admit(config: &Config, list: &mut AccessList) {
+    for (account, email) in accounts(config) {
+        let door = list.door(ChannelKind::Email, account);
+        door.guests = email.allow_guests;
+        for (addresses, role) in [
+            (&email.guest_addresses, Role::Guest),
+            (&email.allowed_addresses, Role::User),
+            (&email.admin_addresses, Role::Admin),
+            (&email.owner_addresses, Role::Owner),
+        ] {
+            addresses.iter().for_each(|address| door.admit(&address.to_lowercase(), role));
+        }
+        for person in config.people.values() {
+            let role = parts::role(person.role);
+            person.email_addresses.iter().for_each(|address| door.admit(&address.to_lowercase(), role));
+        }
+    }
+}
+
+/// To whom letters go unasked, and how often.
+pub(super) fn rules(config: &Config) -> LetterRules {
+    let per_hour_max =
+        accounts(config).map(|(account, email)| (account.to_owned(), email.replies_per_hour_max)).collect();
+    LetterRules { access: Arc::new(parts::access(config)), per_hour_max }
+}
+
+/// How a mailbox is reached.
+fn settings(account: &str, config: &EmailConfig) -> Settings {
+    let lower = |addresses: &[String]| addresses.iter().map(|address| address.to_lowercase()).collect();
+    let address = config.address.to_lowercase();
+    let user = config.imap_user.clone().unwrap_or_else(|| config.address.clone());
+    let imap = Server {
+        host: config.imap_host.clone(),
+        port: config.imap_port,
+        user: user.clone(),
+        password: config.imap_password.clone(),
+    };
+    let smtp = Server {
+        host: config.smtp_host.clone(),
+        port: config.smtp_port,
+        user: config.smtp_user.clone().unwrap_or(user),
+        password: config.smtp_password.clone().unwrap_or_else(|| config.imap_password.clone()),
+    };
+    Settings {
+        account: account.to_owned(),
+        address,
+        name: config.name.clone(),
+        aliases: lower(&config.aliases),
+        imap,
+        smtp,
+        imap_security: security(config.imap_tls),
+        smtp_security: security(config.smtp_tls),
+        ca_file: config.ca_file.clone(),
+        folder: config.folder.clone(),
+        sent_folder: config.sent_folder.clone(),
+        mark_seen: config.mark_seen,
+        authentication: Authentication { authserv_ids: lower(&config.authserv_ids), verify: config.verify },
+        answer_automatic_from: lower(&config.answer_automatic_from),
+        reply_all: config.reply_all,
+        poll: Duration::from_secs(config.poll_secs),
+        letter_bytes_max: config.letter_mb_max.saturating_mul(1 << 20),
+        pace: Pace::PRODUCTION,
+    }
+}
+
+fn security(tls: TlsConfig) -> Security {
+    match tls {
+        TlsConfig::Tls => Security::Tls,
+        TlsConfig::StartTls => Security::StartTls,
+        TlsConfig::None => Security::Plain,
+    }
+}

@@ -1,0 +1,215 @@
+//! An adapter that runs against the servers, and an intake that remembers as the database does.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's own machinery fails loudly")]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::channel::email::Email;
+use hob::channel::email::settings::{Authentication, Pace, Security, Server, Settings};
+use hob::domain::channel::{Accepted, Adapter, Intake, IntakeError};
+use hob::domain::clock::SystemClock;
+use hob::domain::ids::OutboxId;
+use hob::domain::inbound::{ChannelKind, Cursor, Happening, Inbound};
+use hob::domain::outgoing::{Destination, Outgoing};
+use hob::domain::rng::SystemRng;
+use hob::domain::secret::Secret;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::servers::{Servers, files};
+
+/// Fast enough for a test, slow enough for two busy cores.
+const PACE: Pace = Pace {
+    retry_min: Duration::from_millis(10),
+    retry_max: Duration::from_millis(200),
+    retry_refused: Duration::from_millis(200),
+    command_deadline: Duration::from_secs(20),
+    idle_max: Duration::from_secs(60),
+};
+
+/// What is known of a mailbox, also over a restart.
+#[derive(Default)]
+pub(crate) struct Memory {
+    seen: watch::Sender<Vec<Inbound>>,
+    cursors: watch::Sender<BTreeMap<String, i64>>,
+    duplicates: Mutex<usize>,
+    failures: Mutex<usize>,
+}
+
+#[async_trait]
+impl Intake for Memory {
+    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
+        {
+            let mut failures = self.failures.lock().unwrap();
+            if *failures > 0 {
+                *failures -= 1;
+                return Err(IntakeError("the disk is full".to_owned()));
+            }
+        }
+        let cursor = inbound.circumstances.cursor.clone().unwrap();
+        let same = |known: &Inbound| {
+            (&known.conversation, &known.external_id) == (&inbound.conversation, &inbound.external_id)
+        };
+        let is_known = self.seen.borrow().iter().any(same);
+        if is_known {
+            *self.duplicates.lock().unwrap() += 1;
+        } else {
+            self.seen.send_modify(|seen| seen.push(inbound));
+        }
+        self.move_on(cursor);
+        Ok(if is_known { Accepted::Duplicate } else { Accepted::Committed })
+    }
+
+    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
+        Ok(self.cursors.borrow().clone())
+    }
+
+    async fn advance(&self, _channel: ChannelKind, _account: &str, cursor: Cursor) -> Result<(), IntakeError> {
+        self.move_on(cursor);
+        Ok(())
+    }
+}
+
+impl Memory {
+    fn move_on(&self, cursor: Cursor) {
+        self.cursors.send_modify(|cursors| {
+            let known = cursors.entry(cursor.list).or_insert(cursor.position);
+            *known = cursor.position.max(*known);
+        });
+    }
+
+    /// The next so many are not stored.
+    pub(crate) fn fail(&self, times: usize) {
+        *self.failures.lock().unwrap() = times;
+    }
+
+    /// How many came again.
+    pub(crate) fn duplicates(&self) -> usize {
+        *self.duplicates.lock().unwrap()
+    }
+
+    /// Waits until the mailbox is watched: its first look is over.
+    pub(crate) async fn watched(&self) {
+        self.until_cursor(|cursors| !cursors.is_empty()).await;
+    }
+
+    /// Waits for something that the cursors say.
+    pub(crate) async fn until_cursor(&self, says: impl FnMut(&BTreeMap<String, i64>) -> bool) {
+        let mut cursors = self.cursors.subscribe();
+        let there = tokio::time::timeout(Duration::from_secs(30), cursors.wait_for(says)).await;
+        assert!(there.is_ok(), "the cursors are {:?}", self.cursors.borrow());
+    }
+
+    /// Waits until so many were taken.
+    pub(crate) async fn until(&self, count: usize) -> Vec<Inbound> {
+        let mut seen = self.seen.subscribe();
+        let enough = tokio::time::timeout(Duration::from_secs(30), seen.wait_for(|seen| seen.len() >= count)).await;
+        enough.unwrap_or_else(|_| panic!("not {count} letters: {:#?}", self.seen.borrow())).unwrap().clone()
+    }
+
+    /// Waits until so many were taken; their words.
+    pub(crate) async fn texts(&self, count: usize) -> Vec<String> {
+        self.until(count).await.iter().map(text_of).collect()
+    }
+}
+
+pub(crate) fn text_of(inbound: &Inbound) -> String {
+    match &inbound.happening {
+        Happening::Posted { text } => text.clone(),
+        other => panic!("a letter is posted: {other:?}"),
+    }
+}
+
+/// An adapter at work.
+pub(crate) struct Running {
+    pub(crate) email: Arc<Email>,
+    pub(crate) intake: Arc<Memory>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Running {
+    /// One that knows nothing yet; it is waited for its first look.
+    pub(crate) async fn start(servers: &Servers) -> Self {
+        let running = Self::resume(settings(servers), Arc::default());
+        running.intake.watched().await;
+        running
+    }
+
+    /// One with what an earlier one has stored.
+    pub(crate) fn resume(settings: Settings, intake: Arc<Memory>) -> Self {
+        let email = Arc::new(Email::new(settings, Arc::new(SystemClock), Arc::new(SystemRng)).unwrap());
+        let stop = CancellationToken::new();
+        let port: Arc<dyn Intake> = Arc::clone(&intake) as _;
+        let task = tokio::spawn(Arc::clone(&email).run(port, stop.clone()));
+        Self { email, intake, stop, task }
+    }
+
+    /// Stops it, and gives what is stored.
+    pub(crate) async fn end(self) -> Arc<Memory> {
+        self.stop.cancel();
+        let ended = tokio::time::timeout(Duration::from_secs(5), self.task).await;
+        ended.expect("the adapter does not stop").expect("the adapter panicked");
+        self.intake
+    }
+}
+
+pub(crate) fn settings(servers: &Servers) -> Settings {
+    let server = |port| Server {
+        host: "localhost".to_owned(),
+        port,
+        user: "hob".to_owned(),
+        password: Secret::new("secret".to_owned()),
+    };
+    Settings {
+        account: "default".to_owned(),
+        address: "hob@home.example".to_owned(),
+        name: "Hob".to_owned(),
+        aliases: vec!["butler@home.example".to_owned()],
+        imap: server(servers.imap_port),
+        smtp: server(servers.smtp_port),
+        imap_security: Security::Tls,
+        smtp_security: Security::Tls,
+        ca_file: Some(files().join("localhost.crt")),
+        folder: "INBOX".to_owned(),
+        sent_folder: None,
+        mark_seen: true,
+        authentication: Authentication { authserv_ids: vec!["mx.home.example".to_owned()], verify: false },
+        answer_automatic_from: Vec::new(),
+        reply_all: true,
+        poll: Duration::from_millis(50),
+        letter_bytes_max: 1 << 20,
+        pace: PACE,
+    }
+}
+
+/// A letter of these words.
+pub(crate) fn letter(number: usize, from: &str, text: &str) -> Vec<u8> {
+    format!(
+        "From: <{from}>\r\nTo: <hob@home.example>\r\nSubject: Letter {number}\r\nMessage-ID: <{number}@example.org>\r\n\
+         Date: Thu, 1 Jan 2026 10:00:00 +0000\r\n\r\n{text}\r\n"
+    )
+    .into_bytes()
+}
+
+/// An answer to a letter that came.
+pub(crate) fn answer(letter: &Inbound, row: i64, text: &str) -> Outgoing {
+    Outgoing {
+        id: OutboxId(row),
+        destination: Destination {
+            conversation: letter.conversation.clone(),
+            reply_to: Some(letter.external_id.clone()),
+        },
+        run: None,
+        text: text.to_owned(),
+        markup: Some(format!("<p>{text}</p>")),
+        replaces: None,
+        envelope: letter.circumstances.envelope.clone(),
+        choices: Vec::new(),
+        file: None,
+        may_repeat: false,
+    }
+}
