@@ -118,6 +118,7 @@ impl Channel for Platform {
 fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
     Ports {
         store: store.clone(),
+        contents: Contents::of(directory),
         memory: Memory::by_words(store.clone(), TimeZone::UTC),
         skills: Arc::new(hob::skill::library::Library::plain(store.clone(), directory)),
         clock: Arc::new(SystemClock),
@@ -166,6 +167,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         },
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
         reactions: true,
+        letters: Arc::default(),
         stop: stop.clone(),
         tracker: tracker.clone(),
         rest: Arc::default(),
@@ -195,6 +197,7 @@ fn router(directory: &Path, store: &Store) -> Router {
     access.door(ChannelKind::Slack, "default").admit("U1", Role::Owner);
     Router {
         redactor: Redactor::default(),
+        transcriber: None,
         store: store.clone(),
         clock,
         access: Arc::new(access),

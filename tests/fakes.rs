@@ -8,12 +8,12 @@ use std::path::Path;
 
 use serde_json::json;
 use support::fake_anthropic::{FakeAnthropic, Reply as Claude, Script};
-use support::fake_discord::world::{ADA, BOB, HALL, Post, THREAD};
+use support::fake_discord::world::{ADA, BOB, HALL, Post as DiscordPost, THREAD};
 use support::fake_discord::{FakeDiscord, Kick};
 use support::fake_gemini::{self, FakeGemini, Script as Gemini};
 use support::fake_model::{FakeModel, Reply};
 use support::fake_ollama::{FakeOllama, Model, Script as Ollama};
-use support::fake_slack::{FakeSlack, Fault};
+use support::fake_slack::{FakeSlack, Fault as SlackFault};
 use support::fake_telegram::world::{ChatKind, Post};
 use support::fake_telegram::{FakeTelegram, Fault};
 use support::fake_transcription::FakeTranscription;
@@ -224,7 +224,7 @@ async fn slacks_client_understands_the_fake() {
     fake.person("U0ADA", "Ada");
     fake.channel("C0HALL");
     fake.channel("D0ADA");
-    fake.fault("assistant.threads.setStatus", Fault::Limited(7));
+    fake.fault("assistant.threads.setStatus", SlackFault::Limited(7));
     let people = async {
         fake.until_true("message of the client", |world| world.called("chat.postMessage") > 0).await;
         let asked = fake.look(|world| world.posts_of_bot("C0HALL")[0]["ts"].as_str().unwrap().to_owned());
@@ -281,7 +281,7 @@ async fn discord_py_understands_the_fake() {
         fake.until_true("answers to both", settled).await;
         fake.kick(Kick::Reconnect);
         fake.until_true("resumed session", |world| world.resumed == 1).await;
-        fake.post(Post::new(HALL, BOB, "look").with_file("b.txt", b"of bob"));
+        fake.post(DiscordPost::new(HALL, BOB, "look").with_file("b.txt", b"of bob"));
         fake.until_true("fetched file", |world| world.called("GET attachments") == 1).await;
         fake.say(HALL, ADA, "end");
     };

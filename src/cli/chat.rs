@@ -37,7 +37,7 @@ async fn typed(base: Base) -> anyhow::Result<()> {
     let width = page.width();
     let console = if shows_styles(&base.environment) { Console::styled(page, width) } else { Console::terminal(page) };
     let console = Arc::new(console);
-    let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Person).await?;
+    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Person)).await?;
     println!("{}\n/help lists what can be said; Ctrl-D leaves.", daemon.model());
     let ports = ports(&daemon);
     let ended = tokio::select! {
@@ -56,7 +56,7 @@ fn shows_styles(environment: &Environment) -> bool {
 
 async fn piped(base: Base) -> anyhow::Result<()> {
     let console = Arc::new(Console::pipe(std::io::stdout()));
-    let daemon = start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Script).await?;
+    let daemon = Box::pin(start(base, Arc::clone(&console) as Arc<dyn Channel>, Visit::Script)).await?;
     eprintln!("{}", daemon.model());
     let input = Input { lines: Box::new(BufReader::new(std::io::stdin())), errors: Box::new(std::io::stderr()) };
     let quiet = AtRest(daemon.rest());

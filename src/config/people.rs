@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::problem::Finding;
-use crate::config::{place, shape, slack, values, email};
+use crate::config::{email, place, shape, slack, values};
 
 /// What somebody may do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

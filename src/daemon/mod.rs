@@ -21,6 +21,7 @@ mod slack;
 mod telegram;
 pub mod toolset;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,8 +33,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backup::{BackupError, restore};
-use crate::channel::email;
 use crate::channel::discord::SetupError as DiscordError;
+use crate::channel::email;
 use crate::channel::slack::SetupError as SlackError;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
@@ -195,6 +196,18 @@ impl Switches {
             outbox: TaskTracker::new(),
         }
     }
+
+    /// How the lanes are stopped, and how many runs they have at once.
+    fn lanes(&self, config: &Config, serves: BTreeSet<ChannelKind>, rest: &Arc<Notify>) -> LaneSettings {
+        LaneSettings {
+            serves,
+            parallel_max: config.daemon.runs_parallel_max,
+            drain: self.drain.clone(),
+            cut: self.cut.clone(),
+            tracker: self.lanes.clone(),
+            rest: Arc::clone(rest),
+        }
+    }
 }
 
 impl Daemon {
@@ -248,17 +261,7 @@ impl Daemon {
         let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse))?;
         let shared = Shared { models: catalog, table, purse, people, memory, skills: Arc::clone(&skills), watcher };
         let ports = ports(&blueprint, shared, (owner, &contents))?;
-        let lanes = Lanes::new(
-            Arc::new(ports),
-            LaneSettings {
-                serves,
-                parallel_max: blueprint.config.daemon.runs_parallel_max,
-                drain: switches.drain.clone(),
-                cut: switches.cut.clone(),
-                tracker: switches.lanes.clone(),
-                rest: Arc::clone(&rest),
-            },
-        );
+        let lanes = Lanes::new(Arc::new(ports), switches.lanes(&blueprint.config, serves, &rest));
         let router = Arc::new(Router {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),

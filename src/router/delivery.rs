@@ -30,7 +30,7 @@ use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::model::message::MediaType;
 use crate::model::picture::{self, Unfit};
-use crate::router::delivery::turn::{Next, Settled, Turn, Wait, judge, Turned};
+use crate::router::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
 use crate::router::mail::LetterRules;
 use crate::router::signs::Signs;
 use crate::router::streaming::{StreamSettings, Streaming};
@@ -296,7 +296,7 @@ impl Inner {
     }
 
     /// Sends what there is to say. What was taken is sent, also while the daemon stops; then nothing more is taken.
-    async fn say_all(&self, session: SessionId, signal: &Notify, mut wait: Option<Wait>) -> Option<Wait> {
+    async fn say_all(self: &Arc<Self>, session: SessionId, signal: &Notify, mut wait: Option<Wait>) -> Option<Wait> {
         let mut next = self.next(session, None, wait).await;
         loop {
             let (settled, took_draft) = match next {

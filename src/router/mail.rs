@@ -138,6 +138,7 @@ async fn ask_first(
                 piece,
                 choices: if index == last { &choices } else { &[] },
                 file: None,
+                part: outbox::Part::Words,
             };
             outbox::add(tx, &chunk, now).await?;
         }

@@ -46,6 +46,10 @@ impl<T> Committed<T> {
 
 /// What moves a run on.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each lane at work: a box would save nothing that counts"
+)]
 pub(super) enum Cause {
     /// The world said something.
     Event(Event),

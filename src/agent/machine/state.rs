@@ -35,6 +35,10 @@ const CHARS_PER_TOKEN: u64 = 4;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each lane at work: a box would save nothing that counts"
+)]
 #[serde(tag = "is", content = "of", rename_all = "snake_case")]
 pub enum State {
     /// Nothing has happened yet.

@@ -118,10 +118,7 @@ async fn react(api: &Api, method: Method, [channel, message, emoji]: [&str; 3]) 
     let path = ["channels", channel, "messages", message, "reactions", emoji, "@me"];
     let mut tried = 1;
     loop {
-        let error = match api.call(Request::new(method.clone(), path)).await {
-            Ok(_) => return Ok(()),
-            Err(error) => error,
-        };
+        let Err(error) = api.call(Request::new(method.clone(), path)).await else { return Ok(()) };
         match error.after().filter(|after| *after <= TURN_MAX && tried < TRIES) {
             Some(after) => tokio::time::sleep(after).await,
             None => return Err(error),

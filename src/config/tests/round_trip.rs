@@ -220,6 +220,13 @@ fn destination(place: &mut toml::Table) {
     place.entry("telegram_chat").or_insert_with(|| 7.into());
 }
 
+fn discord(bot: &mut toml::Table) {
+    bot.remove("persona");
+    bot.remove("personas");
+    replace(bot, "bot_token", "a.b-c_d");
+    replace(bot, "api_url", "http://localhost:80/a");
+}
+
 fn signed(webhook: &mut toml::Table) {
     replace(webhook, "header", "X-Signature");
     replace(webhook, "secret", "sixteen-or-more-x");

@@ -103,6 +103,7 @@ fn delivery((desk, stop): (&Desk, &CancellationToken), store: &Store, stream: St
         },
         stream,
         reactions: false,
+        letters: Arc::default(),
         redactor: Redactor::default(),
         stop: stop.clone(),
         tracker: desk.reach.tracker.clone(),

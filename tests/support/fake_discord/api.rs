@@ -77,7 +77,7 @@ pub(super) fn call(world: &mut World, call: &Call) -> Answer {
         }
         ("DELETE", ["webhooks", id, token, "messages", "@original"]) if *id == bot => taken_back(world, token),
         (_, ["channels", channel, rest @ ..]) => {
-            let channel = channel.parse().map_err(|_| Refusal::form())?;
+            let channel = channel.parse().map_err(|_error| Refusal::form())?;
             within(world, channel, call, rest)
         }
         _ => Err(Refusal::new(404, 0, "404: Not Found")),
@@ -120,7 +120,7 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
             Ok(Value::Null)
         }
         (_, ["messages", message, rest @ ..]) => {
-            let message = message.parse().map_err(|_| Refusal::form())?;
+            let message = message.parse().map_err(|_error| Refusal::form())?;
             let Some(found) = world.message(id, message) else {
                 return Err(Refusal::new(404, 10008, "Unknown Message"));
             };
@@ -241,7 +241,7 @@ fn post(world: &mut World, channel: u64, call: &Call) -> Answer {
     }
     let mut reply_to = None;
     if let Some(reference) = body["message_reference"]["message_id"].as_str() {
-        let id = reference.parse().map_err(|_| Refusal::form())?;
+        let id = reference.parse().map_err(|_error| Refusal::form())?;
         reply_to = world.message(channel, id).map(|message| message.id);
         if reply_to.is_none() && body["message_reference"]["fail_if_not_exists"] != false {
             return Err(Refusal::form());

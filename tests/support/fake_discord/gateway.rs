@@ -156,7 +156,7 @@ impl Wire {
         if text.len() > 4_096 {
             return Err(4002);
         }
-        let frame: Value = serde_json::from_str(text).map_err(|_| 4002_u16)?;
+        let frame: Value = serde_json::from_str(text).map_err(|_error| 4002_u16)?;
         let data = &frame["d"];
         match frame["op"].as_u64() {
             Some(1) => {

@@ -332,7 +332,7 @@ fn status(world: &mut World, arguments: &Arguments) -> Said {
 
 fn upload_url(world: &mut World, arguments: &Arguments) -> Said {
     let (name, length) = (arguments.needed("filename")?, arguments.needed("length")?);
-    let length: usize = length.parse().map_err(|_| No::new("invalid_arguments"))?;
+    let length: usize = length.parse().map_err(|_error| No::new("invalid_arguments"))?;
     if length == 0 {
         return Err(No::new("invalid_arguments"));
     }
