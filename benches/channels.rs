@@ -72,7 +72,7 @@ fn rendering() {
     ] {
         let mut took: Vec<Duration> = (0..60)
             .map(|_| {
-                let begun = std::time::Instant::now();
+                let begun = Instant::now();
                 std::hint::black_box(render(std::hint::black_box(&text), &capabilities));
                 begun.elapsed()
             })

@@ -13,6 +13,7 @@ CREATE TABLE held_letters (
 ) STRICT;
 
 CREATE INDEX held_letters_open ON held_letters (account, recipients) WHERE state = 'held';
+CREATE INDEX held_letters_waiting ON held_letters (outbox_id) WHERE state = 'held';
 
 -- Whom an owner has had answered before.
 CREATE TABLE correspondents (

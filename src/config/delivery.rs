@@ -29,7 +29,8 @@ pub struct DeliveryConfig {
     /// Milliseconds between two changes of such a message.
     #[schemars(range(min = 250, max = 60_000))]
     pub stream_every_ms: u64,
-    /// Platforms on which replies come whole all the same, for example `["slack"]`.
+    /// Platforms on which replies come whole all the same.
+    #[schemars(example = ["slack"])]
     pub stream_off: Vec<StreamingPlatform>,
     /// Whether a message carries a sign of what becomes of it: seen, worked on, waits for you, done, failed.
     pub reactions: bool,

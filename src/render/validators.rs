@@ -129,12 +129,13 @@ fn slack_line(line: &str, shown: &mut String) -> Result<(), String> {
 
 /// The texts of the sections in a message's `blocks`.
 pub(super) fn sections(blocks: &str) -> Vec<String> {
-    let blocks: serde_json::Value = serde_json::from_str(blocks).unwrap();
+    let blocks: serde_json::Value = serde_json::from_str(blocks).unwrap_or_default();
+    assert!(blocks.is_array(), "no blocks: {blocks}");
     let section = |block: &serde_json::Value| {
         assert_eq!((block["type"].as_str(), block["text"]["type"].as_str()), (Some("section"), Some("mrkdwn")));
-        block["text"]["text"].as_str().unwrap().to_owned()
+        block["text"]["text"].as_str().unwrap_or_default().to_owned()
     };
-    blocks.as_array().unwrap().iter().map(section).collect()
+    blocks.as_array().into_iter().flatten().map(section).collect()
 }
 
 /// Discord's Markdown.

@@ -18,6 +18,9 @@ approval = "ask"
 macro_rules! on_every_platform {
     ($($conversation:ident)*) => {
         on_every_platform! { @ telegram crate::telegram::platform ; $($conversation)* }
+        on_every_platform! { @ slack crate::slack::platform ; $($conversation)* }
+        on_every_platform! { @ discord crate::discord::platform ; $($conversation)* }
+        on_every_platform! { @ email crate::email::platform ; $($conversation)* }
     };
     (@ $platform:ident $make:path ; $($conversation:ident)*) => {
         mod $platform {
@@ -34,6 +37,7 @@ macro_rules! on_every_platform {
 on_every_platform! {
     k2_words_are_answered_once
     k2_a_long_answer_comes_whole_and_in_order
+    k2_an_answer_grows_and_ends_exact
     c6_a_file_comes_and_another_goes
     d6_a_question_is_answered_once
     b7_stop_stops
@@ -70,6 +74,28 @@ async fn k2_a_long_answer_comes_whole_and_in_order(platform: Box<dyn Platform>) 
     there.house.nothing_refused();
 }
 
+async fn k2_an_answer_grows_and_ends_exact(platform: Box<dyn Platform>) {
+    let mut there = There::with(platform, "[delivery]\nstream_every_ms = 50").await;
+    let gate = Gate::default();
+    let first = "The kettle is on, and the tea will be ready in about **four** minutes; ";
+    there
+        .house
+        .model
+        .reply(Script::default().words(first).gate(&gate).words("the milk is in the fridge.").finish("stop").into());
+    there.say("tea?").await;
+    if there.can(Feature::Edits) {
+        let growing = there.until("the beginning", |shown| all(shown).contains("about four minutes")).await;
+        assert_eq!(growing.len(), 1, "{growing:#?}");
+        assert!(!all(&growing).contains("milk"));
+    } else {
+        there.house.asked(1).await;
+    }
+    gate.open();
+    let whole = "The kettle is on, and the tea will be ready in about four minutes; the milk is in the fridge.";
+    there.until_texts(&[whole]).await;
+    there.house.nothing_refused();
+}
+
 async fn c6_a_file_comes_and_another_goes(platform: Box<dyn Platform>) {
     let mut there = There::with(platform, "").await;
     let model = &there.house.model;
@@ -103,6 +129,9 @@ async fn d6_a_question_is_answered_once(platform: Box<dyn Platform>) {
     let shown = there.until("the answer", |shown| all(shown).contains("Paid.")).await;
     assert_eq!(there.house.lines("paid"), ["Ben"]);
     assert_eq!(shown.iter().filter(|shown| shown.text.contains("Paid.")).count(), 1);
+    if there.can(Feature::Buttons) {
+        there.until("the question without buttons", |shown| shown[0].buttons.is_empty()).await;
+    }
     there.house.nothing_refused();
 }
 

@@ -9,5 +9,11 @@
 mod support;
 
 mod conversations;
+mod discord;
+mod email;
 mod platform;
+#[expect(dead_code, reason = "these conversations need less of the servers than the letters do")]
+#[path = "../email/servers.rs"]
+mod servers;
+mod slack;
 mod telegram;

@@ -127,25 +127,15 @@ async fn in_doubt() -> (House, Fifo, Fifo) {
 async fn b10_it_happened() {
     let (house, _up, _go) = in_doubt().await;
     house.model.reply(Reply::text("Good."));
+    let buttons = house.remembered(ADA);
     house.press(ADA, "it happened");
     assert_eq!(house.told(ADA, 2).await[1], "Good.");
     insta::assert_snapshot!(house.model.requests()[1].last_text(), @"This call took effect; a person confirmed it. Its output was lost.");
     assert_eq!(house.lines("effects"), ["effect"]);
     house.telegram.until_true("answered press", |world| world.presses.values().all(|answered| *answered)).await;
-    house.press_again_is_too_late().await;
+    house.press_remembered(ADA, &buttons, "run it again");
+    insta::assert_snapshot!(house.told(ADA, 3).await[2], @"That question is no longer open.");
     house.nothing_refused();
-}
-
-impl House {
-    /// The first question's buttons are still there, and nothing comes of them.
-    async fn press_again_is_too_late(&self) {
-        let (message, token) = self.telegram.look(|world| {
-            let question = world.chat(ADA).by_bot().next().unwrap();
-            (question.id, question.keyboard[1][0].1.clone())
-        });
-        self.telegram.press(ADA, ADA, message, &token);
-        insta::assert_snapshot!(self.told(ADA, 3).await[2], @"That question is no longer open.");
-    }
 }
 
 #[tokio::test]

@@ -87,7 +87,7 @@ async fn n6_an_injection_comes_no_further_than_a_question_that_names_its_source(
     assert!(house.told(ADA, 2).await[1].starts_with("Not paid."));
     assert!(house.lines("paid").is_empty(), "no is no");
     // The words are in the conversation from now on, also after a restart.
-    house.recorded(2).await;
+    house.recorded(3).await;
     house.restart().await;
     house.model.reply(pay("Ben"));
     house.say(ADA, "Pay Ben then");
@@ -238,10 +238,11 @@ async fn n6_a_guest_alone_with_hob_is_decided_about_by_an_owner_elsewhere() {
     "#);
     assert!(house.lines("paid").is_empty());
     house.model.reply(Reply::text("Paid."));
+    let buttons = house.remembered(OWNER);
     house.press(OWNER, "approve");
     assert_eq!(house.told(STRANGER, 2).await[1], "Paid.");
     assert_eq!(house.lines("paid"), ["Eve 1"]);
-    house.press(OWNER, "deny");
+    house.press_remembered(OWNER, &buttons, "deny");
     assert_eq!(house.told(OWNER, 3).await[2], "That question is no longer open.");
     house.nothing_refused();
 }

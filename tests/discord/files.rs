@@ -1,4 +1,5 @@
 //! Files that come and go.
+#![expect(clippy::unwrap_used, reason = "a test's own machinery fails loudly")]
 
 use hob::domain::channel::Channel as _;
 use hob::domain::ids::FileId;

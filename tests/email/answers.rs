@@ -1,5 +1,4 @@
 //! What goes out: threaded, to all, with files; and what each answer of the server means.
-#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use hob::domain::channel::Channel as _;
 use hob::domain::ids::FileId;

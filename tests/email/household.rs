@@ -1,7 +1,6 @@
 //! The whole way through the daemon: letters in, the model, letters out; and owners who say whom Hob may write to.
-#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
 
-use crate::harness::letter;
+use crate::harness;
 use crate::servers::{Servers, files};
 use crate::support::fake_model::Reply;
 use crate::support::house::{House, OWNER};
@@ -21,6 +20,7 @@ async fn house(servers: &Servers, settings: &str) -> House {
         smtp_port = {smtp}
         ca_file = '{ca}'
         allowed_addresses = ['ada@example.org']
+        authserv_ids = ['mx.home.example']
         {settings}"
     );
     let mut house = House::with(&mailbox).await;
@@ -28,6 +28,14 @@ async fn house(servers: &Servers, settings: &str) -> House {
     house.hob().until_logged("is watched", 1).await;
     house
 }
+
+/// A letter of somebody whose server has said that it is theirs.
+fn letter(number: usize, from: &str, text: &str) -> Vec<u8> {
+    [PROVEN, &harness::letter(number, from, text)].concat()
+}
+
+/// What Hob's own server says of letters from there.
+const PROVEN: &[u8] = b"Authentication-Results: mx.home.example; dmarc=pass header.from=example.org\r\n";
 
 /// An owner who has talked with Hob by themselves can be asked there.
 async fn meet_the_owner(house: &House) {
@@ -48,7 +56,8 @@ async fn n14_a_letter_is_answered_and_its_thread_is_a_session() {
     house.crash().await;
     house.model.reply(Reply::text("Yes."));
     servers.put(
-        b"From: ada@example.org\r\nTo: hob@home.example\r\nMessage-ID: <2@example.org>\r\nReferences: <1@example.org>\r\n\
+        b"Authentication-Results: mx.home.example; dmarc=pass header.from=example.org\r\n\
+          From: ada@example.org\r\nTo: hob@home.example\r\nMessage-ID: <2@example.org>\r\nReferences: <1@example.org>\r\n\
           Subject: Re: Letter 1\r\n\r\nWith milk?\r\n\r\nOn Monday, Hob wrote:\r\n> At five.\r\n",
     );
     house.start().await;

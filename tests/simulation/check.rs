@@ -402,7 +402,10 @@ async fn memories(tx: &mut Tx) -> Vec<String> {
         let group = row.chat.as_ref().is_some_and(|chat| chat.starts_with('-'));
         let scope = if group { format!("c{session}") } else { format!("p{by}") };
         // What joins another's run carries its name in the history, and not in memory.
-        let same = row.text.as_ref().is_some_and(|text| said == text || said.ends_with(&format!("] {text}")));
+        // In the history it may stand behind who said it, or behind what others said meanwhile.
+        let is_it =
+            |text: &String| said == text || ["] ", "\n"].iter().any(|ahead| said.ends_with(&format!("{ahead}{text}")));
+        let same = row.text.as_ref().is_some_and(is_it);
         if !same || row.scope != Some(scope) || row.speaker != Some(by) {
             wrong.push(format!("it is not remembered as it was said: {row:?}"));
         }

@@ -102,15 +102,20 @@ fn c10_a_panic_ends_one_run_and_is_told() {
     ];
     let ended = troubled(1, talk, &[]);
     sound(&ended, 2 * MINUTE);
-    let all = ["1", "2", "3"].map(|chat| format!("{chat}: {}", seen(&ended, chat).join("\n   ")));
+    // The model talks at length; how long, chance says.
+    let short = |text: &&str| text.replace(" It took a while.", "");
+    let all = ["1", "2", "3"].map(|chat| {
+        let seen: Vec<String> = seen(&ended, chat).iter().map(short).collect();
+        format!("{chat}: {}", seen.join("\n   "))
+    });
     insta::assert_snapshot!(all.join("\n"), @r"
-    1: That was 13.
+    1: That was 15.
     2: I could not get an answer from the model: simulated: the model panics. This looks like a fault of mine or of the provider; the log has the details.
-       That was 17.
-    3: That was 7.
+       That was 19.
+    3: That was 9.
 
     (By my record, not all of it was done. bomb: 0 of 1 done, 1 failed (The tool broke: simulated: before its effect).)
-       That was 16.
+       That was 20.
     ");
 }
 

@@ -240,8 +240,7 @@ impl Process {
             transcriber: None,
             alarm: Arc::default(),
         });
-        let outside = CancellationToken::new();
-        Ok(Self { store, lanes, router, accounts, tracker, outside, drain, cut })
+        Ok(Self { store, lanes, router, accounts, tracker, outside: CancellationToken::new(), drain, cut })
     }
 
     /// Lets the channels speak, and starts what happens from time to time.

@@ -183,6 +183,19 @@ impl FakeDiscord {
         self.look(|world| world.faults.entry(route.to_owned()).or_default().extend(faults));
     }
 
+    /// The server goes away: its port refuses, what is under way is cut. The world stays, and people go on writing.
+    pub async fn go_down(&mut self) {
+        self.down.cancel();
+        self.server.abort();
+        let _ended = (&mut self.server).await;
+    }
+
+    /// It is back where it was.
+    pub async fn come_back(&mut self) {
+        self.down = CancellationToken::new();
+        (_, self.server) = server::serve(self.address, Arc::clone(&self.shared), self.down.clone()).await;
+    }
+
     /// What becomes of the connection that there is.
     pub fn kick(&self, kick: Kick) {
         self.look(|world| world.kicks.push_back(kick));

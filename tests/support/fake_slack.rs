@@ -231,6 +231,23 @@ impl FakeSlack {
         self.look(|world| world.faults.entry(method.to_owned()).or_default().push_back(fault));
     }
 
+    /// The server goes away: its port refuses, what is under way is cut. The world stays, and people go on writing.
+    pub async fn go_down(&mut self) {
+        self.down.cancel();
+        self.server.abort();
+        let _ended = (&mut self.server).await;
+        self.look(|world| {
+            world.sockets.clear();
+            world.silent.clear();
+        });
+    }
+
+    /// It is back where it was.
+    pub async fn come_back(&mut self) {
+        self.down = CancellationToken::new();
+        (_, self.server) = server::serve(self.address, Arc::clone(&self.shared), self.down.clone()).await;
+    }
+
     /// The server goes away: its port refuses, what is under way is cut. The world stays for [`Outage::end`].
     pub async fn outage(mut self) -> Outage {
         self.down.cancel();

@@ -151,6 +151,20 @@ impl House {
         self.telegram.press(person, person, message, &token);
     }
 
+    /// The first buttons in a chat as somebody remembers them: of which message, and what they say and carry.
+    pub fn remembered(&self, chat: i64) -> (i64, Vec<(String, String)>) {
+        self.telegram.look(|world| {
+            let asked = world.chat(chat).by_bot().find(|message| !message.keyboard.is_empty()).unwrap();
+            (asked.id, asked.keyboard.concat())
+        })
+    }
+
+    /// Presses such a button, which may be gone by now.
+    pub fn press_remembered(&self, person: i64, (message, buttons): &(i64, Vec<(String, String)>), label: &str) {
+        let (_, token) = buttons.iter().find(|(shown, _)| shown == label).unwrap();
+        self.telegram.press(person, person, *message, token);
+    }
+
     /// The model must have found nothing wrong with any request.
     pub fn nothing_refused(&self) {
         assert_eq!(self.model.refused(), Vec::<String>::new());

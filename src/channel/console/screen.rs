@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::channel::console::attach;
 use crate::channel::console::reply::{Rest, Streamed};
-use crate::channel::console::text::safe;
+use crate::channel::console::text::{behind, plain_start, safe};
 use crate::domain::capabilities::Capabilities;
 use crate::domain::channel::{Channel, Ended, FetchError, Progress};
 use crate::domain::health::{ChannelHealth, Liveness};
@@ -78,6 +78,7 @@ impl<W: Write + Send + 'static> Console<W> {
             awaiting: false,
             columns: None,
             held: None,
+            ahead: String::new(),
             block_of: None,
         };
         Self { mode, screen: Arc::new(Mutex::new(screen)), closed: watch::Sender::new(false) }
@@ -193,6 +194,8 @@ struct Screen<W> {
     columns: Option<Arc<AtomicUsize>>,
     /// What a run has written of a block that is not finished.
     held: Option<(RunId, String)>,
+    /// What of it is shown already: the plain words that it begins with.
+    ahead: String,
     /// Whose block stands right above.
     block_of: Option<RunId>,
 }
@@ -214,7 +217,7 @@ impl<W: Write> Screen<W> {
                 }
             }
             Rest::Tail(tail) => {
-                if self.open_line != message.run {
+                if self.open_line.is_some_and(|of| Some(of) != message.run) {
                     self.end_line()?;
                 }
                 self.say(message, tail)?;
@@ -247,14 +250,40 @@ impl<W: Write> Screen<W> {
     fn blocks(&mut self, run: Option<RunId>, text: &str) -> io::Result<()> {
         let columns = self.columns.as_ref().map(|columns| columns.load(Ordering::Relaxed));
         let shown = render(text, &Capabilities::terminal(true, columns));
-        let follows = run.is_some() && self.block_of == run;
-        self.end_line()?;
-        for (index, chunk) in shown.iter().enumerate() {
-            let apart = if follows || index > 0 { "\n" } else { "" };
+        let mut shown = shown.iter().map(|chunk| chunk.markup.trim_end_matches('\n')).peekable();
+        let mut follows = run.is_some() && self.block_of == run;
+        let ahead = std::mem::take(&mut self.ahead);
+        let rest = shown.peek().filter(|_| !ahead.is_empty()).and_then(|first| behind(first, &ahead));
+        if let Some(rest) = rest {
+            shown.next();
             // It is clean but for the styles.
-            self.write(&format!("{apart}{}\n", chunk.markup.trim_end_matches('\n')))?;
-            self.block_of = run;
+            self.write(&format!("{rest}\n"))?;
+            (self.open_line, self.block_of, follows) = (None, run, true);
+        } else {
+            self.end_line()?;
         }
+        for markup in shown {
+            let apart = if follows { "\n" } else { "" };
+            self.write(&format!("{apart}{markup}\n"))?;
+            (self.block_of, follows) = (run, true);
+        }
+        Ok(())
+    }
+
+    /// Shows the words that the unfinished block begins with, as far as they look the same whatever comes.
+    fn go_ahead(&mut self, run: RunId) -> io::Result<()> {
+        let plain = self.held.as_ref().map_or("", |(_, text)| plain_start(text)).to_owned();
+        let Some(more) = plain.strip_prefix(self.ahead.as_str()).filter(|more| !more.is_empty()) else { return Ok(()) };
+        if self.ahead.is_empty() {
+            let follows = self.block_of == Some(run);
+            self.end_line()?;
+            if follows {
+                self.put("\n")?;
+            }
+        }
+        self.put(more)?;
+        self.open_line = Some(run);
+        self.ahead = plain;
         Ok(())
     }
 
@@ -279,8 +308,9 @@ impl<W: Write> Screen<W> {
             }
             Progress::Restart => {
                 self.active.insert(run);
+                let begun = !self.ahead.is_empty() && self.held.as_ref().is_some_and(|(of, _)| *of == run);
                 self.held = self.held.take().filter(|(of, _)| *of != run);
-                if !self.stream(run).void() {
+                if !self.stream(run).void() && !begun {
                     return Ok(());
                 }
                 self.note(RESTARTED)
@@ -299,7 +329,8 @@ impl<W: Write> Screen<W> {
     /// Shows more of a reply. What could not be shown is not counted as streamed, so its delivery shows it.
     fn delta(&mut self, run: RunId, delta: &str) -> io::Result<()> {
         // Blank lines ahead of a reply only push it down.
-        let delta = if self.open_line == Some(run) { delta } else { delta.trim_start_matches(['\n', '\r']) };
+        let begun = self.open_line == Some(run) || self.held.as_ref().is_some_and(|(of, _)| *of == run);
+        let delta = if begun { delta } else { delta.trim_start_matches(['\n', '\r']) };
         if delta.is_empty() {
             return Ok(());
         }
@@ -320,17 +351,19 @@ impl<W: Write> Screen<W> {
         let mut text = match self.held.take() {
             Some((of, text)) if of == run => text,
             // One reply is written at a time; the other's delivery shows what is missing.
-            Some(_) | None => String::new(),
+            Some(_) | None => {
+                self.ahead.clear();
+                String::new()
+            }
         };
         text.push_str(delta);
         let rest = text.split_off(finished(&text));
         self.held = Some((run, rest));
-        if text.trim().is_empty() {
-            return Ok(());
+        if !text.trim().is_empty() {
+            self.blocks(Some(run), &text)?;
         }
-        self.blocks(Some(run), &text)?;
         self.stream(run).push(&text);
-        Ok(())
+        self.go_ahead(run)
     }
 
     /// Nothing is added to the block that a run has begun: it is shown as it is.
@@ -353,6 +386,7 @@ impl<W: Write> Screen<W> {
     fn end_line(&mut self) -> io::Result<()> {
         self.open_line = None;
         self.block_of = None;
+        self.ahead.clear();
         if self.at_line_start { Ok(()) } else { self.put("\n") }
     }
 

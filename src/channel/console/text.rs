@@ -24,6 +24,33 @@ pub(super) fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// The words that a paragraph begins with, up to the last whole one before anything that Markdown could mean something by.
+///
+/// Whatever comes after them, they are shown as they stand.
+pub(super) fn plain_start(block: &str) -> &str {
+    let is_plain = |c: char| {
+        c.is_alphanumeric() || matches!(c, ' ' | ',' | '.' | ';' | '?' | '!' | '\'' | '"' | '(' | ')' | '–' | '’')
+    };
+    if !block.starts_with(char::is_alphabetic) {
+        return "";
+    }
+    let end = block.find(|c| !is_plain(c)).unwrap_or(block.len());
+    let plain = block.get(..end).unwrap_or_default();
+    plain.rfind(' ').and_then(|space| plain.get(..space)).unwrap_or_default()
+}
+
+/// What of a block comes behind the words that it begins with; none: it begins otherwise. Where it was wrapped they have a space.
+pub(super) fn behind<'a>(block: &'a str, start: &str) -> Option<&'a str> {
+    let mut rest = block.chars();
+    for expected in start.chars() {
+        let next = rest.next()?;
+        if next != expected && (next, expected) != ('\n', ' ') {
+            return None;
+        }
+    }
+    Some(rest.as_str())
+}
+
 /// How many columns the character takes at most. Too many only ends a row early; too few would garble the page.
 pub(super) fn columns_max(c: char) -> usize {
     match u32::from(c) {
@@ -102,6 +129,29 @@ mod tests {
     fn control_characters_are_shown_not_obeyed() {
         assert_eq!(safe("plain ü\nline"), "plain ü\nline");
         assert_eq!(safe("\u{1b}]0;owned\u{7}\r\nx\ty\u{9b}2J\u{7f}"), "␛]0;owned␇\nx    y\u{fffd}2J␡");
+    }
+
+    #[test]
+    fn k2_plain_words_are_known_before_their_paragraph_ends() {
+        let table = [
+            ("It is fi", "It is"),
+            ("It is five o'clock, and", "It is five o'clock,"),
+            ("It is **five**", "It is"),
+            ("See https://example.org now", "See"),
+            ("One | two", "One"),
+            ("- one thing", ""),
+            ("1. one thing", ""),
+            ("    code here", ""),
+            ("Grüße an alle", "Grüße an"),
+            ("One line\nand more", "One"),
+            ("", ""),
+        ];
+        for (block, expected) in table {
+            assert_eq!(plain_start(block), expected, "{block:?}");
+        }
+        assert_eq!(behind("It is\nfive.", "It is"), Some("\nfive."));
+        assert_eq!(behind("It\nis five.", "It is"), Some(" five."));
+        assert_eq!(behind("\u{1b}[1mIt is", "It is"), None);
     }
 
     #[test]

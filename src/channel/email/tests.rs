@@ -292,7 +292,7 @@ fn composed(letter: &Inbound, change: impl FnOnce(&mut Outgoing)) -> String {
 fn steady(letter: &str) -> String {
     let mut text = letter.replace('\r', "");
     while let Some(at) = text.find("boundary=\"") {
-        let boundary: String = text[at + 10..].chars().take_while(|c| *c != '"').collect();
+        let boundary: String = text.get(at + 10..).unwrap_or_default().chars().take_while(|c| *c != '"').collect();
         text = text.replace(&format!("boundary=\"{boundary}\""), "boundary=…").replace(&boundary, "…");
     }
     text

@@ -80,6 +80,9 @@ fn settle(mut document: toml::Table) -> toml::Table {
             continue;
         }
         let Toml::Table(section) = section else { continue };
+        if channel(name, section) {
+            continue;
+        }
         match name.as_str() {
             "provider" => provider(section),
             "models" => {
@@ -108,26 +111,6 @@ fn settle(mut document: toml::Table) -> toml::Table {
             // Which names there are, other sections say.
             "people" => people(section),
             "personas" => section.iter_mut().filter_map(|(_, persona)| persona.as_table_mut()).for_each(persona),
-            "telegram" => telegram(section, 0),
-            "telegram_accounts" => {
-                *section = std::mem::take(section).into_iter().map(|(name, bot)| (format!("x{name}"), bot)).collect();
-                let bots = section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut());
-                bots.zip(1..).for_each(|(bot, number)| telegram(bot, number));
-            }
-            "slack" => slack(section),
-            "slack_accounts" => {
-                let accounts = std::mem::take(section).into_iter().enumerate();
-                *section = accounts.map(|(index, (_, account))| (format!("s{index}"), account)).collect();
-                section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(slack);
-            }
-            "discord" => discord(section),
-            "discord_accounts" => section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut()).for_each(discord),
-            "email" => email(section),
-            "email_accounts" => {
-                let accounts = std::mem::take(section).into_iter().enumerate();
-                *section = accounts.map(|(index, (_, account))| (format!("m{index}"), account)).collect();
-                section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(email);
-            }
             "agent" => {
                 section.remove("persona");
                 section.insert("iterations_cap".to_owned(), 1000.into());
@@ -174,6 +157,34 @@ fn settle(mut document: toml::Table) -> toml::Table {
     }
     voiced(&mut document);
     document
+}
+
+/// The platforms' sections; whether it is one.
+fn channel(name: &str, section: &mut toml::Table) -> bool {
+    match name {
+        "telegram" => telegram(section, 0),
+        "telegram_accounts" => {
+            *section = std::mem::take(section).into_iter().map(|(name, bot)| (format!("x{name}"), bot)).collect();
+            let bots = section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut());
+            bots.zip(1..).for_each(|(bot, number)| telegram(bot, number));
+        }
+        "slack" => slack(section),
+        "slack_accounts" => {
+            let accounts = std::mem::take(section).into_iter().enumerate();
+            *section = accounts.map(|(index, (_, account))| (format!("s{index}"), account)).collect();
+            section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(slack);
+        }
+        "discord" => discord(section),
+        "discord_accounts" => section.iter_mut().filter_map(|(_, bot)| bot.as_table_mut()).for_each(discord),
+        "email" => email(section),
+        "email_accounts" => {
+            let accounts = std::mem::take(section).into_iter().enumerate();
+            *section = accounts.map(|(index, (_, account))| (format!("m{index}"), account)).collect();
+            section.iter_mut().filter_map(|(_, account)| account.as_table_mut()).for_each(email);
+        }
+        _ => return false,
+    }
+    true
 }
 
 fn slack(section: &mut toml::Table) {

@@ -261,7 +261,7 @@ impl World {
     }
 
     /// Tells the sessions of a message.
-    pub(super) fn tell_message(&mut self, event: &str, channel: u64, id: u64) {
+    pub fn tell_message(&mut self, event: &str, channel: u64, id: u64) {
         let Some(message) = self.message(channel, id) else { return };
         let mut told = shapes::message(self, message);
         if let Some(guild) = self.channel(channel).guild {

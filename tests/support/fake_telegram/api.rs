@@ -274,6 +274,7 @@ fn edit_message_text(world: &mut World, arguments: &Arguments) -> Result<Value, 
         let same = "specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
         return Err(Refusal::bad(&format!("message is not modified: {same}")));
     }
+    message.offered.extend(keyboard.concat().into_iter().map(|(_, token)| token));
     (message.text, message.entities, message.keyboard) = (text, entities, keyboard);
     message.edits += 1;
     Ok(world.message_json(chat, id))

@@ -86,6 +86,8 @@ pub struct Message {
     pub thread: Option<i64>,
     /// The buttons' (label, callback data), row by row.
     pub keyboard: Vec<Vec<(String, String)>>,
+    /// The callback data of every button that it ever had.
+    pub offered: Vec<String>,
     /// How often it was edited.
     pub edits: usize,
     /// Other fields of the Bot API's message: a photo, say.
@@ -109,6 +111,7 @@ impl Message {
             reply_to: None,
             thread: None,
             keyboard: Vec::new(),
+            offered: Vec::new(),
             edits: 0,
             more: json!({}),
             file: None,
@@ -307,6 +310,7 @@ impl World {
     /// Adds a message to a chat; its id grows with each.
     pub(super) fn add(&mut self, chat: i64, mut message: Message) -> i64 {
         self.clock += 1;
+        message.offered = message.keyboard.concat().into_iter().map(|(_, token)| token).collect();
         let chat = self.chats.get_mut(&chat).unwrap();
         let id = chat.next_message;
         chat.next_message += 1;
@@ -354,9 +358,10 @@ impl World {
     }
 
     pub(super) fn press(&mut self, chat: i64, person: i64, message: i64, data: &str) -> String {
-        let button = self.chat(chat).message(message).map(|message| message.keyboard.concat());
-        let there = button.is_some_and(|buttons| buttons.iter().any(|(_, token)| token == data));
-        assert!(there, "message {message} of chat {chat} has no button with {data:?}");
+        // A button that was taken away may be pressed by whoever has not seen that yet.
+        let shown = self.chat(chat).message(message);
+        let shown = shown.is_some_and(|shown| shown.offered.iter().any(|token| token == data));
+        assert!(shown, "message {message} of chat {chat} never had a button with {data:?}");
         let id = format!("49000{}", self.next_press);
         self.next_press += 1;
         self.presses.insert(id.clone(), false);
