@@ -24,8 +24,8 @@ const ALIVE_WITHIN: Duration = Duration::from_secs(20);
 pub(super) fn run(base: Base) -> anyhow::Result<()> {
     if configured_channels(&base.loaded.config).is_empty() {
         bail!(
-            "no channel is configured: add [telegram] to config.toml (README.md, \"Connect Telegram\"), \
-             or talk to Hob at the terminal with `hob chat`"
+            "no channel is configured: add [telegram], [slack], [discord] or [email] to config.toml (README.md, \
+             \"Connect\"), or talk to Hob at the terminal with `hob chat`"
         );
     }
     let daemon = &base.loaded.config.daemon;

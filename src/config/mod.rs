@@ -400,7 +400,7 @@ impl Config {
     /// have been paired.
     fn voiceless(&self) -> Vec<Finding> {
         let why = "has nobody to speak to, expected a channel with an owner";
-        let fix = "set up `[telegram]`, or remove this section";
+        let fix = "set up `[telegram]`, `[slack]` or `[discord]`, or remove this section";
         let begins = [
             ("heartbeat", self.heartbeat.is_some()),
             ("schedule", !self.schedule.is_empty()),

@@ -164,7 +164,7 @@ async fn k2_a_terminal_with_styles_shows_each_block_when_it_is_finished() {
     }
     assert_eq!(shown[0], "", "a heading that may go on");
     assert!(shown.iter().any(|text| text.ends_with("five\u{1b}[22m.\n")), "{shown:?}");
-    assert!(!paper.text().contains("That is all"));
+    assert!(paper.text().ends_with("\n\nThat is all."), "plain words are shown as they come");
     console.deliver(&markdown(1, text)).await.unwrap();
     let streamed = paper.text();
     insta::assert_snapshot!(streamed.replace('\u{1b}', "␛"), @"
@@ -185,6 +185,23 @@ async fn k2_a_terminal_with_styles_shows_each_block_when_it_is_finished() {
 }
 
 #[tokio::test]
+async fn k2_plain_words_are_shown_as_they_come_and_not_again() {
+    let (console, paper) = styled();
+    for (delta, expected) in [
+        ("The kettle", "The kettle"),
+        (" is on, and **the", "The kettle is on, and"),
+        (" tea**", "The kettle is on, and"),
+        ("\n\n", "The kettle is on, and ␛[1mthe tea␛[22m\n"),
+        ("Good ", "The kettle is on, and ␛[1mthe tea␛[22m\n\nGood"),
+    ] {
+        stream(&console, 1, &[delta]);
+        assert_eq!(paper.text().replace('\u{1b}', "␛"), expected, "{delta:?}");
+    }
+    console.deliver(&markdown(1, "The kettle is on, and **the tea**\n\nGood night.")).await.unwrap();
+    assert!(paper.text().ends_with("\n\nGood night.\n"), "{}", paper.text());
+}
+
+#[tokio::test]
 async fn k2_what_a_run_had_begun_to_say_is_shown_when_it_is_stopped_or_calls_a_tool() {
     let (console, paper) = styled();
     stream(&console, 1, &["Let me *look*."]);
@@ -196,6 +213,8 @@ async fn k2_what_a_run_had_begun_to_say_is_shown_when_it_is_stopped_or_calls_a_t
     say(&console, 1, "Stopped *here*.").await;
     insta::assert_snapshot!(paper.text().replace('\u{1b}', "␛"), @"
     Let me ␛[3mlook␛[23m.
+
+    It is
     (starting the reply again)
     It is fi
     Stopped *here*.

@@ -79,7 +79,7 @@ async fn no_channel() {
     std::fs::write(house.path("config.toml"), "").unwrap();
     let (code, said) = refused(hob(house.home.path(), &["run"])).await;
     assert_eq!(code, Some(1));
-    insta::assert_snapshot!(said, @r#"hob: no channel is configured: add [telegram] to config.toml (README.md, "Connect Telegram"), or talk to Hob at the terminal with `hob chat`"#);
+    insta::assert_snapshot!(said, @r#"hob: no channel is configured: add [telegram], [slack], [discord] or [email] to config.toml (README.md, "Connect"), or talk to Hob at the terminal with `hob chat`"#);
 }
 
 #[tokio::test]
