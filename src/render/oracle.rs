@@ -21,7 +21,14 @@ pub fn laws(text: &str) {
     for capabilities in
         [*Capabilities::of(ChannelKind::Email), Capabilities::web(), Capabilities::terminal(true, Some(40))]
     {
-        assert!(render(text, &capabilities).len() <= 1, "it has no limit");
+        let chunks = render(text, &capabilities);
+        assert!(chunks.len() <= 1, "it has no limit");
+        if matches!(capabilities.markup, Markup::MailHtml | Markup::WebHtml) {
+            for chunk in chunks {
+                let told = validators::html(&chunk.markup);
+                assert!(told.is_ok(), "{told:?}\n{}", chunk.markup);
+            }
+        }
     }
     assert!(text.is_char_boundary(finished(text)));
 }
