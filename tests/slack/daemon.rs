@@ -154,5 +154,7 @@ async fn n5_each_workspace_has_its_own_people_and_answers() {
     assert_eq!(work.until_sent("D0BOB", 1).await, ["Good morning."]);
     house.slack.acknowledged().await;
     work.acknowledged().await;
-    assert_eq!(work.look(|world| world.by_bot(ADAS).len()) + house.slack.look(|world| world.by_bot(HALL).len()), 0);
+    assert!(house.slack.look(|world| world.by_bot(HALL).is_empty()));
+    let told = work.until_sent(ADAS, 1).await;
+    assert!(told.len() == 1 && told[0].starts_with("I do not know you yet."), "{told:?}");
 }
