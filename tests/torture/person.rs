@@ -52,6 +52,8 @@ pub(crate) fn read(message: &Message) -> (Meaning, bool) {
     let known = ["Queued, ", "That question is no longer open."];
     let meaning = match text {
         _ if !message.keyboard.is_empty() => Meaning::Question,
+        // It was one, and says how it was decided.
+        _ if message.edits > 0 && !message.offered.is_empty() && text.contains("\n— ") => Meaning::Notice,
         _ if text.starts_with("answer ") || text.starts_with("Given up.") => Meaning::Final,
         _ if known.iter().any(|known| text.starts_with(known)) => Meaning::Notice,
         _ => Meaning::Strange,
