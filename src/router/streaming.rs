@@ -7,40 +7,36 @@
 //! at the start and in the rounds.
 //! Start at [`Streaming::hear`]; [`Streaming::make_way`] is where it meets the outbox.
 
+mod desk;
+mod records;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use futures::FutureExt;
 use tokio::sync::{Mutex as Turn, Notify, OwnedMutexGuard};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::domain::capabilities::{Capabilities, Feature};
+use crate::domain::capabilities::Feature;
 use crate::domain::channel::{Channel, Ended, Progress};
 use crate::domain::ids::RunId;
 use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::{DeliveryError, Destination, Draft, Receipt, Replaces};
 use crate::domain::redactor::Redactor;
-use crate::render::{Chunk, render};
+use crate::render::Chunk;
 use crate::router::delivery::Reach;
-use crate::store::drafts::{self, StandingDraft};
+use crate::router::streaming::desk::{Desk, Next, Sheet, so_far};
+use crate::router::streaming::records::{IsThere, Left, List, LookAfter, Put, Remove};
+use crate::store::Store;
+use crate::store::drafts::StandingDraft;
 use crate::store::error::StoreError;
 use crate::store::outbox::Waiting;
-use crate::store::{Statement, Store, Tx};
 
-/// A reply that is done sooner comes whole …
-const FIRST_AFTER: Duration = Duration::from_secs(1);
-/// … and so does one that is shorter.
-const FIRST_CHARS: usize = 40;
 /// A platform must answer within this: the conversation's next message waits for it.
 const DRAFT_MAX: Duration = Duration::from_secs(10);
-/// No platform shows more in one message.
-const SHOWN_BYTES_MAX: usize = 48 * 1024;
-/// What says that more comes.
-const MORE: char = '…';
 
 /// How replies are streamed, as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,104 +70,6 @@ struct Room {
     standing: Arc<Turn<Option<StandingDraft>>>,
     desk: Mutex<Desk>,
     changed: Notify,
-}
-
-#[derive(Default)]
-struct Desk {
-    sheet: Option<Sheet>,
-    /// This run is over; it may have left its draft behind.
-    over: Option<RunId>,
-    /// Somebody draws.
-    at_work: bool,
-}
-
-/// What a run has written so far.
-struct Sheet {
-    run: RunId,
-    destination: Destination,
-    text: String,
-    /// When its first word came.
-    begun: Instant,
-    /// How much of `text` is shown, in bytes; none: this text never was.
-    shown: Option<usize>,
-    /// The draft as it stands.
-    drawn: Option<Chunk>,
-    /// It is not changed before.
-    from: Option<Instant>,
-    /// The platform will have no more of it.
-    given_up: bool,
-}
-
-/// What the worker of a conversation does next.
-#[derive(Debug, PartialEq)]
-enum Next {
-    Draw,
-    Clear(RunId),
-    Wait(Option<Instant>),
-    Leave,
-}
-
-impl Sheet {
-    fn of(run: RunId, destination: &Destination, now: Instant) -> Self {
-        Self {
-            run,
-            destination: destination.clone(),
-            text: String::new(),
-            begun: now,
-            shown: None,
-            drawn: None,
-            from: None,
-            given_up: false,
-        }
-    }
-
-    /// From when on there is something to draw; none: not yet.
-    fn due(&self) -> Option<Instant> {
-        let new = self.shown != Some(self.text.len());
-        let enough = self.drawn.is_some() || self.text.chars().nth(FIRST_CHARS - 1).is_some();
-        if self.given_up || !new || !enough || self.text.trim().is_empty() {
-            return None;
-        }
-        let first = if self.drawn.is_some() { self.begun } else { self.begun + FIRST_AFTER };
-        Some(self.from.map_or(first, |from| from.max(first)))
-    }
-
-    /// What was shown of it is void: other words come.
-    fn begin_again(&mut self, now: Instant) {
-        self.text.clear();
-        self.shown = None;
-        self.begun = now;
-    }
-}
-
-impl Desk {
-    /// What is due; the worker that is told to leave is at work no more.
-    fn next(&mut self, now: Instant) -> Next {
-        if let Some(run) = self.over.take() {
-            return Next::Clear(run);
-        }
-        let Some(sheet) = &self.sheet else {
-            self.at_work = false;
-            return Next::Leave;
-        };
-        match sheet.due() {
-            Some(due) if due <= now => Next::Draw,
-            due => Next::Wait(due),
-        }
-    }
-}
-
-/// The first message of a reply so far. Where it is all of it, it says that more comes.
-fn so_far(text: &str, capabilities: &Capabilities) -> Option<Chunk> {
-    let end = text.floor_char_boundary(SHOWN_BYTES_MAX);
-    let text = text.get(..end).unwrap_or(text).trim_end();
-    let last = text.lines().last().unwrap_or_default().trim();
-    // Behind a fence, a rule or a row of a table the sign would be taken for a part of it.
-    let fence = last.starts_with("```") || last.starts_with("~~~");
-    let rule = last.chars().all(|sign| matches!(sign, '-' | '=' | '*' | '_' | '#' | ' '));
-    let alone = fence || rule || last.contains('|');
-    let marked = if alone { format!("{text}\n\n{MORE}") } else { format!("{text} {MORE}") };
-    render(&marked, capabilities).into_iter().next()
 }
 
 impl Streaming {
@@ -521,82 +419,6 @@ async fn at(until: Option<Instant>) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-struct Put {
-    draft: StandingDraft,
-}
-
-#[async_trait]
-impl Statement for Put {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        drafts::put(tx, &self.draft).await
-    }
-}
-
-struct Remove {
-    run: RunId,
-}
-
-#[async_trait]
-impl Statement for Remove {
-    type Output = ();
-
-    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        drafts::remove(tx, self.run).await
-    }
-}
-
-struct List;
-
-#[async_trait]
-impl Statement for List {
-    type Output = Vec<StandingDraft>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<StandingDraft>, StoreError> {
-        drafts::list(tx).await
-    }
-}
-
-struct IsThere {
-    run: RunId,
-}
-
-#[async_trait]
-impl Statement for IsThere {
-    type Output = bool;
-
-    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        drafts::is_there(tx, self.run).await
-    }
-}
-
-/// How a run's draft stands.
-enum Left {
-    /// It is none any more.
-    Gone,
-    /// The run goes on, or something is to take its place.
-    InUse,
-    /// Nobody will.
-    Behind,
-}
-
-struct LookAfter {
-    run: RunId,
-}
-
-#[async_trait]
-impl Statement for LookAfter {
-    type Output = Left;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Left, StoreError> {
-        if !drafts::is_there(tx, self.run).await? {
-            return Ok(Left::Gone);
-        }
-        Ok(if drafts::is_left(tx, self.run).await? { Left::Behind } else { Left::InUse })
-    }
 }
 
 #[cfg(test)]

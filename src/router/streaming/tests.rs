@@ -3,6 +3,8 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng};
 use tokio_util::sync::CancellationToken;
 
+use async_trait::async_trait;
+
 use super::*;
 use crate::agent::ports::Watcher;
 use crate::domain::clock::Clock;
@@ -15,6 +17,7 @@ use crate::store::contents::Contents;
 use crate::store::outbox::{NewChunk, Part, add};
 use crate::store::writer::Boundary;
 use crate::store::{Pace, sessions};
+use crate::store::{Statement, Tx};
 
 /// Time stands still while the database works.
 struct Still;
