@@ -15,6 +15,7 @@ use hob::agent::prompt::{BASE, PromptSettings};
 use hob::agent::quota::Meter;
 use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::{Clock, SystemClock};
+use hob::domain::condition::Conditions;
 use hob::domain::health::{ChannelHealth, Liveness};
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
 use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
@@ -184,7 +185,19 @@ impl World {
         );
         let (servers, rng, confined) = (Servers::default(), Arc::new(SystemRng), String::new());
         let (personas, started) = (Arc::default(), clock.now());
-        let house = House { models, purse, meter, personas, memory, skills, servers, rng, confined, started };
+        let house = House {
+            models,
+            purse,
+            meter,
+            personas,
+            memory,
+            skills,
+            servers,
+            rng,
+            confined,
+            conditions: Conditions::default(),
+            started,
+        };
         let router = Router {
             redactor: Redactor::default(),
             store: store.clone(),

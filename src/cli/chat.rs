@@ -18,6 +18,7 @@ use crate::daemon::rest::RestWatch;
 use crate::daemon::{Blueprint, Daemon, chat_log};
 use crate::domain::channel::Channel;
 use crate::domain::clock::SystemClock;
+use crate::domain::condition::Conditions;
 use crate::domain::rng::SystemRng;
 use crate::telemetry::{self, Format, Sink};
 
@@ -87,6 +88,7 @@ async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::R
         environment: base.environment,
         own_channel: Some(console),
         stays: matches!(visit, Visit::Person),
+        conditions: Conditions::default(),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     })

@@ -11,6 +11,7 @@ use crate::cli::{Base, runtime};
 use crate::config::daemon::LogFormat;
 use crate::daemon::{Blueprint, Daemon, configured_channels};
 use crate::domain::clock::SystemClock;
+use crate::domain::condition::Conditions;
 use crate::domain::rng::SystemRng;
 use crate::telemetry::{self, Format, Sink};
 
@@ -50,6 +51,7 @@ async fn serve(base: Base) -> anyhow::Result<()> {
         environment: base.environment,
         own_channel: None,
         stays: true,
+        conditions: Conditions::default(),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     })

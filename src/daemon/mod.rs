@@ -46,6 +46,7 @@ use crate::daemon::learned::LearnedFile;
 use crate::daemon::rest::RestWatch;
 use crate::domain::channel::Channel;
 use crate::domain::clock::Clock;
+use crate::domain::condition::Conditions;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
@@ -151,6 +152,8 @@ pub struct Blueprint {
     pub own_channel: Option<Arc<dyn Channel>>,
     /// Whether it stays: who is there for a moment only fetches nothing.
     pub stays: bool,
+    /// What does not work as it should; what was found before the start is in it.
+    pub conditions: Conditions,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -256,6 +259,7 @@ impl Daemon {
             rng: Arc::clone(&blueprint.rng),
             confined: people.confined.clone(),
             skills: Arc::clone(&skills),
+            conditions: blueprint.conditions.clone(),
             started: blueprint.clock.now(),
         });
         let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse))?;

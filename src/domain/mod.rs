@@ -8,6 +8,7 @@ pub mod around;
 pub mod capabilities;
 pub mod channel;
 pub mod clock;
+pub mod condition;
 pub mod health;
 pub mod ids;
 pub mod inbound;

@@ -12,6 +12,7 @@ use crate::agent::projection::agents::stop_one;
 use crate::agent::quota::Meter;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
+use crate::domain::condition::Conditions;
 use crate::domain::ids::{InboundId, MemoryId, SessionId};
 use crate::domain::inbound::{Conversation, Inbound};
 use crate::domain::memory::Scope;
@@ -60,6 +61,8 @@ pub struct House {
     pub confined: String,
     /// The skills.
     pub skills: Arc<Library>,
+    /// What does not work as it should.
+    pub conditions: Conditions,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -363,7 +366,10 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
     let chain = desk.house.models.chain(chosen);
     let standing = desk.house.meter.standing(tx, (caller.principal.user, caller.principal.role), desk.now).await?;
     let resting: Vec<String> = desk.house.models.states().iter().map(ToString::to_string).collect();
+    let troubles: Vec<String> =
+        desk.house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect();
     Ok(texts::status(&texts::Status {
+        troubles: &troubles,
         model: &texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
         resting: &resting,
         persona: persona::line(&desk.house.personas, caller).as_deref(),

@@ -215,6 +215,7 @@ pub(super) fn channels(all: &[(ChannelKind, String, ChannelHealth)]) -> Vec<Stri
 /// What `/status` shows.
 #[derive(Debug, Clone)]
 pub(super) struct Status<'a> {
+    pub(super) troubles: &'a [String],
     pub(super) model: &'a str,
     pub(super) resting: &'a [String],
     pub(super) persona: Option<&'a str>,
@@ -243,6 +244,7 @@ pub(super) fn status(status: &Status<'_>) -> String {
     };
     let mut lines =
         vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up)), format!("model: {}", status.model)];
+    lines.extend(status.troubles.iter().map(|trouble| format!("degraded: {trouble}")));
     lines.extend(status.resting.iter().map(|resting| format!("resting: {resting}")));
     lines.extend(status.persona.map(|persona| format!("persona: {persona}")));
     lines.extend(status.standing.iter().cloned());
@@ -311,6 +313,7 @@ mod tests {
         let outbox = [outbox::StateCount { state: "pending".into(), count: 1, oldest: 0 }];
         let channels = ["telegram: connected".to_owned()];
         let shown = status(&Status {
+            troubles: &["disk: 90 MB are left; free some".to_owned()],
             model: "offline/hob",
             resting: &["a/b for 42 s (overloaded)".to_owned()],
             persona: Some("cook, chosen here"),
@@ -337,6 +340,7 @@ mod tests {
         insta::assert_snapshot!(shown, @r"
         Hob 0.1.0, up 1 h 6 min
         model: offline/hob
+        degraded: disk: 90 MB are left; free some
         resting: a/b for 42 s (overloaded)
         persona: cook, chosen here
         your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00

@@ -14,6 +14,7 @@ use hob::config::Config;
 use hob::config::delivery::DeliveryConfig;
 use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
+use hob::domain::condition::Conditions;
 use hob::domain::inbound::ChannelKind;
 use hob::domain::inbound::DEFAULT_ACCOUNT;
 use hob::domain::money::Money;
@@ -227,7 +228,19 @@ impl Process {
         lanes.reconcile().await?;
         let (servers, rng, confined) = (Servers::default(), Arc::clone(world) as _, "no commands here".to_owned());
         let (personas, started) = (Arc::default(), clock.now());
-        let house = House { models, purse, meter, personas, memory, skills, servers, rng, confined, started };
+        let house = House {
+            models,
+            purse,
+            meter,
+            personas,
+            memory,
+            skills,
+            servers,
+            rng,
+            confined,
+            conditions: Conditions::default(),
+            started,
+        };
         let router = Arc::new(Router {
             redactor: Redactor::default(),
             store: store.clone(),
