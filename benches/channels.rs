@@ -16,6 +16,7 @@ use hob::agent::quota::Meter;
 use hob::domain::capabilities::Capabilities;
 use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::{Clock, SystemClock};
+use hob::domain::condition::Conditions;
 use hob::domain::health::{ChannelHealth, Liveness};
 use hob::domain::inbound::{ChannelKind, Circumstances, Conversation, Cursor, Happening, Inbound, Sender};
 use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
@@ -191,6 +192,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         servers: Servers::default(),
         rng: Arc::new(SystemRng),
         confined: String::new(),
+        conditions: Conditions::default(),
         started: clock.now(),
     };
     let mut access = AccessList::default();

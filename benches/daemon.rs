@@ -1,11 +1,15 @@
-//! The daemon as a process: how soon it is ready, what it holds while idle, a turn over Telegram and a model server, and what
-//! 10,000 schedules cost that are not due yet.
+//! The daemon as a process: how soon it is ready, what it holds while idle, a turn over Telegram and a model server, what
+//! 10,000 schedules cost that are not due yet, and what it costs to be on all four platforms at once.
 //!
-//! `cargo bench --bench daemon [-- turns|schedules]`; the numbers and what they mean are in docs/performance.md.
+//! `cargo bench --bench daemon [-- turns|schedules|everywhere]`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
+
+#[path = "../tests/email/servers.rs"]
+#[expect(dead_code, reason = "the mail servers' tests use more of them")]
+mod servers;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,8 +17,11 @@ use std::time::Duration;
 
 use hob::domain::clock::{Clock, SystemClock};
 use hob::store::Store;
+use servers::Servers;
 use sqlx::Executor;
+use support::fake_discord::FakeDiscord;
 use support::fake_model::{FakeModel, Reply};
+use support::fake_slack::FakeSlack;
 use support::fake_telegram::FakeTelegram;
 use tokio::time::Instant;
 
@@ -170,6 +177,44 @@ async fn schedules(directory: &Path) {
     println!("resident while idle: {} KiB {} KiB", many.resident_kib(), none.resident_kib());
 }
 
+/// Idle on Telegram, Slack, Discord and in a mailbox.
+async fn everywhere(directory: &Path) {
+    let house = Household::new(&directory.join("everywhere")).await;
+    let (slack, discord, mail) = (FakeSlack::start().await, FakeDiscord::start().await, Servers::start());
+    let config = std::fs::read_to_string(&house.config).unwrap();
+    let more = format!(
+        "[slack]\nbot_token = '{}'\napp_token = '{}'\nowner_user_ids = ['U0OWNER']\napi_url = '{}'\n\
+         [discord]\nbot_token = '{}'\nowner_user_ids = [7]\napi_url = '{}'\n\
+         [email]\naddress = 'hob@home.example'\nimap_host = 'localhost'\nimap_port = {}\nimap_user = 'hob'\n\
+         imap_password = 'secret'\nsmtp_host = 'localhost'\nsmtp_port = {}\nca_file = '{}'\n\
+         allowed_addresses = ['ada@example.org']\nauthserv_ids = ['mx.home.example']\n",
+        FakeSlack::BOT_TOKEN,
+        FakeSlack::APP_TOKEN,
+        slack.api_url(),
+        FakeDiscord::TOKEN,
+        discord.api_url(),
+        mail.imap_port,
+        mail.smtp_port,
+        servers::files().join("localhost.crt").display()
+    );
+    std::fs::write(&house.config, config + &more).unwrap();
+    let (hob, _) = house.start().await;
+    slack.connected().await;
+    discord.until_identified(1).await;
+    house.telegram.say(OWNER, "Hello.");
+    house.telegram.until_sent(OWNER, 1).await;
+    // IDLE begins a little later than the others are there.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    println!("on all four, resident: {} KiB", hob.resident_kib());
+    let before = hob.worked();
+    tokio::time::sleep(IDLE).await;
+    let share = (hob.worked() - before).as_secs_f64() / IDLE.as_secs_f64() * 100.0;
+    println!("on all four, idle for {IDLE:?}: {:?} on a processor, {share:.3} % of a core", hob.worked() - before);
+    println!("on all four, resident: {} KiB", hob.resident_kib());
+    house.telegram.say(OWNER, "/status");
+    println!("{}", house.telegram.until_sent(OWNER, 2).await[1]);
+}
+
 fn main() {
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
@@ -180,5 +225,8 @@ fn main() {
     }
     if runs("schedules") {
         runtime.block_on(schedules(directory.path()));
+    }
+    if runs("everywhere") {
+        runtime.block_on(everywhere(directory.path()));
     }
 }
