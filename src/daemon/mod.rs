@@ -16,6 +16,7 @@ mod letters;
 pub mod memory;
 pub mod models;
 mod parts;
+mod people;
 pub mod rest;
 mod slack;
 mod telegram;
