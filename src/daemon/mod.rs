@@ -21,6 +21,7 @@ pub mod rest;
 mod slack;
 mod telegram;
 pub mod toolset;
+mod voice;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
