@@ -25,3 +25,4 @@ pub mod rng;
 pub mod secret;
 pub mod skills;
 pub mod tools;
+pub mod waits;
