@@ -126,6 +126,10 @@ impl Platform for ByEmail {
         }
     }
 
+    fn raw(&self, _house: &House) -> String {
+        self.servers.got("ada").join("\n")
+    }
+
     async fn goes_down(&mut self, _house: &mut House) {
         self.servers.stop_imap();
         self.servers.stop_smtp();
