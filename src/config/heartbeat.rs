@@ -19,7 +19,8 @@ pub struct HeartbeatConfig {
     /// What the model is told at each.
     #[schemars(length(min = 1, max = 100_000))]
     pub prompt: String,
-    /// Where Hob speaks if there is something: one of the `[destinations]`, on any platform. Without it: in the first owner's own chat.
+    /// Where Hob speaks if there is something: one of the `[destinations]`, on any platform. Without it: in the first
+    /// owner's own chat.
     #[schemars(length(min = 1, max = 64), example = &"family")]
     pub to: Option<String>,
     /// Instead: a chat on Telegram, by its id.
