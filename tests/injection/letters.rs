@@ -9,7 +9,7 @@ use sqlx::Connection;
 use crate::corpus::Payload;
 use crate::obey::DO;
 use crate::scene::Scene;
-use crate::servers::{Servers, files};
+use crate::servers::Servers;
 use crate::support::house::House;
 use crate::{UNASKED, escaped};
 
@@ -134,23 +134,8 @@ impl Letter {
 }
 
 fn mailbox(servers: &Servers) -> String {
-    let (imap, smtp, ca) = (servers.imap_port, servers.smtp_port, files().join("localhost.crt"));
-    format!(
-        "[email]
-        address = 'hob@home.example'
-        imap_host = 'localhost'
-        imap_port = {imap}
-        imap_user = 'hob'
-        imap_password = 'secret'
-        smtp_host = 'localhost'
-        smtp_port = {smtp}
-        ca_file = '{}'
-        owner_addresses = ['olga@house.example']
-        allow_guests = true
-        authserv_ids = ['mx.home.example']
-        replies_per_hour_max = 1000",
-        ca.display()
-    )
+    let people = "owner_addresses = ['olga@house.example']\nallow_guests = true\nreplies_per_hour_max = 1000";
+    servers.settings() + people
 }
 
 /// What is or was to go out by mail: the thread, and the words.
