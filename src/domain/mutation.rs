@@ -42,7 +42,7 @@ pub fn mutated(seed: &[u8], number: u64) -> Vec<u8> {
             1 => {
                 let again = bytes[at..end].to_vec();
                 let to = dice.below(bytes.len() + 1);
-                bytes.splice(to..to, again);
+                drop(bytes.splice(to..to, again));
             }
             2 => drop(bytes.splice(at..at, ODD[dice.below(ODD.len())].iter().copied())),
             3 => {
