@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use crate::agent::machine::event::{Accepted, Event};
 use crate::agent::machine::fingerprint::fingerprint;
-use crate::agent::machine::state::{State, Status};
+use crate::agent::machine::state::State;
+use crate::agent::machine::status::Status;
 use crate::agent::machine::{Replay, Step, step};
 use crate::domain::ids::{RunId, SessionId};
 use crate::store::error::StoreError;

@@ -3,6 +3,7 @@
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
 pub mod agents;
+pub mod buttons;
 pub mod owners;
 pub mod remember;
 pub mod resolved;
@@ -14,13 +15,14 @@ use crate::agent::journal::RunKey;
 use crate::agent::machine::begun::Recalled;
 use crate::agent::machine::compaction::{plan, summary};
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
-use crate::agent::machine::event::{CancelReason, Event, Order, Reply, ToolOutcome};
-use crate::agent::machine::human::Decision;
+use crate::agent::machine::event::{Event, Order, Reply, ToolOutcome};
 use crate::agent::machine::note::CompactionMeans;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Failure, Phase, State};
+use crate::agent::machine::stop::CancelReason;
 use crate::agent::machine::{Step, approval, texts};
 use crate::agent::prefix::Prefix;
+use crate::agent::projection::buttons::{choices, is_for_owners, question_text};
 use crate::agent::projection::resolved::Resolution;
 use crate::agent::projection::said::{Said, said};
 use crate::domain::ids::{CallId, UserId};
@@ -452,58 +454,6 @@ fn is_running(state: &State, id: &CallId) -> bool {
 
 fn count(tokens: u64) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
-}
-
-/// A question with the decisions it offers, by number, for channels without buttons and for replies in words.
-fn question_text(question: &Question) -> String {
-    let numbered = |(index, decision): (usize, &Decision)| format!("{}. {}", index + 1, decision.label());
-    let decisions = Decision::offered(question).iter().enumerate().map(numbered);
-    std::iter::once(texts::question(question)).chain(decisions).collect::<Vec<_>>().join("\n")
-}
-
-/// Must an owner decide it?
-#[must_use]
-pub fn is_for_owners(question: &Question) -> bool {
-    matches!(question, Question::Approval { concern, .. } if concern.owners)
-}
-
-fn choices(key: &RunKey, number: u32, question: &Question) -> Vec<Choice> {
-    let button = |(index, decision): (usize, &Decision)| Choice {
-        label: decision.label().to_owned(),
-        token: Press { run: key.run.0, question: number, choice: index + 1 }.token(),
-    };
-    Decision::offered(question).iter().enumerate().map(button).collect()
-}
-
-/// A press of a button under a run's question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Press {
-    /// The run.
-    pub run: i64,
-    /// Its question.
-    pub question: u32,
-    /// The decision, from 1.
-    pub choice: usize,
-}
-
-impl Press {
-    /// What the button carries.
-    #[must_use]
-    pub fn token(&self) -> String {
-        format!("q:{}:{}:{}", self.run, self.question, self.choice)
-    }
-
-    /// The press that a token stands for.
-    #[must_use]
-    pub fn parse(token: &str) -> Option<Self> {
-        let mut parts = token.strip_prefix("q:")?.split(':');
-        let press = Self {
-            run: parts.next()?.parse().ok()?,
-            question: parts.next()?.parse().ok()?,
-            choice: parts.next()?.parse().ok()?,
-        };
-        parts.next().is_none().then_some(press)
-    }
 }
 
 /// What the envelope keeps of an outcome, and whether it is a failure.

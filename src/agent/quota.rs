@@ -6,7 +6,7 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::machine::event::QuotaStop;
+use crate::agent::machine::stop::QuotaStop;
 use crate::domain::ids::UserId;
 use crate::domain::principal::{Principal, Role};
 use crate::policy::quota::{Quotas, Scope, Window};

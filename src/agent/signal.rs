@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::agents::ChildEnd;
-use crate::agent::machine::event::{CancelReason, Event};
+use crate::agent::machine::event::Event;
 use crate::agent::machine::question::Answer;
+use crate::agent::machine::stop::CancelReason;
 use crate::domain::ids::UserId;
 
 /// A durable word to a run.

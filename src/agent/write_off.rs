@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::agent::journal::{self, Folded, QueueChange, RunKey};
 use crate::agent::machine::event::Accepted;
-use crate::agent::machine::state::Status;
+use crate::agent::machine::status::Status;
 use crate::agent::machine::texts;
 use crate::agent::projection::Row;
 use crate::agent::projection::agents;

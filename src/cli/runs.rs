@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use clap::Args;
 
-use crate::agent::machine::state::Status;
+use crate::agent::machine::status::Status;
 use crate::agent::replay::load::ListRuns;
 use crate::cli::replay::open;
 use crate::cli::{runtime, show, show_json};

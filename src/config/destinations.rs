@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::problem::Finding;
-use crate::config::{place, shape, values};
+use crate::config::{check, place, shape, values};
 
 /// A conversation that the owner can have Hob write to, by its name. People under `[people]` are known by theirs without
 /// this.
@@ -56,6 +56,31 @@ impl DestinationConfig {
     }
 }
 
+/// Finds what keeps something that begins by itself, at `at`, from being heard in the place that it names.
+pub(super) fn validate_use(
+    at: &str,
+    (to, telegram_chat): (Option<&str>, Option<i64>),
+    known: &BTreeMap<String, DestinationConfig>,
+) -> Vec<Finding> {
+    let Some(name) = to else { return Vec::new() };
+    let key = place::child(at, "to");
+    let mut found = Vec::new();
+    if !known.contains_key(name) {
+        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        let fix = match check::nearest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names.is_empty() => "declare it under `[destinations]`".to_owned(),
+            None => format!("there are: {}", names.join(", ")),
+        };
+        found.push(Finding::new(&key, "is not a destination", fix).with("destinations"));
+    }
+    if telegram_chat.is_some() {
+        let why = "names one place, and `telegram_chat` another";
+        found.push(Finding::new(&key, why, "keep one of them").with(&place::child(at, "telegram_chat")));
+    }
+    found
+}
+
 /// Finds what cannot be.
 #[must_use]
 pub fn validate(destinations: &BTreeMap<String, DestinationConfig>) -> Vec<Finding> {
@@ -69,4 +94,30 @@ pub fn validate(destinations: &BTreeMap<String, DestinationConfig>) -> Vec<Findi
         found.extend(destination.validate().into_iter().map(|finding| finding.within(&key)));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n13_who_begins_by_itself_speaks_in_a_place_that_there_is() {
+        let known = BTreeMap::from([("family".to_owned(), DestinationConfig::default())]);
+        let told = |place, known: &BTreeMap<String, DestinationConfig>| {
+            let found = validate_use("heartbeat", place, known);
+            found.into_iter().map(|found| format!("{} {}: {}", found.key, found.why, found.fix)).collect::<Vec<_>>()
+        };
+        assert!(told((None, Some(7)), &known).is_empty() && told((Some("family"), None), &known).is_empty());
+        assert_eq!(told((Some("famly"), None), &known), ["heartbeat.to is not a destination: did you mean `family`?"]);
+        assert_eq!(told((Some("work"), None), &known), ["heartbeat.to is not a destination: there are: family"]);
+        let none = BTreeMap::new();
+        assert_eq!(
+            told((Some("work"), None), &none),
+            ["heartbeat.to is not a destination: declare it under `[destinations]`"]
+        );
+        assert_eq!(
+            told((Some("family"), Some(7)), &known),
+            ["heartbeat.to names one place, and `telegram_chat` another: keep one of them"]
+        );
+    }
 }

@@ -19,7 +19,11 @@ pub struct HeartbeatConfig {
     /// What the model is told at each.
     #[schemars(length(min = 1, max = 100_000))]
     pub prompt: String,
-    /// The Telegram chat in which Hob speaks if there is something. Without it: the first owner's own.
+    /// Where Hob speaks if there is something: one of the `[destinations]`, on any platform. Without it: in the first
+    /// owner's own chat.
+    #[schemars(length(min = 1, max = 64), example = &"family")]
+    pub to: Option<String>,
+    /// Instead: a chat on Telegram, by its id.
     #[schemars(range(min = -4_503_599_627_370_495_i64, max = 4_503_599_627_370_495_i64), example = 123_456_789)]
     pub telegram_chat: Option<i64>,
     /// A list of what to look at, as an absolute path. It is told to the model each time; while the file is missing or has
@@ -40,6 +44,6 @@ impl Default for HeartbeatConfig {
     fn default() -> Self {
         let prompt = "Nobody has written. Look whether there is something to do or to tell now. If there is nothing, \
                       answer exactly NO_REPLY.";
-        Self { every_secs: 1_800, prompt: prompt.to_owned(), telegram_chat: None, file: None }
+        Self { every_secs: 1_800, prompt: prompt.to_owned(), to: None, telegram_chat: None, file: None }
     }
 }

@@ -372,6 +372,7 @@ impl Config {
         let is_served = |tool: &&String| tool.split_once("__").is_some_and(|(server, _)| self.mcp.contains_key(server));
         known.extend(hooked.chain(awaited).filter(is_served).map(String::as_str));
         let mut found = self.voiceless();
+        found.extend(self.spoken_in());
         for (index, hook) in self.hooks.iter().enumerate() {
             found.extend(hook.unknown(&place::item("hooks", index), &known));
         }
@@ -394,6 +395,18 @@ impl Config {
         ];
         let own = [self.telegram.is_some(), self.slack.is_some(), self.discord.is_some(), self.email.is_some()];
         own.contains(&true) || accounts.iter().any(|count| *count > 0)
+    }
+
+    /// Where what begins by itself is to be heard.
+    fn spoken_in(&self) -> Vec<Finding> {
+        let heartbeat = self.heartbeat.iter().map(|it| ("heartbeat".to_owned(), it.to.as_deref(), it.telegram_chat));
+        let schedules = self.schedule.iter().enumerate();
+        let schedules =
+            schedules.map(|(index, it)| (place::item("schedule", index), it.to.as_deref(), it.telegram_chat));
+        let webhooks = self.webhooks.iter();
+        let webhooks = webhooks.map(|(name, it)| (place::child("webhooks", name), it.to.as_deref(), it.telegram_chat));
+        let all = heartbeat.chain(schedules).chain(webhooks);
+        all.flat_map(|(at, to, chat)| destinations::validate_use(&at, (to, chat), &self.destinations)).collect()
     }
 
     /// What begins by itself, and nobody would hear it. Whether there is an owner, the config alone does not say: one may

@@ -33,7 +33,10 @@ pub struct ScheduleConfig {
     /// What is to be done.
     #[schemars(length(min = 1, max = 4000), example = &"Tell what is on today.")]
     pub task: String,
-    /// The Telegram chat in which Hob answers. Without it: the first owner's own.
+    /// Where Hob answers: one of the `[destinations]`, on any platform. Without it: in the first owner's own chat.
+    #[schemars(length(min = 1, max = 64), example = &"family")]
+    pub to: Option<String>,
+    /// Instead: a chat on Telegram, by its id.
     #[schemars(range(min = -4_503_599_627_370_495_i64, max = 4_503_599_627_370_495_i64), example = 123_456_789)]
     pub telegram_chat: Option<i64>,
     /// Whose wall clock is meant, by its IANA name. Without it: the household's.
@@ -80,6 +83,7 @@ mod tests {
             name: name.to_owned(),
             when: "every day at 9".to_owned(),
             task: "x".to_owned(),
+            to: None,
             telegram_chat: None,
             zone: zone.map(str::to_owned),
             grace_secs: grace_secs(),

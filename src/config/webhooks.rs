@@ -53,7 +53,10 @@ pub struct WebhookConfig {
     /// What the model is to do about it.
     #[schemars(length(min = 1, max = 4000), example = &"Somebody rang. Tell who, in one sentence.")]
     pub prompt: String,
-    /// The Telegram chat in which Hob answers. Without it: the first owner's own.
+    /// Where Hob answers: one of the `[destinations]`, on any platform. Without it: in the first owner's own chat.
+    #[schemars(length(min = 1, max = 64), example = &"family")]
+    pub to: Option<String>,
+    /// Instead: a chat on Telegram, by its id.
     #[schemars(range(min = -4_503_599_627_370_495_i64, max = 4_503_599_627_370_495_i64), example = 123_456_789)]
     pub telegram_chat: Option<i64>,
     /// The header with the signature.

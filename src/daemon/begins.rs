@@ -12,9 +12,10 @@ use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::problem::Finding;
 use crate::config::schedule::{CatchUp, ScheduleConfig};
 use crate::config::webhooks::{SignedConfig, WebhookConfig};
+use crate::daemon::voice::{Place, voice};
 use crate::daemon::{Blueprint, StartError, Switches, chores, parts};
 use crate::domain::channel::Adapter;
-use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::principal::Role;
 use crate::policy::access::AccessList;
 use crate::policy::pairing::Code;
@@ -53,7 +54,7 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Begi
     begins.webhooks = webhooks(config, &owners);
     begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.own_channel.is_none());
     let is_wanted = !config.schedule.is_empty() || !config.webhooks.is_empty() || config.heartbeat.is_some();
-    if is_wanted && voice(config, &owners, None).is_none() {
+    if is_wanted && voice(config, &owners, Place::default()).is_none() {
         tracing::warn!(
             "no owner has written yet: schedules, webhooks and the heartbeat of config.toml begin with the first start after that"
         );
@@ -116,30 +117,6 @@ impl Statement for Owners {
     }
 }
 
-/// The owner in whose name something begins, and where they are spoken to: the first that the config names on Telegram, else
-/// whoever of the owners has written last. `chat` is another chat on Telegram.
-fn voice(config: &Config, owners: &[(String, Conversation)], chat: Option<i64>) -> Option<(String, Conversation)> {
-    let telegram = |chat: String| {
-        let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
-        Conversation { channel, account, chat, thread: None }
-    };
-    let named = config.telegram.as_ref().and_then(|telegram| telegram.owner_user_ids.first());
-    if let Some(owner) = named.map(i64::to_string) {
-        let chat = chat.map_or_else(|| owner.clone(), |chat| chat.to_string());
-        return Some((owner, telegram(chat)));
-    }
-    match chat {
-        // Whoever speaks there has a name there.
-        Some(chat) => {
-            let place = telegram(chat.to_string());
-            let fits =
-                |(_, own): &&(String, Conversation)| own.channel == place.channel && own.account == place.account;
-            owners.iter().find(fits).map(|(owner, _)| (owner.clone(), place.clone()))
-        }
-        None => owners.first().cloned(),
-    }
-}
-
 /// While no owner is known, a code is told to whoever reads the log: its sender becomes the owner, and nobody by being first.
 async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> Result<(), StartError> {
     let code = Code::new(|| blueprint.rng.next_u64());
@@ -154,7 +131,7 @@ async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> Result<(), 
 /// How Hob looks by itself whether there is something to do.
 fn heartbeat(config: &Config, owners: &[(String, Conversation)]) -> Option<Heartbeat> {
     let heartbeat = config.heartbeat.as_ref()?;
-    let (owner, conversation) = voice(config, owners, heartbeat.telegram_chat)?;
+    let (owner, conversation) = voice(config, owners, Place::of(heartbeat.to.as_deref(), heartbeat.telegram_chat))?;
     let HeartbeatConfig { every_secs, prompt, file, .. } = heartbeat.clone();
     Some(Heartbeat { every_secs, prompt, conversation, owner, file })
 }
@@ -175,7 +152,7 @@ fn declared(blueprint: &Blueprint, owners: &[(String, Conversation)]) -> Result<
     let config = &blueprint.config;
     let house = parts::zone(config.agent.time_zone.as_deref())?;
     let all = config.schedule.iter().enumerate().filter_map(|(index, schedule)| {
-        let (owner, conversation) = voice(config, owners, schedule.telegram_chat)?;
+        let (owner, conversation) = voice(config, owners, Place::of(schedule.to.as_deref(), schedule.telegram_chat))?;
         let ScheduleConfig { name, task, grace_secs, catch_up, .. } = schedule.clone();
         let timing = timing(schedule, &house, blueprint.clock.now())
             .map_err(|error| StartError::Config(format!("schedule[{}].when: {error}", index + 1)));
@@ -210,7 +187,7 @@ fn timing(schedule: &ScheduleConfig, house: &TimeZone, now: Timestamp) -> Result
 
 fn webhooks(config: &Config, owners: &[(String, Conversation)]) -> Vec<Webhook> {
     let all = config.webhooks.iter().filter_map(|(name, webhook)| {
-        let (owner, conversation) = voice(config, owners, webhook.telegram_chat)?;
+        let (owner, conversation) = voice(config, owners, Place::of(webhook.to.as_deref(), webhook.telegram_chat))?;
         let WebhookConfig { secret, prompt, header, signed, tolerance_secs, per_minute, .. } = webhook.clone();
         Some(Webhook {
             hook: Hook { name: name.clone(), prompt, conversation, owner },

@@ -6,12 +6,11 @@ use crate::channel::discord::Discord;
 use crate::channel::discord::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::discord::DiscordConfig;
-use crate::daemon::{Blueprint, StartError, parts};
+use crate::daemon::people::{Section, numbers};
+use crate::daemon::{Blueprint, StartError};
 use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
-use crate::policy::access::AccessList;
-use crate::policy::persona::Assignments;
 
 /// The bots, by their accounts' names.
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &DiscordConfig)> {
@@ -29,33 +28,21 @@ pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, S
     accounts(&blueprint.config).map(adapter).collect()
 }
 
-/// Who is let in by each.
-pub(super) fn open_doors(config: &Config, list: &mut AccessList) {
-    for (account, discord) in accounts(config) {
-        let door = list.door(ChannelKind::Discord, account);
-        door.guests = discord.allow_guests;
-        for (ids, role) in [
-            (&discord.guest_user_ids, Role::Guest),
-            (&discord.allowed_user_ids, Role::User),
-            (&discord.admin_user_ids, Role::Admin),
-            (&discord.owner_user_ids, Role::Owner),
-        ] {
-            ids.iter().for_each(|id| door.admit(&id.to_string(), role));
-        }
-        for person in config.people.values() {
-            person.discord_user_ids.iter().for_each(|id| door.admit(&id.to_string(), parts::role(person.role)));
-        }
-    }
-}
-
-/// Who Hob is there.
-pub(super) fn assign(config: &Config, assigned: &mut Assignments) {
-    for (account, discord) in accounts(config) {
-        let here = discord.persona.iter().map(|name| ((ChannelKind::Discord, account.to_owned()), name.clone()));
-        assigned.by_account.extend(here);
-        let by_chat = discord.personas.iter();
-        assigned.by_chat.extend(by_chat.map(|(chat, name)| ((ChannelKind::Discord, chat.clone()), name.clone())));
-    }
+/// What each of them says of people.
+pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
+    accounts(config).map(|(account, discord)| Section {
+        channel: ChannelKind::Discord,
+        account,
+        admitted: [
+            (Role::Guest, numbers(&discord.guest_user_ids)),
+            (Role::User, numbers(&discord.allowed_user_ids)),
+            (Role::Admin, numbers(&discord.admin_user_ids)),
+            (Role::Owner, numbers(&discord.owner_user_ids)),
+        ],
+        guests: discord.allow_guests,
+        persona: discord.persona.as_ref(),
+        personas: &discord.personas,
+    })
 }
 
 /// How Discord is reached by one of them.

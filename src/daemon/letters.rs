@@ -7,12 +7,11 @@ use crate::channel::email::Email;
 use crate::channel::email::settings::{Authentication, Pace, Security, Server, Settings};
 use crate::config::Config;
 use crate::config::email::{EmailConfig, TlsConfig};
+use crate::daemon::people::{Section, lower};
 use crate::daemon::{Blueprint, StartError, parts};
 use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
-use crate::policy::access::AccessList;
-use crate::policy::persona::Assignments;
 use crate::router::mail::LetterRules;
 
 /// The mailboxes, and what each is called.
@@ -31,34 +30,21 @@ pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, S
     accounts(&blueprint.config).map(adapter).collect()
 }
 
-/// Who Hob is there.
-pub(super) fn assign(config: &Config, assigned: &mut Assignments) {
-    for (account, email) in accounts(config) {
-        let here = email.persona.iter().map(|name| ((ChannelKind::Email, account.to_owned()), name.clone()));
-        assigned.by_account.extend(here);
-        let threads = email.personas.iter();
-        assigned.by_chat.extend(threads.map(|(root, name)| ((ChannelKind::Email, root.clone()), name.clone())));
-    }
-}
-
-/// Who may write to them. Addresses count as they are written in lower case.
-pub(super) fn admit(config: &Config, list: &mut AccessList) {
-    for (account, email) in accounts(config) {
-        let door = list.door(ChannelKind::Email, account);
-        door.guests = email.allow_guests;
-        for (addresses, role) in [
-            (&email.guest_addresses, Role::Guest),
-            (&email.allowed_addresses, Role::User),
-            (&email.admin_addresses, Role::Admin),
-            (&email.owner_addresses, Role::Owner),
-        ] {
-            addresses.iter().for_each(|address| door.admit(&address.to_lowercase(), role));
-        }
-        for person in config.people.values() {
-            let role = parts::role(person.role);
-            person.email_addresses.iter().for_each(|address| door.admit(&address.to_lowercase(), role));
-        }
-    }
+/// What each of them says of people.
+pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
+    accounts(config).map(|(account, email)| Section {
+        channel: ChannelKind::Email,
+        account,
+        admitted: [
+            (Role::Guest, lower(&email.guest_addresses)),
+            (Role::User, lower(&email.allowed_addresses)),
+            (Role::Admin, lower(&email.admin_addresses)),
+            (Role::Owner, lower(&email.owner_addresses)),
+        ],
+        guests: email.allow_guests,
+        persona: email.persona.as_ref(),
+        personas: &email.personas,
+    })
 }
 
 /// To whom letters go unasked, and how often.
@@ -70,7 +56,6 @@ pub(super) fn rules(config: &Config) -> LetterRules {
 
 /// How a mailbox is reached.
 fn settings(account: &str, config: &EmailConfig) -> Settings {
-    let lower = |addresses: &[String]| addresses.iter().map(|address| address.to_lowercase()).collect();
     let address = config.address.to_lowercase();
     let user = config.imap_user.clone().unwrap_or_else(|| config.address.clone());
     let imap = Server {

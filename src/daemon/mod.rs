@@ -16,10 +16,12 @@ mod letters;
 pub mod memory;
 pub mod models;
 mod parts;
+mod people;
 pub mod rest;
 mod slack;
 mod telegram;
 pub mod toolset;
+mod voice;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

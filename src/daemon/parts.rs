@@ -21,8 +21,7 @@ use crate::config::people::RoleConfig;
 use crate::config::provider::ProviderKind;
 use crate::config::quotas::QuotaConfig;
 use crate::config::transcription::TranscriptionConfig;
-use crate::daemon::{Blueprint, StartError, declared, discord, letters, slack, telegram};
-use crate::domain::inbound::ChannelKind;
+use crate::daemon::{Blueprint, StartError, declared, people};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
 use crate::domain::secret::Secret;
@@ -33,7 +32,7 @@ use crate::model::error::ModelError;
 use crate::model::purse::Purse;
 use crate::model::table::Table;
 use crate::model::transcription::{self, Transcriber};
-use crate::policy::access::{AccessList, Alias, Reach};
+use crate::policy::access::{AccessList, Reach};
 use crate::policy::budget::Budget;
 use crate::policy::groups::{GroupMode, GroupModes};
 use crate::policy::quota::Quotas;
@@ -90,24 +89,7 @@ fn context(config: &ContextConfig) -> ContextPolicy {
 /// Who is let in.
 pub(super) fn access(config: &Config) -> AccessList {
     let mut list = AccessList::default();
-    telegram::doors(config, &mut list);
-    slack::open_doors(config, &mut list);
-    discord::open_doors(config, &mut list);
-    letters::admit(config, &mut list);
-    for person in config.people.values() {
-        let ids = person.telegram_user_ids.iter().map(i64::to_string);
-        for (account, _) in telegram::accounts(config) {
-            let door = list.door(ChannelKind::Telegram, account);
-            ids.clone().for_each(|id| door.admit(&id, role(person.role)));
-        }
-        let terminal = person.terminal.then_some(Alias::TERMINAL);
-        let telegram = ids.map(|id| Alias::of(ChannelKind::Telegram, &id));
-        let on_slack = person.slack_user_ids.iter().map(|id| Alias::of(ChannelKind::Slack, id));
-        let on_discord = person.discord_user_ids.iter().map(|id| Alias::of(ChannelKind::Discord, &id.to_string()));
-        let addresses = person.email_addresses.iter();
-        let letters = addresses.map(|address| Alias::of(ChannelKind::Email, &address.to_lowercase()));
-        list.people.push(telegram.chain(on_slack).chain(on_discord).chain(letters).chain(terminal).collect());
-    }
+    people::admit(config, &mut list);
     list.groups = groups(&config.groups);
     list
 }
@@ -187,10 +169,7 @@ pub(super) fn personas(config: &Config, models: &Catalog, tools: &Registry) -> R
     let assigned = &mut personas.assigned;
     assigned.known = config.personas.keys().cloned().collect();
     assigned.everywhere.clone_from(&config.agent.persona);
-    telegram::personas(config, assigned);
-    slack::assign(config, assigned);
-    discord::assign(config, assigned);
-    letters::assign(config, assigned);
+    people::assign(config, assigned);
     Ok(personas)
 }
 

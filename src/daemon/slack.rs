@@ -6,12 +6,11 @@ use crate::channel::slack::Slack;
 use crate::channel::slack::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::slack::SlackConfig;
-use crate::daemon::{Blueprint, StartError, parts};
+use crate::daemon::people::Section;
+use crate::daemon::{Blueprint, StartError};
 use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
-use crate::policy::access::AccessList;
-use crate::policy::persona::Assignments;
 use crate::router::command::{self, Command};
 
 /// The apps, and what each is called.
@@ -31,33 +30,21 @@ pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, S
     accounts(&blueprint.config).map(adapter).collect()
 }
 
-/// Who is let in by each.
-pub(super) fn open_doors(config: &Config, list: &mut AccessList) {
-    for (account, slack) in accounts(config) {
-        let door = list.door(ChannelKind::Slack, account);
-        door.guests = slack.allow_guests;
-        for (ids, role) in [
-            (&slack.guest_user_ids, Role::Guest),
-            (&slack.allowed_user_ids, Role::User),
-            (&slack.admin_user_ids, Role::Admin),
-            (&slack.owner_user_ids, Role::Owner),
-        ] {
-            ids.iter().for_each(|id| door.admit(id, role));
-        }
-        for person in config.people.values() {
-            person.slack_user_ids.iter().for_each(|id| door.admit(id, parts::role(person.role)));
-        }
-    }
-}
-
-/// Who Hob is there.
-pub(super) fn assign(config: &Config, assigned: &mut Assignments) {
-    for (account, slack) in accounts(config) {
-        let here = slack.persona.iter().map(|name| ((ChannelKind::Slack, account.to_owned()), name.clone()));
-        assigned.by_account.extend(here);
-        let by_chat = slack.personas.iter();
-        assigned.by_chat.extend(by_chat.map(|(chat, name)| ((ChannelKind::Slack, chat.clone()), name.clone())));
-    }
+/// What each of them says of people.
+pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
+    accounts(config).map(|(account, slack)| Section {
+        channel: ChannelKind::Slack,
+        account,
+        admitted: [
+            (Role::Guest, slack.guest_user_ids.clone()),
+            (Role::User, slack.allowed_user_ids.clone()),
+            (Role::Admin, slack.admin_user_ids.clone()),
+            (Role::Owner, slack.owner_user_ids.clone()),
+        ],
+        guests: slack.allow_guests,
+        persona: slack.persona.as_ref(),
+        personas: &slack.personas,
+    })
 }
 
 /// How Slack is reached by one of them.

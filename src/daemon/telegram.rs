@@ -7,12 +7,11 @@ use crate::channel::telegram::Telegram;
 use crate::channel::telegram::settings::{Pace, Settings, Webhook};
 use crate::config::Config;
 use crate::config::telegram::TelegramConfig;
+use crate::daemon::people::{Section, numbers};
 use crate::daemon::{Blueprint, StartError};
 use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
-use crate::policy::access::AccessList;
-use crate::policy::persona::Assignments;
 use crate::router::command::LISTED;
 
 /// The accounts by name: that of `[telegram]`, and those of `[telegram_accounts]`.
@@ -52,28 +51,19 @@ fn settings(account: &str, config: &TelegramConfig, is_served: bool) -> Result<S
     })
 }
 
-/// Who is let in by each account.
-pub(super) fn doors(config: &Config, list: &mut AccessList) {
-    for (account, telegram) in accounts(config) {
-        let door = list.door(ChannelKind::Telegram, account);
-        door.guests = telegram.allow_guests;
-        for (ids, role) in [
-            (&telegram.guest_user_ids, Role::Guest),
-            (&telegram.allowed_user_ids, Role::User),
-            (&telegram.admin_user_ids, Role::Admin),
-            (&telegram.owner_user_ids, Role::Owner),
-        ] {
-            ids.iter().for_each(|id| door.admit(&id.to_string(), role));
-        }
-    }
-}
-
-/// Who Hob is on each account, and in single chats.
-pub(super) fn personas(config: &Config, assigned: &mut Assignments) {
-    for (account, telegram) in accounts(config) {
-        let place = (ChannelKind::Telegram, account.to_owned());
-        assigned.by_account.extend(telegram.persona.iter().map(|name| (place.clone(), name.clone())));
-        let by_chat = telegram.personas.iter();
-        assigned.by_chat.extend(by_chat.map(|(chat, name)| ((ChannelKind::Telegram, chat.clone()), name.clone())));
-    }
+/// What each of them says of people.
+pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
+    accounts(config).map(|(account, telegram)| Section {
+        channel: ChannelKind::Telegram,
+        account,
+        admitted: [
+            (Role::Guest, numbers(&telegram.guest_user_ids)),
+            (Role::User, numbers(&telegram.allowed_user_ids)),
+            (Role::Admin, numbers(&telegram.admin_user_ids)),
+            (Role::Owner, numbers(&telegram.owner_user_ids)),
+        ],
+        guests: telegram.allow_guests,
+        persona: telegram.persona.as_ref(),
+        personas: &telegram.personas,
+    })
 }

@@ -1,7 +1,7 @@
 //! All tools of this Hob: the built-in ones, then those that the operator declares. A file per family of tools.
 
 mod agents;
-mod files;
+pub(in crate::daemon) mod files;
 pub mod mcp;
 pub(super) mod terminal;
 mod web;

@@ -15,6 +15,8 @@ pub mod inbound;
 pub mod letter;
 pub mod memory;
 pub mod money;
+#[cfg(test)]
+pub mod mutation;
 pub mod network;
 pub mod notebook;
 pub mod origin;
@@ -25,3 +27,4 @@ pub mod rng;
 pub mod secret;
 pub mod skills;
 pub mod tools;
+pub mod waits;

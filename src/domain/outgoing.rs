@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::domain::ids::{FileId, OutboxId, RunId};
 use crate::domain::inbound::Conversation;
 
+/// Stands before a message that the reader may have already.
+pub const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may have it already)";
+
 /// Exactly where a message goes; stored with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Destination {

@@ -2,15 +2,12 @@
 
 use crate::domain::capabilities::{Capabilities, Limit, Markup, Unit};
 use crate::domain::inbound::ChannelKind;
-use crate::render::{Chunk, UNITS_MIN, validators};
-#[cfg(feature = "fuzzing")]
-use crate::render::{finished, render};
+use crate::render::{Chunk, UNITS_MIN, finished, render, validators};
 
 /// Any text: every chunk of it is taken by its platform, and what is finished of it is shown as it would be with the rest.
 ///
 /// # Panics
 /// When a law does not hold.
-#[cfg(feature = "fuzzing")]
 pub fn laws(text: &str) {
     for capabilities in limited() {
         for chunk in render(text, &capabilities) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::{QueueChange, RunKey};
-use crate::agent::machine::event::CancelReason;
+use crate::agent::machine::stop::CancelReason;
 use crate::agent::persona::Personas;
 use crate::agent::projection::agents::stop_one;
 use crate::agent::quota::Meter;

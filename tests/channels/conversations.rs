@@ -2,10 +2,11 @@
 
 use crate::platform::{Platform, Shown, There};
 use crate::support::fake_model::{Gate, Reply, Script};
+use crate::ten_minutes;
 use hob::domain::capabilities::Feature;
 
 /// A tool that leaves a line, and asks before.
-const PAY: &str = r#"
+pub(crate) const PAY: &str = r#"
 [tools.pay]
 trusted_output = true
 description = "Pays."
@@ -45,6 +46,7 @@ on_every_platform! {
     n1_a_crash_in_the_middle_costs_nothing
     n1_what_is_delivered_again_is_answered_once
     n11_after_an_outage_everything_is_answered_once_and_in_order
+    n11_ten_minutes_away_cost_nothing
 }
 
 async fn k2_words_are_answered_once(platform: Box<dyn Platform>) {
@@ -229,6 +231,10 @@ async fn n11_after_an_outage_everything_is_answered_once_and_in_order(platform: 
         assert_eq!(told.matches(answer).count(), 1, "{answer}: {told}");
     }
     there.house.nothing_refused();
+}
+
+async fn n11_ten_minutes_away_cost_nothing(platform: Box<dyn Platform>) {
+    Box::pin(ten_minutes::conversation(platform)).await;
 }
 
 fn all(shown: &[Shown]) -> String {

@@ -77,6 +77,10 @@ impl Platform for OnDiscord {
         self.discord.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 
+    fn raw(&self, _house: &House) -> String {
+        self.discord.sent(DM).iter().map(|message| format!("{message:#?}")).collect::<Vec<_>>().join("\n")
+    }
+
     async fn goes_down(&mut self, _house: &mut House) {
         self.discord.go_down().await;
     }

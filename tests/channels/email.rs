@@ -7,7 +7,7 @@ use hob::domain::inbound::ChannelKind;
 use mail_parser::{MessageParser, MimeHeaders as _};
 
 use crate::platform::{Platform, Seen, Shown};
-use crate::servers::{Servers, files};
+use crate::servers::Servers;
 use crate::support::house::House;
 
 /// How long Hob's mailbox may stay silent before it is looked at again.
@@ -68,22 +68,7 @@ impl Platform for ByEmail {
     }
 
     fn settings(&self) -> String {
-        let (imap, smtp, ca) = (self.servers.imap_port, self.servers.smtp_port, files().join("localhost.crt"));
-        format!(
-            "[email]
-            address = 'hob@home.example'
-            imap_host = 'localhost'
-            imap_port = {imap}
-            imap_user = 'hob'
-            imap_password = 'secret'
-            smtp_host = 'localhost'
-            smtp_port = {smtp}
-            ca_file = '{}'
-            authserv_ids = ['mx.home.example']
-            replies_per_hour_max = 1000
-            owner_addresses = ['ada@example.org']\n",
-            ca.display()
-        )
+        self.servers.settings() + "replies_per_hour_max = 1000\nowner_addresses = ['ada@example.org']\n"
     }
 
     async fn connected(&mut self, house: &House) {
@@ -124,6 +109,10 @@ impl Platform for ByEmail {
             }
             tokio::time::sleep(LOOK_EVERY).await;
         }
+    }
+
+    fn raw(&self, _house: &House) -> String {
+        self.servers.got("ada").join("\n")
     }
 
     async fn goes_down(&mut self, _house: &mut House) {

@@ -8,6 +8,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod by_hand;
 mod conversations;
 mod discord;
 mod email;
@@ -15,5 +16,7 @@ mod platform;
 #[expect(dead_code, reason = "these conversations need less of the servers than the letters do")]
 #[path = "../email/servers.rs"]
 mod servers;
+mod simulated;
 mod slack;
 mod telegram;
+mod ten_minutes;

@@ -48,6 +48,9 @@ pub(crate) trait Platform: Send {
     /// Waits until what Hob shows satisfies `seen`, and gives it; reactions and typing are not in it.
     async fn until(&self, house: &House, seen: Seen<'_>) -> Vec<Shown>;
 
+    /// Hob's messages as the platform was given them.
+    fn raw(&self, house: &House) -> String;
+
     /// The platform is gone; what the person says meanwhile waits there.
     async fn goes_down(&mut self, house: &mut House);
 

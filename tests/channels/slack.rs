@@ -95,6 +95,12 @@ impl Platform for OnSlack {
         self.slack.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 
+    fn raw(&self, _house: &House) -> String {
+        let all =
+            |world: &mut World| world.posts_of_bot(ADAS).iter().map(|post| format!("{post:#}")).collect::<Vec<_>>();
+        self.slack.look(all).join("\n")
+    }
+
     async fn goes_down(&mut self, _house: &mut House) {
         self.slack.go_down().await;
     }

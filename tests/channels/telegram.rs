@@ -60,6 +60,12 @@ impl Platform for OnTelegram {
         house.telegram.until("what is looked for", |world| Some(here(world)).filter(|shown| seen(shown))).await
     }
 
+    fn raw(&self, house: &House) -> String {
+        let all =
+            |world: &mut World| world.chat(OWNER).by_bot().map(|message| format!("{message:#?}")).collect::<Vec<_>>();
+        house.telegram.look(all).join("\n")
+    }
+
     async fn goes_down(&mut self, house: &mut House) {
         house.telegram.go_down().await;
     }

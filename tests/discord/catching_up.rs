@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::harness::{Memory, PACE, Running};
+use crate::harness::{PACE, Running};
 use crate::support::fake_discord::world::{ADA, BOB, DM, HALL, HISTORY, KITCHEN, THREAD};
 use crate::support::fake_discord::{FakeDiscord, Fault};
+use crate::support::intake::Memory;
 
 #[tokio::test]
 async fn n11_a_new_process_fetches_what_came_meanwhile_once_and_in_order() {
@@ -33,7 +34,7 @@ async fn n11_a_new_process_fetches_what_came_meanwhile_once_and_in_order() {
     fake.until_identified(2).await;
     fake.say(HALL, ADA, "live");
     assert_eq!(intake.texts(3 + 253).await.last().unwrap(), "live");
-    assert_eq!(intake.doubles(), 0);
+    assert_eq!(intake.duplicates(), 0);
     again.end().await;
     fake.nothing_wrong();
 }

@@ -139,12 +139,12 @@ async fn n11_no_more_logins_than_discord_allows() {
 async fn n11_what_is_not_stored_is_not_passed_over() {
     let fake = FakeDiscord::start().await;
     let running = Running::start(&fake).await;
-    running.intake.fail(usize::MAX);
+    running.intake.fail("the disk is full", 1_000);
     fake.say(DM, ADA, "keep this");
     running.until_health(&fake, "messages wait: the message could not be stored: the disk is full").await;
     kicked(&fake, Kick::Drop).await;
     fake.until_true("resumed session", |world| world.resumed == 1).await;
-    running.intake.fail(0);
+    running.intake.mend();
     assert_eq!(running.intake.texts(1).await, ["keep this"]);
     assert!(running.discord.health().stuck.is_none());
     running.end().await;

@@ -109,7 +109,13 @@ async fn n11_another_process_looks_for_the_number_or_marks_what_it_repeats() {
     let lost = Outgoing { id: OutboxId(2), may_repeat: true, ..message(HALL, "lost?") };
     discord.deliver(&lost).await.unwrap();
     let sent = fake.until_sent(HALL, 2).await;
-    assert_eq!(sent[1], "↻ (sent again after an interruption; you may have it already)\nlost?");
+    let mark = "↻ (sent again after an interruption; you may have it already)";
+    assert_eq!(sent[1], format!("{mark}\nlost?"));
+    // What fills a message has no room for it.
+    let long = "x".repeat(1_990);
+    let lost = Outgoing { id: OutboxId(3), may_repeat: true, ..message(HALL, &long) };
+    discord.deliver(&lost).await.unwrap();
+    assert_eq!(fake.until_sent(HALL, 4).await[2..], [mark.to_owned(), long]);
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ async fn k2_what_is_said_comes_in_with_place_name_and_audience() {
     let row = |at: usize| {
         let inbound = &seen[at];
         let place = inbound.conversation.session_key().0;
-        (crate::harness::text_of(inbound), place, inbound.sender.name.clone(), inbound.circumstances.audience)
+        (crate::support::intake::text_of(inbound), place, inbound.sender.name.clone(), inbound.circumstances.audience)
     };
     let at = |id: u64| format!("discord:{id}");
     let of = |text: &str, place: u64, who: &str, audience| (text.to_owned(), at(place), who.to_owned(), audience);
@@ -49,7 +49,7 @@ async fn n5_edits_and_deletions_are_told() {
     fake.look(|world| world.delete(DM, &[first]));
     fake.look(|world| world.delete(HALL, &[second, third]));
     let seen = running.intake.until(7).await;
-    let texts: Vec<String> = seen.iter().map(crate::harness::text_of).collect();
+    let texts: Vec<String> = seen.iter().map(crate::support::intake::text_of).collect();
     assert_eq!(texts, ["milk", "two", "three", "edited: milk and eggs", "deleted", "deleted", "deleted"]);
     assert_eq!((&seen[4].external_id, &seen[4].sender.external_id), (&first.to_string(), &ADA.to_string()));
     assert_eq!(seen[6].external_id, third.to_string());
@@ -100,12 +100,12 @@ async fn k2_what_cannot_be_read_costs_nothing_else() {
 async fn k2_messages_of_a_channel_come_in_order_and_wait_for_the_intake() {
     let fake = FakeDiscord::start().await;
     let running = Running::start(&fake).await;
-    running.intake.fail(3);
+    running.intake.fail("the disk is full", 3);
     let said: Vec<String> = (0..200).map(|number| format!("message {number}")).collect();
     for text in &said {
         fake.say(HALL, ADA, text);
     }
     assert_eq!(running.intake.texts(200).await, said);
-    assert_eq!((running.intake.failures_left(), running.intake.doubles()), (0, 0));
+    assert_eq!((running.intake.failures_left(), running.intake.duplicates()), (0, 0));
     running.end().await;
 }

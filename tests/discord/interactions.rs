@@ -8,9 +8,10 @@ use hob::domain::outgoing::Choice;
 use hob::router::command::{Command, parse};
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{Memory, PACE, Running, adapter_with, message};
+use crate::harness::{PACE, Running, adapter_with, message};
 use crate::support::fake_discord::FakeDiscord;
 use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, THREAD};
+use crate::support::intake::Memory;
 
 #[tokio::test]
 async fn k2_commands_are_registered_once_and_deferred_in_time() {
@@ -20,7 +21,7 @@ async fn k2_commands_are_registered_once_and_deferred_in_time() {
     fake.command(THREAD, BOB, ("model", Some("fast")));
     fake.command(HALL, BOB, ("hob", Some("what's for dinner?")));
     let seen = running.intake.until(3).await;
-    let texts: Vec<String> = seen.iter().map(crate::harness::text_of).collect();
+    let texts: Vec<String> = seen.iter().map(crate::support::intake::text_of).collect();
     assert_eq!(texts, ["/status", "/model fast", "what's for dinner?"]);
     assert_eq!(seen[1].conversation.thread, Some(THREAD.to_string()));
     assert_eq!((seen[0].sender.external_id.clone(), seen[1].sender.name.as_str()), (ADA.to_string(), "bob"));
@@ -68,7 +69,7 @@ async fn k2_a_button_is_pressed() {
     let sent = running.discord.deliver(&asked).await.unwrap().external_id.unwrap();
     let press = fake.press(HALL, BOB, (sent.parse().unwrap(), "q1:no"));
     let seen = running.intake.until(1).await;
-    assert_eq!(crate::harness::text_of(&seen[0]), "pressed: q1:no");
+    assert_eq!(crate::support::intake::text_of(&seen[0]), "pressed: q1:no");
     assert_eq!(
         (seen[0].external_id.clone(), seen[0].sender.external_id.clone()),
         (format!("in:{press}"), BOB.to_string())
@@ -85,11 +86,11 @@ async fn k2_a_button_is_pressed() {
 async fn k2_a_command_is_deferred_though_nothing_can_be_stored() {
     let fake = FakeDiscord::start().await;
     let running = Running::start(&fake).await;
-    running.intake.fail(usize::MAX);
+    running.intake.fail("the disk is full", 1_000);
     fake.say(DM, ADA, "first");
     fake.command(DM, ADA, ("stop", None));
     fake.until_true("deferred answer", |world| world.interactions.values().all(|known| known.answered.is_some())).await;
-    running.intake.fail(0);
+    running.intake.mend();
     assert_eq!(running.intake.texts(2).await, ["first", "/stop"]);
     running.end().await;
     fake.nothing_wrong();

@@ -5,8 +5,9 @@ use std::time::Duration;
 use hob::domain::channel::Channel as _;
 use hob::domain::health::Liveness;
 
-use crate::harness::{Running, letter, settings, text_of};
+use crate::harness::{Running, letter, settings};
 use crate::servers::Servers;
+use crate::support::intake::text_of;
 
 const ADA: &str = "ada@example.org";
 
@@ -63,7 +64,7 @@ async fn n14_what_came_meanwhile_is_handed_in_once_and_in_order() {
 async fn n14_what_could_not_be_stored_comes_again() {
     let servers = Servers::start();
     let running = Running::start(&servers).await;
-    running.intake.fail(3);
+    running.intake.fail("the disk is full", 3);
     servers.put(&letter(1, ADA, "one"));
     servers.put(&letter(2, ADA, "two"));
     assert_eq!(running.intake.texts(2).await, ["Subject: Letter 1\n\none", "Subject: Letter 2\n\ntwo"]);

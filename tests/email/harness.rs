@@ -1,25 +1,23 @@
 //! An adapter that runs against the servers, and an intake that remembers as the database does.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's own machinery fails loudly")]
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use hob::channel::email::Email;
 use hob::channel::email::settings::{Authentication, Pace, Security, Server, Settings};
-use hob::domain::channel::{Accepted, Adapter, Intake, IntakeError};
+use hob::domain::channel::{Adapter, Intake};
 use hob::domain::clock::SystemClock;
 use hob::domain::ids::OutboxId;
-use hob::domain::inbound::{ChannelKind, Cursor, Happening, Inbound};
+use hob::domain::inbound::Inbound;
 use hob::domain::outgoing::{Destination, Outgoing};
 use hob::domain::rng::SystemRng;
 use hob::domain::secret::Secret;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::servers::{Servers, files};
+use crate::support::intake::Memory;
 
 /// Fast enough for a test, slow enough for two busy cores.
 const PACE: Pace = Pace {
@@ -29,99 +27,6 @@ const PACE: Pace = Pace {
     command_deadline: Duration::from_secs(20),
     idle_max: Duration::from_secs(60),
 };
-
-/// What is known of a mailbox, also over a restart.
-#[derive(Default)]
-pub(crate) struct Memory {
-    seen: watch::Sender<Vec<Inbound>>,
-    cursors: watch::Sender<BTreeMap<String, i64>>,
-    duplicates: Mutex<usize>,
-    failures: Mutex<usize>,
-}
-
-#[async_trait]
-impl Intake for Memory {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
-        {
-            let mut failures = self.failures.lock().unwrap();
-            if *failures > 0 {
-                *failures -= 1;
-                return Err(IntakeError("the disk is full".to_owned()));
-            }
-        }
-        let cursor = inbound.circumstances.cursor.clone().unwrap();
-        let same = |known: &Inbound| {
-            (&known.conversation, &known.external_id) == (&inbound.conversation, &inbound.external_id)
-        };
-        let is_known = self.seen.borrow().iter().any(same);
-        if is_known {
-            *self.duplicates.lock().unwrap() += 1;
-        } else {
-            self.seen.send_modify(|seen| seen.push(inbound));
-        }
-        self.move_on(cursor);
-        Ok(if is_known { Accepted::Duplicate } else { Accepted::Committed })
-    }
-
-    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
-        Ok(self.cursors.borrow().clone())
-    }
-
-    async fn advance(&self, _channel: ChannelKind, _account: &str, cursor: Cursor) -> Result<(), IntakeError> {
-        self.move_on(cursor);
-        Ok(())
-    }
-}
-
-impl Memory {
-    fn move_on(&self, cursor: Cursor) {
-        self.cursors.send_modify(|cursors| {
-            let known = cursors.entry(cursor.list).or_insert(cursor.position);
-            *known = cursor.position.max(*known);
-        });
-    }
-
-    /// The next so many are not stored.
-    pub(crate) fn fail(&self, times: usize) {
-        *self.failures.lock().unwrap() = times;
-    }
-
-    /// How many came again.
-    pub(crate) fn duplicates(&self) -> usize {
-        *self.duplicates.lock().unwrap()
-    }
-
-    /// Waits until the mailbox is watched: its first look is over.
-    pub(crate) async fn watched(&self) {
-        self.until_cursor(|cursors| !cursors.is_empty()).await;
-    }
-
-    /// Waits for something that the cursors say.
-    pub(crate) async fn until_cursor(&self, says: impl FnMut(&BTreeMap<String, i64>) -> bool) {
-        let mut cursors = self.cursors.subscribe();
-        let there = tokio::time::timeout(Duration::from_secs(30), cursors.wait_for(says)).await;
-        assert!(there.is_ok(), "the cursors are {:?}", self.cursors.borrow());
-    }
-
-    /// Waits until so many were taken.
-    pub(crate) async fn until(&self, count: usize) -> Vec<Inbound> {
-        let mut seen = self.seen.subscribe();
-        let enough = tokio::time::timeout(Duration::from_secs(30), seen.wait_for(|seen| seen.len() >= count)).await;
-        enough.unwrap_or_else(|_| panic!("not {count} letters: {:#?}", self.seen.borrow())).unwrap().clone()
-    }
-
-    /// Waits until so many were taken; their words.
-    pub(crate) async fn texts(&self, count: usize) -> Vec<String> {
-        self.until(count).await.iter().map(text_of).collect()
-    }
-}
-
-pub(crate) fn text_of(inbound: &Inbound) -> String {
-    match &inbound.happening {
-        Happening::Posted { text } => text.clone(),
-        other => panic!("a letter is posted: {other:?}"),
-    }
-}
 
 /// An adapter at work.
 pub(crate) struct Running {
@@ -135,7 +40,8 @@ impl Running {
     /// One that knows nothing yet; it is waited for its first look.
     pub(crate) async fn start(servers: &Servers) -> Self {
         let running = Self::resume(settings(servers), Arc::default());
-        running.intake.watched().await;
+        // Its first look is over.
+        running.intake.until_cursor(|cursors| !cursors.is_empty()).await;
         running
     }
 

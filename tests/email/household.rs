@@ -1,28 +1,13 @@
 //! The whole way through the daemon: letters in, the model, letters out; and owners who say whom Hob may write to.
 
 use crate::harness;
-use crate::servers::{Servers, files};
+use crate::servers::Servers;
 use crate::support::fake_model::Reply;
 use crate::support::house::{House, OWNER};
 
 /// A household with a mailbox.
 async fn house(servers: &Servers, settings: &str) -> House {
-    let (imap, smtp, ca) = (servers.imap_port, servers.smtp_port, files().join("localhost.crt"));
-    let ca = ca.display();
-    let mailbox = format!(
-        "[email]
-        address = 'hob@home.example'
-        imap_host = 'localhost'
-        imap_port = {imap}
-        imap_user = 'hob'
-        imap_password = 'secret'
-        smtp_host = 'localhost'
-        smtp_port = {smtp}
-        ca_file = '{ca}'
-        allowed_addresses = ['ada@example.org']
-        authserv_ids = ['mx.home.example']
-        {settings}"
-    );
+    let mailbox = format!("{}allowed_addresses = ['ada@example.org']\n{settings}", servers.settings());
     let mut house = House::with(&mailbox).await;
     house.start().await;
     house.hob().until_logged("is watched", 1).await;

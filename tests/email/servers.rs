@@ -107,6 +107,24 @@ impl Servers {
         )
     }
 
+    /// What stands in Hob's config for the mailbox there, but for people.
+    pub(crate) fn settings(&self) -> String {
+        let (imap, smtp, ca) = (self.imap_port, self.smtp_port, files().join("localhost.crt"));
+        format!(
+            "[email]
+            address = 'hob@home.example'
+            imap_host = 'localhost'
+            imap_port = {imap}
+            imap_user = 'hob'
+            imap_password = 'secret'
+            smtp_host = 'localhost'
+            smtp_port = {smtp}
+            ca_file = '{}'
+            authserv_ids = ['mx.home.example']\n",
+            ca.display()
+        )
+    }
+
     /// What was put into the Maildirs is the servers'.
     fn own(&self) {
         if is_root() {

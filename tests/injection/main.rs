@@ -10,8 +10,12 @@ mod corpus;
 mod evil;
 mod free;
 mod later;
+mod letters;
 mod obey;
 mod scene;
+#[expect(dead_code, reason = "strangers need less of the servers than the letters do")]
+#[path = "../email/servers.rs"]
+mod servers;
 mod strangers;
 mod ways;
 mod world;
@@ -22,7 +26,7 @@ use futures::StreamExt as _;
 
 use crate::corpus::Payload;
 use crate::scene::{Answers, Came, Scene, person};
-use crate::ways::Way;
+use crate::ways::{Way, escaped};
 
 /// So many conversations at once.
 const AT_ONCE: usize = 6;

@@ -112,7 +112,8 @@ impl Way {
     }
 }
 
-fn escaped(words: &str) -> String {
+/// The words, and no markup in them.
+pub(crate) fn escaped(words: &str) -> String {
     let words = words.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     format!("<p>{}</p>", words.replace('\n', "</p><p>"))
 }

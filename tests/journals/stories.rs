@@ -7,12 +7,11 @@ use hob::agent::machine::begun::{
     Begun, Billing, Character, Context, Fixed, Limits, ModelBill, PastMessage, PastRole, Room, Rules,
 };
 use hob::agent::machine::digest::Digest;
-use hob::agent::machine::event::{
-    Accepted, BudgetStop, CancelReason, End, Event, Order, QuotaStop, Steered, ToolOutcome,
-};
+use hob::agent::machine::event::{Accepted, End, Event, Order, Steered, ToolOutcome};
 use hob::agent::machine::ledger::Ledger;
 use hob::agent::machine::policy::{ContextPolicy, DeclaredLoop, Policy, Termination};
 use hob::agent::machine::question::Answer;
+use hob::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use hob::domain::agents::Mission;
 use hob::domain::ids::{CallId, FileId, InboundId, RunId, UserId};
 use hob::domain::inbound::{ChannelKind, Conversation};

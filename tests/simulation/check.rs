@@ -12,7 +12,7 @@ use hob::store::{Store, Tx};
 
 use crate::journals::{self, Told};
 use crate::life::{HOUR_USD, RUN_USD};
-use crate::plan::{MEMBERS, OWNER, TERMINAL};
+use crate::plan::{MEMBERS, OWNER};
 use crate::world::{Contract, Shown, State, Taken, World};
 
 /// What must be true of the database at every moment.
@@ -248,7 +248,7 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
             let [first, again] = pair else { continue };
             // Told, and yet unknown: only if that life ended before it committed anything more.
             let unheard = first.told.is_none_or(|(life, commits)| state.past.get(life) == Some(&commits));
-            if !again.may_repeat || !unheard || state.contract != Contract::Marked && row.account != TERMINAL {
+            if !again.may_repeat || !unheard || state.contract(&row.account) != Contract::Marked {
                 wrong.push(format!("outbox {} arrived again: {first:?} {again:?}", row.id));
             }
         }

@@ -16,7 +16,6 @@ use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
 use hob::domain::condition::Conditions;
 use hob::domain::inbound::ChannelKind;
-use hob::domain::inbound::DEFAULT_ACCOUNT;
 use hob::domain::money::Money;
 use hob::domain::principal::Role;
 use hob::domain::redactor::Redactor;
@@ -25,13 +24,14 @@ use hob::memory::recall::Memory;
 use hob::model::catalog::{Catalog, Entry};
 use hob::model::purse::Purse;
 use hob::model::table::Table;
-use hob::policy::access::AccessList;
+use hob::policy::access::{AccessList, Alias};
 use hob::policy::budget::Budget;
 use hob::policy::quota::Quotas;
 use hob::router::command::Mode;
 use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router};
 use hob::router::lanes::{LaneSettings, Lanes};
+use hob::router::mail::LetterRules;
 use hob::router::respond::House;
 use hob::router::streaming::StreamSettings;
 use hob::skill::library::Library;
@@ -157,8 +157,8 @@ impl Statement for VoidLeases {
 }
 
 fn accounts(world: &Arc<World>) -> Vec<Arc<Account>> {
-    let account = |kind, name| Arc::new(Account { world: Arc::clone(world), kind, name });
-    vec![account(ChannelKind::Telegram, plan::TELEGRAM), account(ChannelKind::Terminal, plan::TERMINAL)]
+    let account = |(kind, name)| Arc::new(Account { world: Arc::clone(world), kind, name });
+    world.accounts().into_iter().map(account).collect()
 }
 
 impl Process {
@@ -170,9 +170,10 @@ impl Process {
         let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::clone(world) as _;
-        let accounts = accounts(world);
+        let (accounts, access) = (accounts(world), Arc::new(access(world)));
+        let letters = LetterRules { access: Arc::clone(&access), ..LetterRules::default() };
         let delivery = Delivery::new(DeliveryPorts {
-            letters: Arc::default(),
+            letters: Arc::new(letters),
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
@@ -188,7 +189,7 @@ impl Process {
         });
         let models = models(world);
         let purse = Arc::new(Purse { budget: budget(), zone: TimeZone::UTC });
-        let (meter, access) = (Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }), Arc::new(access()));
+        let meter = Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC });
         let memory = Memory::by_words(store.clone(), TimeZone::UTC);
         let skills = Arc::new(Library::plain(store.clone(), path.parent().unwrap_or(path)));
         let ports = Ports {
@@ -216,7 +217,7 @@ impl Process {
             lease: HEARTBEAT * 3,
         };
         let settings = LaneSettings {
-            serves: BTreeSet::from([ChannelKind::Telegram, ChannelKind::Terminal]),
+            serves: accounts.iter().map(|account| account.kind).collect(),
             parallel_max: 3,
             drain: drain.clone(),
             cut: cut.clone(),
@@ -362,10 +363,17 @@ fn delivery_limits() -> DeliveryLimits {
     }
 }
 
-fn access() -> AccessList {
+/// Everybody of the household is let in everywhere, and is the same person there.
+fn access(world: &World) -> AccessList {
     let mut list = AccessList::default();
-    let door = list.door(ChannelKind::Telegram, DEFAULT_ACCOUNT);
-    plan::MEMBERS.iter().for_each(|id| door.admit(id, Role::User));
-    door.admit(plan::OWNER, Role::Owner);
+    let mut accounts = world.accounts();
+    accounts.retain(|(kind, _)| *kind != ChannelKind::Terminal);
+    for (kind, name) in &accounts {
+        let door = list.door(*kind, name);
+        plan::MEMBERS.iter().for_each(|id| door.admit(id, Role::User));
+        door.admit(plan::OWNER, Role::Owner);
+    }
+    let people = plan::MEMBERS.into_iter().chain([plan::OWNER]);
+    list.people = people.map(|id| accounts.iter().map(|(kind, _)| Alias::of(*kind, id)).collect()).collect();
     list
 }

@@ -1,21 +1,27 @@
 //! What people do in a world, and when the process dies: all of it from the seed.
 
 use hob::domain::clock::Clock as _;
-use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
+use hob::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Sender};
+use hob::domain::letter::{Envelope, Mailbox};
 
-use crate::world::{When, World};
+use crate::world::{Place, When, World};
 
 /// The chat that everybody is in.
 pub(crate) const GROUP: &str = "-100";
 /// The account on the first platform.
 pub(crate) const TELEGRAM: &str = "default";
-/// The account on the second.
+/// The accounts on others.
+pub(crate) const SLACK: &str = "work";
+pub(crate) const DISCORD: &str = "club";
+pub(crate) const EMAIL: &str = "post";
 pub(crate) const TERMINAL: &str = "tty";
 /// The head of the household.
 pub(crate) const OWNER: &str = "1";
 /// Those who live there.
 pub(crate) const MEMBERS: [&str; 2] = ["2", "3"];
 const STRANGER: &str = "9";
+/// Where the owner talks with Hob besides.
+const ELSEWHERE: &str = "1-elsewhere";
 
 /// One life of the process.
 #[derive(Debug, Clone)]
@@ -93,11 +99,29 @@ pub(crate) fn lives(world: &World) -> Vec<Life> {
     lives
 }
 
+/// Each chat is on some platform, and the owner on two; with some seeds all are on the first.
+pub(crate) fn settle(world: &World, seed: u64) {
+    const ALL: [Place; 4] = [
+        (ChannelKind::Telegram, TELEGRAM),
+        (ChannelKind::Slack, SLACK),
+        (ChannelKind::Discord, DISCORD),
+        (ChannelKind::Email, EMAIL),
+    ];
+    if seed.is_multiple_of(5) {
+        return;
+    }
+    // Not from the world's own chance, so that a seed's people do the same wherever they are.
+    let at = |shift: u64| ALL[usize::try_from((seed >> shift) % 4).unwrap_or(0)];
+    let own = ["1", "2", "3", ELSEWHERE].into_iter().zip([0, 1, 2, 3].map(at));
+    let hall = Some(at(4)).filter(|(kind, _)| *kind != ChannelKind::Email).map(|place| (GROUP, place));
+    world.settle(own.chain(hall));
+}
+
 /// Posts everything that people do in a random world, over a few minutes.
 pub(crate) fn people(world: &World) {
     let busy = world.chance(500);
     let length = if busy { world.between(5_000, 40_000) } else { world.between(5_000, 240_000) };
-    let places: &[&str] = if busy { &[GROUP, GROUP, "2"] } else { &["1", "2", "3", GROUP, GROUP, TERMINAL] };
+    let places: &[&str] = if busy { &[GROUP, GROUP, "2"] } else { &["1", "2", "3", GROUP, GROUP, TERMINAL, ELSEWHERE] };
     for number in 0..world.between(3, 14) {
         let at = i64::try_from(world.below(length)).unwrap_or(0);
         let chat = places[usize::try_from(world.below(places.len() as u64)).unwrap_or(0)];
@@ -114,29 +138,29 @@ pub(crate) fn say(world: &World, at: i64, (chat, who): (&str, &str), id: &str, t
     post(world, at, (chat, who), id, text);
     let later = |most| at + i64::try_from(world.between(1, most)).unwrap_or(1);
     if world.chance(100) {
-        world.post(later(60_000), account(chat), update(Happening::Posted { text: text.to_owned() }));
+        world.post(later(60_000), account(world, chat), update(Happening::Posted { text: text.to_owned() }));
     }
     if world.chance(120) {
         let text = format!("{id} edited do look");
-        world.post(later(20_000), account(chat), update(Happening::Edited { text }));
+        world.post(later(20_000), account(world, chat), update(Happening::Edited { text }));
     }
     if world.chance(80) {
-        world.post(later(20_000), account(chat), update(Happening::Deleted));
+        world.post(later(20_000), account(world, chat), update(Happening::Deleted));
     }
 }
 
 /// One message.
 pub(crate) fn post(world: &World, at: i64, (chat, who): (&str, &str), id: &str, text: &str) {
-    world.post(at, account(chat), update(world, (chat, who), id, Happening::Posted { text: text.to_owned() }));
+    world.post(at, account(world, chat), update(world, (chat, who), id, Happening::Posted { text: text.to_owned() }));
 }
 
-pub(crate) fn account(chat: &str) -> &'static str {
-    if chat == TERMINAL { TERMINAL } else { TELEGRAM }
+fn account(world: &World, chat: &str) -> &'static str {
+    world.place(chat).1
 }
 
 fn update(world: &World, (chat, who): (&str, &str), id: &str, happening: Happening) -> Inbound {
-    let channel = if chat == TERMINAL { ChannelKind::Terminal } else { ChannelKind::Telegram };
-    let conversation = Conversation { channel, account: account(chat).to_owned(), chat: chat.to_owned(), thread: None };
+    let (channel, account) = world.place(chat);
+    let conversation = Conversation { channel, account: account.to_owned(), chat: chat.to_owned(), thread: None };
     let sender = Sender { external_id: who.to_owned(), name: format!("Person {who}") };
     Inbound {
         conversation,
@@ -145,8 +169,15 @@ fn update(world: &World, (chat, who): (&str, &str), id: &str, happening: Happeni
         happening,
         sent_at: world.now(),
         attachments: Vec::new(),
-        circumstances: Default::default(),
+        circumstances: around(channel, who),
     }
+}
+
+/// A letter is answered to whoever wrote it.
+pub(crate) fn around(channel: ChannelKind, who: &str) -> Circumstances {
+    let to = vec![Mailbox { name: None, address: who.to_owned() }];
+    let envelope = (channel == ChannelKind::Email).then(|| Envelope { to, ..Envelope::default() }.encode()).flatten();
+    Circumstances { envelope, ..Circumstances::default() }
 }
 
 fn words(world: &World, number: u64) -> String {

@@ -108,13 +108,13 @@ impl Account {
     /// The name under which the platform has this message already, where it can tell.
     fn known(&self, message: &Outgoing) -> Option<String> {
         let state = self.world.state();
-        let tells = match state.contract {
+        let tells = match state.contract(self.name) {
             Contract::Marked => false,
             Contract::Nonce => true,
             // Who has no doubt does not look.
             Contract::Lookup => message.may_repeat,
         };
-        let mut shown = state.shown.iter().filter(|_| tells && self.kind == ChannelKind::Telegram);
+        let mut shown = state.shown.iter().filter(|_| tells);
         shown.find(|(_, shown)| shown.outbox == Some(message.id.0)).map(|(name, _)| format!("p{name}"))
     }
 
@@ -319,6 +319,6 @@ pub(crate) fn from(
         happening,
         sent_at: world.now(),
         attachments: Vec::new(),
-        circumstances: Default::default(),
+        circumstances: plan::around(kind, who),
     }
 }

@@ -5,7 +5,7 @@ use hob::domain::inbound::{ChannelKind, Conversation, Happening};
 use hob::store::error::StoreError;
 use hob::store::{Statement, Tx};
 
-use crate::plan::{OWNER, TELEGRAM};
+use crate::plan::OWNER;
 use crate::platform;
 use crate::world::World;
 
@@ -87,7 +87,8 @@ pub(crate) fn answer(world: &World, open: &Open) {
         say(world, (channel, account, chat), OWNER, "/resume");
     }
     if open.stopped {
-        say(world, ("telegram", TELEGRAM, OWNER), OWNER, "/resume all");
+        let (kind, account) = world.place(OWNER);
+        say(world, (kind.as_str(), account, OWNER), OWNER, "/resume all");
     }
     for asking in &open.asking {
         let text = world.between(1, 3).to_string();

@@ -27,6 +27,7 @@ pub(crate) struct Ended {
 /// A world of which everything is random.
 pub(crate) fn random(seed: u64) -> Ended {
     let world = World::new(seed);
+    plan::settle(&world, seed);
     plan::people(&world);
     let lives = plan::lives(&world);
     tell(&world, &lives)

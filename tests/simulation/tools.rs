@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::inbound::{ChannelKind, Conversation};
+use hob::domain::inbound::Conversation;
 use hob::domain::origin::{Origin, Source};
 use hob::domain::outgoing::Delivery;
 use hob::domain::principal::Role;
@@ -13,7 +13,7 @@ use hob::model::provider::ToolSchema;
 use hob::tool::{Heard, Invocation, Outcome, Request, Timeout, Tool, ToolSpec};
 use tokio::time::sleep;
 
-use crate::plan::{GROUP, TELEGRAM};
+use crate::plan::GROUP;
 use crate::world::{Effect, World};
 
 /// A tool of the world.
@@ -55,7 +55,8 @@ impl Hand {
         match self.spec.schema.name.as_str() {
             "post" => Some(None),
             "cry" => {
-                let (channel, account) = (ChannelKind::Telegram, TELEGRAM.to_owned());
+                let (channel, account) = self.world.place(GROUP);
+                let account = account.to_owned();
                 let everybody = Conversation { channel, account, chat: GROUP.to_owned(), thread: None };
                 Some((everybody != *here).then_some(everybody))
             }

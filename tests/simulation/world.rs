@@ -1,12 +1,12 @@
 //! What lies outside of Hob and survives its deaths: time, chance, the platforms, the file that a tool appends to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hob::domain::clock::Clock;
-use hob::domain::inbound::Inbound;
+use hob::domain::inbound::{ChannelKind, Inbound};
 use hob::domain::rng::Rng;
 use hob::store::writer::Boundary;
 use jiff::Timestamp;
@@ -14,6 +14,8 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng};
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+use crate::plan::{DISCORD, EMAIL, SLACK, TELEGRAM, TERMINAL};
 
 /// 2026-01-01T00:00:00Z.
 const EPOCH_MS: i64 = 1_767_225_600_000;
@@ -34,6 +36,8 @@ pub(crate) struct Effect {
     /// Only side effects are counted.
     pub(crate) idempotent: bool,
 }
+
+const CONTRACTS: [Contract; 3] = [Contract::Marked, Contract::Nonce, Contract::Lookup];
 
 /// A message that a platform took.
 #[derive(Debug, Clone)]
@@ -57,6 +61,9 @@ pub(crate) enum Contract {
     /// Its history tells what is there already (Slack's, by the message's metadata).
     Lookup,
 }
+
+/// An account of Hob's on a platform.
+pub(crate) type Place = (ChannelKind, &'static str);
 
 /// A message as people see it.
 #[derive(Debug, Clone)]
@@ -100,7 +107,10 @@ pub(crate) struct State {
     /// The platform was told that it need not deliver these again.
     pub(crate) acked: Vec<Inbound>,
     pub(crate) taken: Vec<Taken>,
-    pub(crate) contract: Contract,
+    /// How the first platform helps, where all chats but the terminal are on it.
+    contract: Contract,
+    /// Where each chat is, if it is not on the first platform.
+    places: BTreeMap<&'static str, Place>,
     /// What the chats show, by the messages' names.
     pub(crate) shown: BTreeMap<u64, Shown>,
     /// What no platform should have been asked.
@@ -119,6 +129,20 @@ pub(crate) struct World {
     pub(crate) posted: Notify,
 }
 
+impl State {
+    /// How the platform of this account helps against doubles.
+    pub(crate) fn contract(&self, account: &str) -> Contract {
+        match account {
+            TELEGRAM => self.contract,
+            SLACK => Contract::Lookup,
+            DISCORD => Contract::Nonce,
+            // A copy in the folder of what was sent tells; not every mailbox has one.
+            EMAIL if self.contract == Contract::Lookup => Contract::Lookup,
+            _ => Contract::Marked,
+        }
+    }
+}
+
 impl World {
     pub(crate) fn new(seed: u64) -> Arc<Self> {
         let state = State {
@@ -134,7 +158,8 @@ impl World {
             updates: BTreeMap::new(),
             acked: Vec::new(),
             taken: Vec::new(),
-            contract: [Contract::Marked, Contract::Nonce, Contract::Lookup][usize::try_from(seed % 3).unwrap_or(0)],
+            contract: CONTRACTS[usize::try_from(seed % 3).unwrap_or(0)],
+            places: BTreeMap::from([(TERMINAL, (ChannelKind::Terminal, TERMINAL))]),
             shown: BTreeMap::new(),
             wrong: Vec::new(),
             refused: Vec::new(),
@@ -147,6 +172,22 @@ impl World {
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Puts chats on platforms of their own.
+    pub(crate) fn settle(&self, places: impl IntoIterator<Item = (&'static str, Place)>) {
+        self.state().places.extend(places);
+    }
+
+    /// Where a chat is.
+    pub(crate) fn place(&self, chat: &str) -> Place {
+        self.state().places.get(chat).copied().unwrap_or((ChannelKind::Telegram, TELEGRAM))
+    }
+
+    /// Hob's accounts.
+    pub(crate) fn accounts(&self) -> BTreeSet<Place> {
+        let first = (ChannelKind::Telegram, TELEGRAM);
+        self.state().places.values().copied().chain([first]).collect()
     }
 
     /// A process starts, `down_ms` after the last one's end; it dies at `crash`.

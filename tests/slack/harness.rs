@@ -1,24 +1,22 @@
 //! An adapter that runs against a fake, and an intake that remembers.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use hob::channel::slack::Slack;
 use hob::channel::slack::settings::{Pace, Settings};
-use hob::domain::channel::{Accepted, Adapter, Channel as _, Intake, IntakeError};
+use hob::domain::channel::{Adapter, Channel as _, Intake};
 use hob::domain::clock::SystemClock;
 use hob::domain::ids::{OutboxId, RunId};
-use hob::domain::inbound::{ChannelKind, Conversation, Cursor, Happening, Inbound};
+use hob::domain::inbound::{ChannelKind, Conversation};
 use hob::domain::outgoing::{Destination, Outgoing};
 use hob::domain::rng::SystemRng;
 use hob::domain::secret::Secret;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::fake_slack::FakeSlack;
+use crate::support::intake::Memory;
 
 /// Ada, and her private chat with the app.
 pub(crate) const ADA: &str = "U0ADA";
@@ -47,91 +45,6 @@ pub(crate) async fn workspace() -> FakeSlack {
     fake.channel(ADAS);
     fake.channel(HALL);
     fake
-}
-
-/// Takes what comes in, or fails as scripted; what is the same message is told by (chat, external id).
-#[derive(Default)]
-pub(crate) struct Memory {
-    seen: watch::Sender<Vec<Inbound>>,
-    attempts: Mutex<Vec<String>>,
-    failures: Mutex<VecDeque<&'static str>>,
-    pub(crate) cursors: Mutex<BTreeMap<String, i64>>,
-}
-
-impl Memory {
-    fn move_on(&self, cursor: Cursor) {
-        let mut cursors = self.cursors.lock().unwrap();
-        let position = cursors.entry(cursor.list).or_default();
-        *position = cursor.position.max(*position);
-    }
-}
-
-#[async_trait]
-impl Intake for Memory {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
-        self.attempts.lock().unwrap().push(inbound.external_id.clone());
-        if let Some(why) = self.failures.lock().unwrap().pop_front() {
-            return Err(IntakeError(why.to_owned()));
-        }
-        if let Some(cursor) = inbound.circumstances.cursor.clone() {
-            self.move_on(cursor);
-        }
-        let same = |known: &Inbound| {
-            known.conversation.chat == inbound.conversation.chat
-                && known.external_id == inbound.external_id
-                && known.happening == inbound.happening
-        };
-        if self.seen.borrow().iter().any(same) {
-            return Ok(Accepted::Duplicate);
-        }
-        self.seen.send_modify(|seen| seen.push(inbound));
-        Ok(Accepted::Committed)
-    }
-
-    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
-        Ok(self.cursors.lock().unwrap().clone())
-    }
-
-    async fn advance(&self, channel: ChannelKind, account: &str, cursor: Cursor) -> Result<(), IntakeError> {
-        assert_eq!((channel, account), (ChannelKind::Slack, "default"));
-        self.move_on(cursor);
-        Ok(())
-    }
-}
-
-impl Memory {
-    /// The next attempts fail.
-    pub(crate) fn fail(&self, why: &'static str, times: usize) {
-        self.failures.lock().unwrap().extend(std::iter::repeat_n(why, times));
-    }
-
-    /// The external ids that were handed in, failures and duplicates included.
-    pub(crate) fn attempts(&self) -> Vec<String> {
-        self.attempts.lock().unwrap().clone()
-    }
-
-    /// Waits until so many were taken.
-    pub(crate) async fn until(&self, count: usize) -> Vec<Inbound> {
-        let mut seen = self.seen.subscribe();
-        let enough = seen.wait_for(|seen| seen.len() >= count);
-        let enough = tokio::time::timeout(Duration::from_secs(20), enough).await;
-        enough.unwrap_or_else(|_| panic!("not {count} messages: {:#?}", self.seen.borrow())).unwrap().clone()
-    }
-
-    /// Waits until so many were taken; their texts (or tokens).
-    pub(crate) async fn texts(&self, count: usize) -> Vec<String> {
-        self.until(count).await.iter().map(text_of).collect()
-    }
-}
-
-/// The text that a message brought, with a mark for what isn't a plain post.
-pub(crate) fn text_of(inbound: &Inbound) -> String {
-    match &inbound.happening {
-        Happening::Posted { text } => text.clone(),
-        Happening::Edited { text } => format!("edited: {text}"),
-        Happening::Deleted => "deleted".to_owned(),
-        Happening::Pressed { token } => format!("pressed: {token}"),
-    }
 }
 
 /// An adapter at work.
@@ -163,7 +76,7 @@ impl Running {
     pub(crate) async fn caught_up(&self, fake: &FakeSlack) {
         fake.connected().await;
         self.until_health(fake, "connected (@hob in Home)").await;
-        let known = || self.intake.cursors.lock().unwrap().contains_key("account");
+        let known = || self.intake.cursor("account").is_some();
         fake.until_true("cursor of the account", |_| known()).await;
     }
 

@@ -7,8 +7,9 @@ use hob::domain::channel::Channel as _;
 use hob::domain::inbound::Audience;
 use serde_json::json;
 
-use crate::harness::{ADA, ADAS, BOB, HALL, Memory, Running, message, workspace};
+use crate::harness::{ADA, ADAS, BOB, HALL, Running, message, workspace};
 use crate::support::fake_slack::Fault;
+use crate::support::intake::Memory;
 
 /// Waits until another socket is open than the first `known`.
 async fn connected_anew(fake: &crate::support::fake_slack::FakeSlack, known: u64) {
@@ -102,7 +103,7 @@ async fn n11_a_backlog_comes_once_and_in_order() {
     let seen = running.intake.until(3 + 230 + 4).await;
     let texts = |chat: &str| -> Vec<String> {
         let of_chat = seen[3..].iter().filter(|inbound| inbound.conversation.chat == chat);
-        of_chat.map(crate::harness::text_of).collect()
+        of_chat.map(crate::support::intake::text_of).collect()
     };
     assert_eq!(texts(ADAS), expected);
     assert_eq!(texts(HALL), ["with cake", "sunny?", "new"]);

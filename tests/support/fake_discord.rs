@@ -13,16 +13,14 @@ mod shapes;
 pub mod world;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::world::{Message, Post, World};
-
-/// How long [`FakeDiscord::until`] waits before it fails the test.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::grounds::{self, ANYWHERE, Grounds, Served};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,42 +54,36 @@ pub enum Kick {
 
 /// The fake. Dropping it closes its connections.
 pub struct FakeDiscord {
-    shared: Arc<Shared>,
-    address: SocketAddr,
-    server: tokio::task::JoinHandle<()>,
-    down: CancellationToken,
+    grounds: Grounds<World>,
 }
 
 /// What the HTTP side, the gateway and the test share.
-pub(crate) struct Shared {
-    world: Mutex<World>,
-    pub(crate) changed: watch::Sender<()>,
+pub(crate) type Shared = grounds::Shared<World>;
+
+impl Deref for FakeDiscord {
+    type Target = Grounds<World>;
+
+    fn deref(&self) -> &Grounds<World> {
+        &self.grounds
+    }
 }
 
-impl Shared {
-    /// Looks at the world or changes it; whoever waits looks again.
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        let result = act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.send_replace(());
-        result
+impl DerefMut for FakeDiscord {
+    fn deref_mut(&mut self) -> &mut Grounds<World> {
+        &mut self.grounds
+    }
+}
+
+impl Served for World {
+    fn serve(
+        address: SocketAddr,
+        shared: Arc<Shared>,
+        down: CancellationToken,
+    ) -> impl Future<Output = (SocketAddr, JoinHandle<()>)> {
+        server::serve(address, shared, down)
     }
 
-    /// The same, and nobody is told: nothing that anybody waits for changed.
-    pub(crate) fn peek<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Waits until `seen` finds something.
-    pub(crate) async fn until<T>(&self, mut seen: impl FnMut(&mut World) -> Option<T>) -> T {
-        let mut changes = self.changed.subscribe();
-        loop {
-            changes.borrow_and_update();
-            match self.peek(&mut seen) {
-                Some(found) => return found,
-                None => changes.changed().await.unwrap(),
-            }
-        }
-    }
+    fn cut(&mut self) {}
 }
 
 impl FakeDiscord {
@@ -104,33 +96,14 @@ impl FakeDiscord {
 
     /// Starts on a free port of the loopback.
     pub async fn start() -> Self {
-        let shared = Arc::new(Shared { world: Mutex::new(World::new()), changed: watch::Sender::new(()) });
-        let down = CancellationToken::new();
-        let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let (address, server) = server::serve(address, Arc::clone(&shared), down.clone()).await;
-        shared.with(|world| world.address = address.to_string());
-        Self { shared, address, server, down }
+        let grounds = Grounds::serve(ANYWHERE, World::new()).await;
+        grounds.look(|world| world.address = grounds.address.to_string());
+        Self { grounds }
     }
 
     /// What the bot is told as the API's address.
     pub fn api_url(&self) -> String {
         format!("http://{}", self.address)
-    }
-
-    /// Looks at the world, or sets it up.
-    pub fn look<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        self.shared.with(act)
-    }
-
-    /// Waits until `seen` finds something; fails the test with `what` and the world's state after [`PATIENCE`].
-    pub async fn until<T>(&self, what: &str, mut seen: impl FnMut(&World) -> Option<T>) -> T {
-        let found = tokio::time::timeout(PATIENCE, self.shared.until(|world| seen(world))).await;
-        found.unwrap_or_else(|_| panic!("no {what} in {PATIENCE:?}: {:#?}", self.look(|world| world.clone())))
-    }
-
-    /// Waits until the condition holds.
-    pub async fn until_true(&self, what: &str, mut holds: impl FnMut(&World) -> bool) {
-        self.until(what, |world| holds(world).then_some(())).await;
     }
 
     /// Waits until so many sessions have begun.
@@ -183,19 +156,6 @@ impl FakeDiscord {
         self.look(|world| world.faults.entry(route.to_owned()).or_default().extend(faults));
     }
 
-    /// The server goes away: its port refuses, what is under way is cut. The world stays, and people go on writing.
-    pub async fn go_down(&mut self) {
-        self.down.cancel();
-        self.server.abort();
-        let _ended = (&mut self.server).await;
-    }
-
-    /// It is back where it was.
-    pub async fn come_back(&mut self) {
-        self.down = CancellationToken::new();
-        (_, self.server) = server::serve(self.address, Arc::clone(&self.shared), self.down.clone()).await;
-    }
-
     /// What becomes of the connection that there is.
     pub fn kick(&self, kick: Kick) {
         self.look(|world| world.kicks.push_back(kick));
@@ -205,12 +165,5 @@ impl FakeDiscord {
     pub fn nothing_wrong(&self) {
         let wrong = self.look(|world| world.wrong.clone());
         assert!(wrong.is_empty(), "{wrong:#?}");
-    }
-}
-
-impl Drop for FakeDiscord {
-    fn drop(&mut self) {
-        self.down.cancel();
-        self.server.abort();
     }
 }

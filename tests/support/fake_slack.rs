@@ -14,17 +14,15 @@ mod socket;
 pub mod world;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::world::{Kind, World};
-
-/// How long [`FakeSlack::until`] waits before it fails the test.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::grounds::{self, ANYWHERE, Grounds, Served};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,45 +52,38 @@ impl Fault {
 
 /// The fake. Dropping it closes its connections.
 pub struct FakeSlack {
-    shared: Arc<Shared>,
-    address: SocketAddr,
-    server: tokio::task::JoinHandle<()>,
-    down: CancellationToken,
+    grounds: Grounds<World>,
 }
 
 /// What the server's side and the test share.
-pub(crate) struct Shared {
-    world: Mutex<World>,
-    changed: watch::Sender<()>,
+pub(crate) type Shared = grounds::Shared<World>;
+
+impl Deref for FakeSlack {
+    type Target = Grounds<World>;
+
+    fn deref(&self) -> &Grounds<World> {
+        &self.grounds
+    }
 }
 
-impl Shared {
-    /// Looks at the world or changes it; whoever waits looks again.
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        let result = act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.send_replace(());
-        result
+impl DerefMut for FakeSlack {
+    fn deref_mut(&mut self) -> &mut Grounds<World> {
+        &mut self.grounds
+    }
+}
+
+impl Served for World {
+    fn serve(
+        address: SocketAddr,
+        shared: Arc<Shared>,
+        down: CancellationToken,
+    ) -> impl Future<Output = (SocketAddr, JoinHandle<()>)> {
+        server::serve(address, shared, down)
     }
 
-    /// As [`Shared::with`], for what changes nothing: nobody is woken.
-    pub(crate) fn peek<T>(&self, look: impl FnOnce(&mut World) -> T) -> T {
-        look(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn changes(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
-    }
-
-    /// Waits until `seen` finds something.
-    pub(crate) async fn until<T>(&self, mut seen: impl FnMut(&mut World) -> Option<T>) -> T {
-        let mut changes = self.changed.subscribe();
-        loop {
-            changes.borrow_and_update();
-            match self.peek(&mut seen) {
-                Some(found) => return found,
-                None => changes.changed().await.unwrap(),
-            }
-        }
+    fn cut(&mut self) {
+        self.sockets.clear();
+        self.silent.clear();
     }
 }
 
@@ -108,36 +99,18 @@ impl FakeSlack {
 
     /// Starts on a free port of the loopback.
     pub async fn start() -> Self {
-        Self::serve(SocketAddr::from(([127, 0, 0, 1], 0)), World::new()).await
+        Self::serve(ANYWHERE, World::new()).await
     }
 
     async fn serve(address: SocketAddr, world: World) -> Self {
-        let shared = Arc::new(Shared { world: Mutex::new(world), changed: watch::Sender::new(()) });
-        let down = CancellationToken::new();
-        let (address, server) = server::serve(address, Arc::clone(&shared), down.clone()).await;
-        shared.with(|world| world.address = address.to_string());
-        Self { shared, address, server, down }
+        let grounds = Grounds::serve(address, world).await;
+        grounds.look(|world| world.address = grounds.address.to_string());
+        Self { grounds }
     }
 
     /// What the app is told as the Web API's address.
     pub fn api_url(&self) -> String {
         format!("http://{}/api", self.address)
-    }
-
-    /// Looks at the world, or sets it up.
-    pub fn look<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        self.shared.with(act)
-    }
-
-    /// Waits until `seen` finds something; fails the test with `what` and the world's state after [`PATIENCE`].
-    pub async fn until<T>(&self, what: &str, mut seen: impl FnMut(&World) -> Option<T>) -> T {
-        let found = tokio::time::timeout(PATIENCE, self.shared.until(|world| seen(world))).await;
-        found.unwrap_or_else(|_| panic!("no {what} in {PATIENCE:?}: {:#?}", self.look(|world| world.clone())))
-    }
-
-    /// Waits until the condition holds.
-    pub async fn until_true(&self, what: &str, mut holds: impl FnMut(&World) -> bool) {
-        self.until(what, |world| holds(world).then_some(())).await;
     }
 
     /// Waits until the app has posted so many messages into the channel and its threads; their texts.
@@ -231,39 +204,10 @@ impl FakeSlack {
         self.look(|world| world.faults.entry(method.to_owned()).or_default().push_back(fault));
     }
 
-    /// The server goes away: its port refuses, what is under way is cut. The world stays, and people go on writing.
-    pub async fn go_down(&mut self) {
-        self.down.cancel();
-        self.server.abort();
-        let _ended = (&mut self.server).await;
-        self.look(|world| {
-            world.sockets.clear();
-            world.silent.clear();
-        });
-    }
-
-    /// It is back where it was.
-    pub async fn come_back(&mut self) {
-        self.down = CancellationToken::new();
-        (_, self.server) = server::serve(self.address, Arc::clone(&self.shared), self.down.clone()).await;
-    }
-
     /// The server goes away: its port refuses, what is under way is cut. The world stays for [`Outage::end`].
     pub async fn outage(mut self) -> Outage {
-        self.down.cancel();
-        self.server.abort();
-        let _ended = (&mut self.server).await;
-        let mut world = self.look(|world| world.clone());
-        world.sockets.clear();
-        world.silent.clear();
-        Outage { address: self.address, world }
-    }
-}
-
-impl Drop for FakeSlack {
-    fn drop(&mut self) {
-        self.down.cancel();
-        self.server.abort();
+        self.go_down().await;
+        Outage { address: self.address, world: self.look(|world| world.clone()) }
     }
 }
 

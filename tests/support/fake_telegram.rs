@@ -14,18 +14,16 @@ pub mod webhook;
 pub mod world;
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::webhook::Webhook;
 use self::world::{ChatKind, Message, Post, World};
-
-/// How long [`FakeTelegram::until`] waits before it fails the test.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::grounds::{self, ANYWHERE, Grounds, Served};
 
 /// What goes wrong with one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,38 +60,38 @@ pub enum Fault {
 
 /// The fake. Dropping it closes its connections.
 pub struct FakeTelegram {
-    shared: Arc<Shared>,
-    address: SocketAddr,
-    server: tokio::task::JoinHandle<()>,
-    calls: tokio::task::JoinHandle<()>,
-    down: CancellationToken,
+    grounds: Grounds<World>,
+    calls: JoinHandle<()>,
 }
 
 /// What the HTTP side and the test share.
-pub(crate) struct Shared {
-    world: Mutex<World>,
-    changed: watch::Sender<()>,
+pub(crate) type Shared = grounds::Shared<World>;
+
+impl Deref for FakeTelegram {
+    type Target = Grounds<World>;
+
+    fn deref(&self) -> &Grounds<World> {
+        &self.grounds
+    }
 }
 
-impl Shared {
-    /// Looks at the world or changes it; whoever waits looks again.
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        let result = act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.send_replace(());
-        result
+impl DerefMut for FakeTelegram {
+    fn deref_mut(&mut self) -> &mut Grounds<World> {
+        &mut self.grounds
+    }
+}
+
+impl Served for World {
+    fn serve(
+        address: SocketAddr,
+        shared: Arc<Shared>,
+        down: CancellationToken,
+    ) -> impl Future<Output = (SocketAddr, JoinHandle<()>)> {
+        server::serve(address, shared, down)
     }
 
-    /// Waits until `seen` finds something.
-    pub(crate) async fn until<T>(&self, mut seen: impl FnMut(&mut World) -> Option<T>) -> T {
-        let mut changes = self.changed.subscribe();
-        loop {
-            changes.borrow_and_update();
-            let found = seen(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner));
-            match found {
-                Some(found) => return found,
-                None => changes.changed().await.unwrap(),
-            }
-        }
+    fn cut(&mut self) {
+        self.waiting = 0;
     }
 }
 
@@ -107,7 +105,7 @@ impl FakeTelegram {
 
     /// Starts on a free port of the loopback.
     pub async fn start() -> Self {
-        Self::start_on(SocketAddr::from(([127, 0, 0, 1], 0))).await
+        Self::start_on(ANYWHERE).await
     }
 
     /// Starts on an address of one's own (for a process of its own, or one that comes back after an outage).
@@ -116,11 +114,9 @@ impl FakeTelegram {
     }
 
     async fn serve(address: SocketAddr, world: World) -> Self {
-        let shared = Arc::new(Shared { world: Mutex::new(world), changed: watch::Sender::new(()) });
-        let down = CancellationToken::new();
-        let (address, server) = server::serve(address, Arc::clone(&shared), down.clone()).await;
-        let calls = tokio::spawn(webhook::call(Arc::clone(&shared)));
-        Self { shared, address, server, calls, down }
+        let grounds = Grounds::serve(address, world).await;
+        let calls = tokio::spawn(webhook::call(Arc::clone(&grounds.shared)));
+        Self { grounds, calls }
     }
 
     /// What the bot is told as the API's address.
@@ -131,22 +127,6 @@ impl FakeTelegram {
     /// Posts an update as a webhook's call, once; gives the status of the answer.
     pub async fn call(&self, webhook: &Webhook, update: &Value) -> String {
         webhook::post(webhook, update).await.unwrap()
-    }
-
-    /// Looks at the world, or sets it up.
-    pub fn look<T>(&self, act: impl FnOnce(&mut World) -> T) -> T {
-        self.shared.with(act)
-    }
-
-    /// Waits until `seen` finds something; fails the test with `what` and the world's state after [`PATIENCE`].
-    pub async fn until<T>(&self, what: &str, mut seen: impl FnMut(&World) -> Option<T>) -> T {
-        let found = tokio::time::timeout(PATIENCE, self.shared.until(|world| seen(world))).await;
-        found.unwrap_or_else(|_| panic!("no {what} in {PATIENCE:?}: {:#?}", self.look(|world| world.clone())))
-    }
-
-    /// Waits until the condition holds.
-    pub async fn until_true(&self, what: &str, mut holds: impl FnMut(&World) -> bool) {
-        self.until(what, |world| holds(world).then_some(())).await;
     }
 
     /// Waits until the bot has sent `count` messages into the chat, and returns the texts.
@@ -251,39 +231,17 @@ impl FakeTelegram {
         self.look(|world| world.faults.clear());
     }
 
-    /// The server goes away: its port refuses, what is under way is cut. The world stays, and people go on writing.
-    pub async fn go_down(&mut self) {
-        self.down.cancel();
-        self.server.abort();
-        let ended = (&mut self.server).await;
-        assert!(ended.is_err_and(|error| error.is_cancelled()), "the server had ended by itself");
-        self.look(|world| world.waiting = 0);
-    }
-
-    /// It is back where it was.
-    pub async fn come_back(&mut self) {
-        self.down = CancellationToken::new();
-        (_, self.server) = server::serve(self.address, Arc::clone(&self.shared), self.down.clone()).await;
-    }
-
     /// The server goes away: its port refuses, what is under way is cut. The world stays for [`Outage::end`].
     pub async fn outage(mut self) -> Outage {
-        self.down.cancel();
         self.calls.abort();
-        self.server.abort();
-        let ended = (&mut self.server).await;
-        assert!(ended.is_err_and(|error| error.is_cancelled()), "the server had ended by itself");
-        let mut world = self.look(|world| world.clone());
-        world.waiting = 0;
-        Outage { address: self.address, world }
+        self.go_down().await;
+        Outage { address: self.address, world: self.look(|world| world.clone()) }
     }
 }
 
 impl Drop for FakeTelegram {
     fn drop(&mut self) {
-        self.down.cancel();
         self.calls.abort();
-        self.server.abort();
     }
 }
 

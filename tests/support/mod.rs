@@ -8,6 +8,7 @@
     reason = "each test binary uses another part of this room, and a test's own machinery fails loudly"
 )]
 
+mod cut;
 pub mod dialect;
 pub mod fake_anthropic;
 pub mod fake_discord;
@@ -18,8 +19,10 @@ pub mod fake_slack;
 pub mod fake_telegram;
 pub mod fake_transcription;
 pub mod fifo;
+pub mod grounds;
 pub mod histories;
 pub mod house;
+pub mod intake;
 pub mod process;
 pub mod scripted;
 pub mod stream;

@@ -6,9 +6,10 @@ use hob::channel::telegram::settings::Pace;
 use hob::domain::inbound::Inbound;
 use serde_json::json;
 
-use crate::harness::{PACE, Running, text_of};
+use crate::harness::{PACE, Running};
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::Post;
+use crate::support::intake::text_of;
 
 /// The id of a first update.
 const FIRST: i64 = 817_000_001;

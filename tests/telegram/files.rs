@@ -8,9 +8,10 @@ use hob::domain::inbound::Recorded;
 use hob::domain::outgoing::{DeliveryError, Enclosed, Outgoing};
 use serde_json::json;
 
-use crate::harness::{PACE, Running, adapter, message, text_of};
+use crate::harness::{PACE, Running, adapter, message};
 use crate::support::fake_telegram::world::{Post, Sent};
 use crate::support::fake_telegram::{FakeTelegram, Fault};
+use crate::support::intake::text_of;
 
 /// More than any of them.
 const MUCH: u64 = 1 << 30;

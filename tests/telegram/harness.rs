@@ -1,28 +1,23 @@
 //! An adapter that runs against a fake, and an intake that remembers.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test's own machinery fails loudly")]
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use hob::channel::telegram::Telegram;
 use hob::channel::telegram::settings::{Pace, Settings};
-use hob::domain::channel::Adapter;
-use hob::domain::channel::{Accepted, Channel as _, Intake, IntakeError};
+use hob::domain::channel::{Adapter, Channel as _, Intake};
 use hob::domain::clock::SystemClock;
 use hob::domain::ids::{OutboxId, RunId};
-use hob::domain::inbound::Cursor;
-use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound};
+use hob::domain::inbound::{ChannelKind, Conversation};
 use hob::domain::outgoing::{Destination, Outgoing};
 use hob::domain::rng::SystemRng;
 use hob::domain::secret::Secret;
-use std::collections::BTreeMap;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::fake_telegram::FakeTelegram;
+use crate::support::intake::Memory;
 
 /// Fast enough for a test, slow enough for two busy cores.
 pub(crate) const PACE: Pace = Pace {
@@ -34,95 +29,6 @@ pub(crate) const PACE: Pace = Pace {
     album_window: Duration::from_millis(80),
     webhook_check: Duration::from_millis(50),
 };
-
-/// Takes what comes in, or fails as scripted; a duplicate is told by (chat, external id, what).
-#[derive(Default)]
-pub(crate) struct Memory {
-    seen: watch::Sender<Vec<Inbound>>,
-    attempts: Mutex<Vec<String>>,
-    failures: Mutex<VecDeque<Option<&'static str>>>,
-    /// What is answered for each of them.
-    answers: Mutex<VecDeque<Accepted>>,
-    moves: Mutex<Vec<(String, String)>>,
-}
-
-#[async_trait]
-impl Intake for Memory {
-    async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
-        self.attempts.lock().unwrap().push(inbound.external_id.clone());
-        if let Some(Some(why)) = self.failures.lock().unwrap().pop_front() {
-            return Err(IntakeError(why.to_owned()));
-        }
-        if self.seen.borrow().contains(&inbound) {
-            return Ok(Accepted::Duplicate);
-        }
-        self.seen.send_modify(|seen| seen.push(inbound));
-        Ok(self.answers.lock().unwrap().pop_front().unwrap_or(Accepted::Committed))
-    }
-
-    async fn cursors(&self, _channel: ChannelKind, _account: &str) -> Result<BTreeMap<String, i64>, IntakeError> {
-        Ok(BTreeMap::new())
-    }
-
-    async fn advance(&self, _channel: ChannelKind, _account: &str, _cursor: Cursor) -> Result<(), IntakeError> {
-        Ok(())
-    }
-
-    async fn moved(&self, place: Conversation, chat: &str) -> Result<(), IntakeError> {
-        self.moves.lock().unwrap().push((place.chat, chat.to_owned()));
-        Ok(())
-    }
-}
-
-impl Memory {
-    /// The next attempts fail.
-    pub(crate) fn fail(&self, why: &'static str, times: usize) {
-        self.failures.lock().unwrap().extend(std::iter::repeat_n(Some(why), times));
-    }
-
-    /// The attempt after the next one fails.
-    pub(crate) fn fail_second(&self, why: &'static str) {
-        self.failures.lock().unwrap().extend([None, Some(why)]);
-    }
-
-    /// What becomes of the next one that is taken.
-    pub(crate) fn answer(&self, accepted: Accepted) {
-        self.answers.lock().unwrap().push_back(accepted);
-    }
-
-    /// The chats that have other ids now.
-    pub(crate) fn moves(&self) -> Vec<(String, String)> {
-        self.moves.lock().unwrap().clone()
-    }
-
-    /// The external ids that were handed in, failures and duplicates included.
-    pub(crate) fn attempts(&self) -> Vec<String> {
-        self.attempts.lock().unwrap().clone()
-    }
-
-    /// Waits until so many were taken.
-    pub(crate) async fn until(&self, count: usize) -> Vec<Inbound> {
-        let mut seen = self.seen.subscribe();
-        let enough = seen.wait_for(|seen| seen.len() >= count);
-        let enough = tokio::time::timeout(Duration::from_secs(20), enough).await;
-        enough.unwrap_or_else(|_| panic!("not {count} messages: {:#?}", self.seen.borrow())).unwrap().clone()
-    }
-
-    /// Waits until so many were taken; their texts (or tokens).
-    pub(crate) async fn texts(&self, count: usize) -> Vec<String> {
-        self.until(count).await.iter().map(text_of).collect()
-    }
-}
-
-/// The text that a message brought, with a mark for what isn't a plain post.
-pub(crate) fn text_of(inbound: &Inbound) -> String {
-    match &inbound.happening {
-        Happening::Posted { text } => text.clone(),
-        Happening::Edited { text } => format!("edited: {text}"),
-        Happening::Deleted => "deleted".to_owned(),
-        Happening::Pressed { token } => format!("pressed: {token}"),
-    }
-}
 
 /// An adapter at work.
 pub(crate) struct Running {

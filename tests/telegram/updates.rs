@@ -4,9 +4,10 @@ use hob::domain::channel::Accepted;
 use hob::domain::inbound::{Audience, Happening, Inbound, Quoted};
 use serde_json::json;
 
-use crate::harness::{Running, text_of};
+use crate::harness::Running;
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::{ChatKind, Post};
+use crate::support::intake::text_of;
 
 #[tokio::test]
 async fn a_private_message_brings_who_where_and_when() {

@@ -13,10 +13,11 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{PACE, Running, built, settings, text_of};
+use crate::harness::{PACE, Running, built, settings};
 use crate::support::fake_telegram::webhook::Webhook as Called;
 use crate::support::fake_telegram::world::Post;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
+use crate::support::intake::text_of;
 
 const SECRET: &str = "a-secret-of-some-length";
 

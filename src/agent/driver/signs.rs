@@ -7,7 +7,8 @@ use crate::agent::driver::advance::Committed;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::Reply;
 use crate::agent::machine::question::Question;
-use crate::agent::machine::state::{Phase, State, Status};
+use crate::agent::machine::state::{Phase, State};
+use crate::agent::machine::status::Status;
 use crate::agent::ports::Ports;
 use crate::domain::channel::{Ended, Progress};
 use crate::domain::ids::RunId;
@@ -104,8 +105,9 @@ fn asks(state: &State) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::machine::event::{CancelReason, End, Event};
+    use crate::agent::machine::event::{End, Event};
     use crate::agent::machine::step;
+    use crate::agent::machine::stop::CancelReason;
     use crate::agent::machine::tests::{accepted, begun};
     use crate::domain::ids::UserId;
 

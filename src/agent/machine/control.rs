@@ -2,8 +2,9 @@
 
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{BudgetStop, CancelReason, End, QuotaStop, Reply, Steered};
+use crate::agent::machine::event::{End, Reply, Steered};
 use crate::agent::machine::state::{Active, Phase};
+use crate::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::agent::machine::{approval, ending, texts};
 use crate::domain::origin::{Source, Taint};
 use crate::model::message::Picture;

@@ -2,8 +2,9 @@
 
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
-use crate::agent::machine::event::{CancelReason, End, Event, Order, Reply};
+use crate::agent::machine::event::{End, Event, Order, Reply};
 use crate::agent::machine::state::{Active, Phase};
+use crate::agent::machine::stop::CancelReason;
 use crate::agent::machine::{compaction, model, pause, texts, tools};
 use crate::model::message::{Message, ReplyPart};
 

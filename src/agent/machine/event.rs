@@ -7,10 +7,10 @@ use crate::agent::machine::begun::Begun;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::note::{Compaction, Detection, Escalation, Phantom, Recovery, Terminated, ToolRetry};
 use crate::agent::machine::question::{Answer, Question};
+use crate::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::domain::agents::Mission;
 use crate::domain::around::Around;
 use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey, UserId};
-use crate::domain::money::Money;
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
 use crate::domain::outgoing::{Delivery, Destination};
@@ -18,7 +18,6 @@ use crate::domain::principal::Principal;
 use crate::domain::tools::Assessment;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Pictures, Usage};
-use crate::policy::budget::Scope;
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -374,34 +373,6 @@ impl Order {
     }
 }
 
-/// A budget that the next model call would overrun.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BudgetStop {
-    /// Which.
-    pub scope: Scope,
-    /// How much it is.
-    pub cap: Money,
-    /// How much of it is used or set aside.
-    pub used: Money,
-    /// When it begins anew, in words; none: with the next message.
-    pub resets: Option<String>,
-}
-
-/// A quota that the next model call would overrun (row E15).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QuotaStop {
-    /// Whose or what it is, in words.
-    pub name: String,
-    /// The key in config.toml.
-    pub key: String,
-    /// How many tokens it is.
-    pub cap: u64,
-    /// How many of them are used.
-    pub used: u64,
-    /// When it begins anew, in words.
-    pub resets: String,
-}
-
 /// A message that joined a run on its way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steered {
@@ -474,29 +445,6 @@ pub enum ToolOutcome {
     },
     /// It was stopped before its end; it may have had a part of its effect.
     Interrupted,
-}
-
-/// Who or what ends a run before its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum CancelReason {
-    /// `/stop`.
-    Stopped {
-        /// By whom.
-        by: UserId,
-    },
-    /// A newer message, in mode `interrupt`.
-    Interrupted {
-        /// By whom.
-        by: UserId,
-    },
-    /// The hard limit (row B6).
-    HardLimit,
-    /// `/reset`: what it said is no part of the new conversation.
-    Reset {
-        /// By whom.
-        by: UserId,
-    },
 }
 
 /// The recorded effects are not those that the machine derives now.

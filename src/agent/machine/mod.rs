@@ -22,6 +22,8 @@ pub mod notebook;
 pub mod policy;
 pub mod question;
 pub mod state;
+pub mod status;
+pub mod stop;
 pub mod transcript;
 pub mod truth;
 

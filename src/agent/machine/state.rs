@@ -11,13 +11,15 @@ use crate::agent::machine::compaction::{self, Course, View};
 use crate::agent::machine::declared;
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::{Chain, ModelCall, Purpose};
-use crate::agent::machine::event::{Accepted, BudgetStop, CancelReason, End, Order, QuotaStop, Steered};
+use crate::agent::machine::event::{Accepted, End, Order, Steered};
 use crate::agent::machine::fingerprint;
 use crate::agent::machine::guards::watch::Watch;
 use crate::agent::machine::ledger::Ledger;
 use crate::agent::machine::notebook::Notebook;
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::question::Question;
+use crate::agent::machine::status::Status;
+use crate::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::agent::machine::truth::Check;
 use crate::domain::ids::UserId;
@@ -418,65 +420,6 @@ impl Active {
         match &self.phase {
             Phase::Done(end) => Some(end),
             Phase::Calling(_) | Phase::Acting(_) | Phase::Waiting { .. } | Phase::Replied => None,
-        }
-    }
-}
-
-/// A run's state as the `runs` table shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// Waits for the lane.
-    Queued,
-    /// Has the lane.
-    Running,
-    /// Has the lane and waits for a person.
-    Waiting,
-    /// Over, answered.
-    Completed,
-    /// Over, by somebody's wish.
-    Cancelled,
-    /// Over, not done.
-    Failed,
-    /// Over before its turn.
-    Withdrawn,
-    /// Over: another run took its message.
-    Joined,
-}
-
-impl Status {
-    /// The stored name.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Completed => "completed",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-            Self::Withdrawn => "withdrawn",
-            Self::Joined => "joined",
-        }
-    }
-
-    /// The state that an end leaves.
-    #[must_use]
-    pub fn of(end: &End) -> Self {
-        match end {
-            End::Completed => Self::Completed,
-            End::Cancelled | End::GivenUp => Self::Cancelled,
-            End::Failed { .. } => Self::Failed,
-            End::Withdrawn => Self::Withdrawn,
-            End::Joined => Self::Joined,
-        }
-    }
-
-    /// Is it over?
-    #[must_use]
-    pub fn is_final(self) -> bool {
-        match self {
-            Self::Queued | Self::Running | Self::Waiting => false,
-            Self::Completed | Self::Cancelled | Self::Failed | Self::Withdrawn | Self::Joined => true,
         }
     }
 }

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::approval::words;
 use crate::agent::machine::begun::Limits;
-use crate::agent::machine::event::{BudgetStop, CancelReason, JournalMismatch, QuotaStop, Steered};
+use crate::agent::machine::event::{JournalMismatch, Steered};
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::Failure;
+use crate::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;
 use crate::domain::outgoing::Delivery;

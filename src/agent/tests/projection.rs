@@ -12,7 +12,8 @@ use crate::agent::machine::tests::{
     ANNA, ESTIMATE, Script, accepted, answers, asks, completion, crash, done, fails, panic, says, steers, stop, system,
     wants,
 };
-use crate::agent::projection::{Press, Row, rows};
+use crate::agent::projection::buttons::Press;
+use crate::agent::projection::{Row, rows};
 use crate::domain::ids::{CallId, RunId, SessionId};
 use crate::domain::money::Money;
 use crate::domain::outgoing::Delivery;

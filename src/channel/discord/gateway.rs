@@ -8,7 +8,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use serenity::model::application::ApplicationFlags;
 use tokio::sync::mpsc;
 use tracing::{info, warn};
@@ -21,7 +20,7 @@ use crate::channel::discord::session::{Ended, RESUMES_MAX, Session, bad_token, m
 use crate::channel::discord::socket::open;
 use crate::channel::discord::wire::{Application, GatewayBot};
 use crate::domain::channel::Intake;
-use crate::domain::rng::Rng;
+use crate::domain::waits::Waits;
 
 /// So many events may wait to be handed in; with more the connection is given up, and resumed from where it stands.
 const BACKLOG_MAX: usize = 5_000;
@@ -37,30 +36,19 @@ impl Held {
     }
 }
 
-/// Delays that grow, up to `most`, with jitter.
-pub(super) fn backoff((least, most): (Duration, Duration), rng: &dyn Rng) -> ExponentialBackoff {
-    ExponentialBuilder::new()
-        .with_min_delay(least)
-        .with_max_delay(most)
-        .without_max_times()
-        .with_jitter()
-        .with_jitter_seed(rng.next_u64())
-        .build()
-}
-
 /// Keeps the connection up; it lives as long as the adapter runs.
 pub(super) struct Gateway<'a> {
     discord: &'a Discord,
     session: Held,
     hand: Hand<'a>,
     failed_resumes: u32,
-    backoff: Option<ExponentialBackoff>,
+    waits: Waits,
 }
 
 impl<'a> Gateway<'a> {
     pub(super) fn new(discord: &'a Discord, intake: &'a dyn Intake) -> Self {
         let (hand, session) = (Hand::new(discord, intake), Held::default());
-        Self { discord, session, hand, failed_resumes: 0, backoff: None }
+        Self { discord, session, hand, failed_resumes: 0, waits: Waits::default() }
     }
 
     /// Connects for ever; dropped to end it.
@@ -125,7 +113,7 @@ impl<'a> Gateway<'a> {
     async fn wait_out(&mut self, ended: &Ended, was_ready: bool) {
         if was_ready {
             self.failed_resumes = 0;
-            self.backoff = None;
+            self.waits.reset();
         }
         match ended {
             Ended::Fresh(_) | Ended::Refused(_) => *self.session.lock() = None,
@@ -144,11 +132,7 @@ impl<'a> Gateway<'a> {
         let pace = &self.discord.settings.pace;
         let delay = match ended {
             Ended::Refused(_) => pace.retry_refused,
-            _ => {
-                let rng = self.discord.rng.as_ref();
-                let backoff = self.backoff.get_or_insert_with(|| backoff((pace.retry_min, pace.retry_max), rng));
-                backoff.next().unwrap_or(pace.retry_max)
-            }
+            _ => self.waits.next((pace.retry_min, pace.retry_max), self.discord.rng.as_ref()),
         };
         let why = ended.why();
         warn!(channel = "discord", why, delay_ms = delay.as_millis(), "Discord: {why}; again in {delay:?}");

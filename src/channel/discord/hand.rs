@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::time::Duration;
 
-use backon::ExponentialBackoff;
 use reqwest::Method;
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
@@ -14,7 +13,7 @@ use crate::channel::discord::Discord;
 use crate::channel::discord::authors::Authors;
 use crate::channel::discord::call::{Api, CallError, Request};
 use crate::channel::discord::convert::{self, Kind, View};
-use crate::channel::discord::gateway::{Held, backoff};
+use crate::channel::discord::gateway::Held;
 use crate::channel::discord::hear::Dispatch;
 use crate::channel::discord::session::Session;
 use crate::channel::discord::wire::{
@@ -23,6 +22,7 @@ use crate::channel::discord::wire::{
 use crate::channel::discord::{catch_up, commands};
 use crate::domain::channel::{Intake, IntakeError};
 use crate::domain::inbound::{ChannelKind, Cursor, Inbound};
+use crate::domain::waits::Waits;
 
 /// Why what came cannot be handed in for now.
 #[derive(Debug, thiserror::Error)]
@@ -64,22 +64,21 @@ impl<'a> Hand<'a> {
 
     /// Hands in what is in line, for ever; dropped to end it.
     pub(super) async fn take_all(&mut self, mut line: mpsc::Receiver<Dispatch>, session: &Held) -> Infallible {
-        let mut waits: Option<ExponentialBackoff> = None;
+        let mut waits = Waits::default();
         while let Some(mut dispatch) = line.recv().await {
             while let Err(trouble) = self.take(&mut dispatch).await {
                 self.wait_out(&trouble, &mut waits).await;
             }
-            waits = None;
+            waits.reset();
             commit(&dispatch, session);
         }
         // Who hears is at its end, and with it the connection.
         std::future::pending().await
     }
 
-    async fn wait_out(&self, trouble: &Trouble, waits: &mut Option<ExponentialBackoff>) {
+    async fn wait_out(&self, trouble: &Trouble, waits: &mut Waits) {
         let (pace, health) = (&self.discord.settings.pace, &self.discord.health);
-        let waits = waits.get_or_insert_with(|| backoff((pace.retry_min, pace.retry_max), self.discord.rng.as_ref()));
-        let mut delay = waits.next().unwrap_or(pace.retry_max);
+        let mut delay = waits.next((pace.retry_min, pace.retry_max), self.discord.rng.as_ref());
         match trouble {
             Trouble::NotStored(error) => health.stuck(error.to_string()),
             Trouble::Call(error) => {

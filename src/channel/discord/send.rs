@@ -21,11 +21,9 @@ use crate::channel::discord::upload::{Upload, rows};
 use crate::channel::discord::wire::{Id, Message};
 use crate::domain::capabilities::Capabilities;
 use crate::domain::inbound::{ChannelKind, DISCORD_PRIVATE};
-use crate::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt};
+use crate::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, REPEAT_MARK, Receipt};
 use crate::render::clean::clean;
 
-/// Stands before a message that the reader may have already.
-const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may have it already)";
 /// How long a file may take to go out; less than the outbox waits.
 const UPLOAD_MAX: Duration = Duration::from_secs(80);
 /// How often a message is sent whose fate is not known, while its nonce makes that harmless.
@@ -77,7 +75,9 @@ pub(super) async fn deliver(discord: &Discord, message: &Outgoing) -> Result<Rec
         if let Some(found) = look_back(&discord.api, place, &nonce(message)).await? {
             return Ok(Receipt { external_id: Some(found.to_string()) });
         }
-        mark(&mut texts);
+        if !mark(&mut texts) {
+            note(&discord.api, place).await?;
+        }
     }
     let mut refused = None;
     for text in &texts {
@@ -100,14 +100,25 @@ pub(super) async fn deliver(discord: &Discord, message: &Outgoing) -> Result<Rec
     Err(DeliveryError::Refused { why })
 }
 
-/// Puts the mark before each text, where both fit.
-fn mark(texts: &mut [String]) {
+/// Puts the mark before each text, if it fits before all of them.
+fn mark(texts: &mut [String]) -> bool {
     let limit = Capabilities::of(ChannelKind::Discord).text_limit();
-    for text in texts {
-        let marked = format!("{REPEAT_MARK}\n{text}");
-        // One that fills a message goes without: half of it is worse than twice.
-        *text = if limit.fits(&marked) { marked } else { std::mem::take(text) };
+    let marked: Vec<String> = texts.iter().map(|text| format!("{REPEAT_MARK}\n{text}")).collect();
+    let fits = marked.iter().all(|text| limit.fits(text));
+    if fits {
+        texts.clone_from_slice(&marked);
     }
+    fits
+}
+
+/// The mark alone, before a message that has no room for it. Whatever becomes of it, the message has not been sent.
+async fn note(api: &Api, place: Id) -> Result<(), DeliveryError> {
+    let payload =
+        CreateMessage::new().content(REPEAT_MARK).allowed_mentions(nobody()).flags(MessageFlags::SUPPRESS_EMBEDS);
+    let channel = place.to_string();
+    let body = json(&payload).map_err(|error| outcome(&error))?;
+    let sent = api.call(request((Method::POST, &["channels", &channel, "messages"]), body, None)).await;
+    sent.map(drop).map_err(|error| repeatable(&error))
 }
 
 fn nonce(message: &Outgoing) -> String {
@@ -323,10 +334,12 @@ mod tests {
 
     #[test]
     fn what_may_be_a_repetition_says_so_where_that_fits() {
-        let mut texts = vec!["Hello".to_owned(), "x".repeat(1_990)];
-        mark(&mut texts);
-        assert_eq!(texts[0], format!("{REPEAT_MARK}\nHello"));
-        assert_eq!(texts[1], "x".repeat(1_990));
+        let mut texts = vec!["**Hello**".to_owned(), "Hello".to_owned()];
+        assert!(mark(&mut texts));
+        assert_eq!(texts, [format!("{REPEAT_MARK}\n**Hello**"), format!("{REPEAT_MARK}\nHello")]);
+        let mut long = vec!["x".repeat(1_990)];
+        assert!(!mark(&mut long), "it goes ahead, alone");
+        assert_eq!(long, ["x".repeat(1_990)]);
     }
 
     #[test]

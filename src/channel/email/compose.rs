@@ -11,11 +11,9 @@ use crate::channel::email::automatic::LOOP_HEADER;
 use crate::channel::email::settings::Settings;
 use crate::channel::email::{one_line, thread};
 use crate::domain::letter::{Envelope, Mailbox};
-use crate::domain::outgoing::Outgoing;
+use crate::domain::outgoing::{Outgoing, REPEAT_MARK};
 use crate::render::clean::clean;
 
-/// Stands before a letter that its reader may have already.
-const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may have it already)";
 /// The most characters of a subject.
 const SUBJECT_CHARS_MAX: usize = 200;
 

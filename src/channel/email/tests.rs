@@ -13,6 +13,7 @@ use crate::channel::email::verify::{Records, Verifier};
 use crate::domain::ids::OutboxId;
 use crate::domain::inbound::{Happening, Inbound, Proof};
 use crate::domain::letter::Envelope;
+use crate::domain::mutation::{hold, seeds};
 use crate::domain::outgoing::{Destination, Enclosed, Outgoing};
 
 fn raw(name: &str) -> Vec<u8> {
@@ -402,4 +403,9 @@ async fn n14_a_signature_is_checked_here_where_nobody_else_does() {
     assert_ne!(proof(&forged, "football.example.com").await, Proof::Platform);
     let unsigned = SIGNED.split_once("From:").map(|(_, rest)| format!("From:{rest}")).unwrap();
     insta::assert_snapshot!(format!("{:?}", proof(&unsigned, "football.example.com").await), @r#"Nobody { why: "it has no valid signature of its sender's domain" }"#);
+}
+
+#[test]
+fn n14_letters_with_anything_changed_keep_to_the_laws() {
+    hold(&seeds("mail"), 40, obeys_its_laws);
 }

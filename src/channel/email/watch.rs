@@ -11,7 +11,6 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use async_imap::types::{Fetch, UnsolicitedResponse};
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::TryStreamExt as _;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -23,6 +22,7 @@ use crate::channel::email::letter::{Fetched, Reading, read};
 use crate::channel::email::part::Spot;
 use crate::domain::channel::{Intake, IntakeError};
 use crate::domain::inbound::{ChannelKind, Cursor, Inbound, Proof};
+use crate::domain::waits::Waits;
 
 /// How many letters are looked at together.
 const LETTERS_AT_ONCE: usize = 100;
@@ -66,7 +66,7 @@ struct Folder {
 pub(super) struct Watcher<'a> {
     email: &'a Email,
     intake: &'a dyn Intake,
-    backoff: Option<ExponentialBackoff>,
+    waits: Waits,
     /// The letter that is being fetched alone, as the server's answer could not be read, and how often it was.
     stubborn: Option<(u32, u32)>,
     /// Letters are fetched one by one.
@@ -75,7 +75,7 @@ pub(super) struct Watcher<'a> {
 
 impl<'a> Watcher<'a> {
     pub(super) fn new(email: &'a Email, intake: &'a dyn Intake) -> Self {
-        Self { email, intake, backoff: None, stubborn: None, singly: false }
+        Self { email, intake, waits: Waits::default(), stubborn: None, singly: false }
     }
 
     /// Watches for ever; dropped to end it.
@@ -102,7 +102,8 @@ impl<'a> Watcher<'a> {
         loop {
             while self.catch_up(&mut session, &mut folder).await? {}
             folder.since = None;
-            (self.backoff, self.singly) = (None, false);
+            self.waits.reset();
+            self.singly = false;
             session = self.wait_for_news(session, can_idle).await?;
             self.heard();
         }
@@ -362,17 +363,8 @@ impl<'a> Watcher<'a> {
     }
 
     fn next_delay(&mut self) -> Duration {
-        let (pace, rng) = (&self.email.settings.pace, &self.email.rng);
-        let backoff = self.backoff.get_or_insert_with(|| {
-            ExponentialBuilder::new()
-                .with_min_delay(pace.retry_min)
-                .with_max_delay(pace.retry_max)
-                .without_max_times()
-                .with_jitter()
-                .with_jitter_seed(rng.next_u64())
-                .build()
-        });
-        backoff.next().unwrap_or(pace.retry_max)
+        let pace = &self.email.settings.pace;
+        self.waits.next((pace.retry_min, pace.retry_max), self.email.rng.as_ref())
     }
 }
 

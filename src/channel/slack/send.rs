@@ -14,12 +14,10 @@ use crate::channel::slack::outcome::{before, is_markup_refused, is_unchangeable,
 use crate::channel::slack::upload;
 use crate::channel::slack::words::{escaped, unescaped};
 use crate::domain::capabilities::{Limit, Unit};
-use crate::domain::outgoing::{Choice, DeliveryError, Destination, Draft, Outgoing, Receipt};
+use crate::domain::outgoing::{Choice, DeliveryError, Destination, Draft, Outgoing, REPEAT_MARK, Receipt};
 use crate::render::chunk::chunks;
 use crate::render::clean::clean;
 
-/// Stands before a message that the reader may have already.
-const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may have it already)";
 /// What the metadata of Hob's messages are called.
 const EVENT_TYPE: &str = "hob_outbox";
 /// How many blocks a message has at most.

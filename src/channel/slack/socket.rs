@@ -8,7 +8,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -23,6 +22,7 @@ use crate::channel::slack::call::{CallError, Web, chain};
 use crate::channel::slack::convert::{Me, text};
 use crate::channel::slack::feed::Feeder;
 use crate::domain::channel::{Intake, IntakeError};
+use crate::domain::waits::Waits;
 
 /// The largest frame that is read.
 const FRAME_BYTES_MAX: usize = 8 << 20;
@@ -118,12 +118,12 @@ fn frame(text: &str) -> Frame {
 pub(super) struct Listener<'a> {
     slack: &'a Slack,
     intake: &'a dyn Intake,
-    backoff: Option<ExponentialBackoff>,
+    waits: Waits,
 }
 
 impl<'a> Listener<'a> {
     pub(super) fn new(slack: &'a Slack, intake: &'a dyn Intake) -> Self {
-        Self { slack, intake, backoff: None }
+        Self { slack, intake, waits: Waits::default() }
     }
 
     /// Listens for ever; dropped to end it.
@@ -132,17 +132,17 @@ impl<'a> Listener<'a> {
             let started = Instant::now();
             let ended = self.session().await;
             if started.elapsed() > self.slack.settings.pace.silence_max {
-                self.backoff = None;
+                self.waits.reset();
             }
             match ended {
                 Ok(reason) => {
                     info!(channel = "slack", %reason, "Slack asks to connect anew: {reason}");
                     // A Slack that says so again and again is not asked without a pause.
-                    if self.backoff.is_some() {
+                    if self.waits.has_begun() {
                         let delay = self.delay();
                         tokio::time::sleep(delay).await;
                     } else {
-                        self.backoff = Some(self.backoff());
+                        self.waits.begin(self.pace(), self.slack.rng.as_ref());
                     }
                 }
                 Err(trouble) => self.wait_out(&trouble).await,
@@ -194,22 +194,13 @@ impl<'a> Listener<'a> {
         tokio::time::sleep(delay).await;
     }
 
-    fn backoff(&self) -> ExponentialBackoff {
-        let Slack { settings, rng, .. } = self.slack;
-        ExponentialBuilder::new()
-            .with_min_delay(settings.pace.retry_min)
-            .with_max_delay(settings.pace.retry_max)
-            .without_max_times()
-            .with_jitter()
-            .with_jitter_seed(rng.next_u64())
-            .build()
+    fn pace(&self) -> (Duration, Duration) {
+        let pace = self.slack.settings.pace;
+        (pace.retry_min, pace.retry_max)
     }
 
     fn delay(&mut self) -> Duration {
-        let mut backoff = self.backoff.take().unwrap_or_else(|| self.backoff());
-        let delay = backoff.next().unwrap_or(self.slack.settings.pace.retry_max);
-        self.backoff = Some(backoff);
-        delay
+        self.waits.next(self.pace(), self.slack.rng.as_ref())
     }
 }
 

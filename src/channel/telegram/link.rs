@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use serde::Deserialize;
 use teloxide::Bot;
 use teloxide::payloads::GetMe;
@@ -15,6 +14,7 @@ use crate::channel::telegram::convert::Me;
 use crate::channel::telegram::desk::Desk;
 use crate::channel::telegram::{Telegram, commands};
 use crate::domain::channel::{Intake, IntakeError};
+use crate::domain::waits::Waits;
 
 /// The kinds of update that Telegram is asked for.
 pub(super) const ALLOWED: [AllowedUpdate; 3] =
@@ -60,12 +60,12 @@ pub(super) async fn identify(bot: &Bot, telegram: &Telegram) -> Result<Me, Troub
 pub(super) struct Link<'a> {
     pub(super) telegram: &'a Arc<Telegram>,
     pub(super) intake: Arc<dyn Intake>,
-    backoff: Option<ExponentialBackoff>,
+    waits: Waits,
 }
 
 impl<'a> Link<'a> {
     pub(super) fn new(telegram: &'a Arc<Telegram>, intake: Arc<dyn Intake>) -> Self {
-        Self { telegram, intake, backoff: None }
+        Self { telegram, intake, waits: Waits::default() }
     }
 
     /// The bot is known: its name is shown, and its commands are told.
@@ -77,7 +77,7 @@ impl<'a> Link<'a> {
 
     /// All is well: the next trouble begins with a short wait.
     pub(super) fn calm(&mut self) {
-        self.backoff = None;
+        self.waits.reset();
     }
 
     /// Makes the trouble visible, then waits as long as it deserves.
@@ -105,16 +105,6 @@ impl<'a> Link<'a> {
             Trouble::Call(CallError::Api { status: 401 | 404, .. }) => return pace.retry_refused,
             _ => {}
         }
-        let rng = &self.telegram.rng;
-        let backoff = self.backoff.get_or_insert_with(|| {
-            ExponentialBuilder::new()
-                .with_min_delay(pace.retry_min)
-                .with_max_delay(pace.retry_max)
-                .without_max_times()
-                .with_jitter()
-                .with_jitter_seed(rng.next_u64())
-                .build()
-        });
-        backoff.next().unwrap_or(pace.retry_max)
+        self.waits.next((pace.retry_min, pace.retry_max), self.telegram.rng.as_ref())
     }
 }

@@ -21,10 +21,7 @@ use crate::channel::telegram::upload::{Upload, form, is_no_photo};
 use crate::channel::telegram::words::Words;
 use crate::domain::capabilities::{Capabilities, Limit};
 use crate::domain::inbound::ChannelKind;
-use crate::domain::outgoing::{Choice, DeliveryError, Destination, Draft, Outgoing, Receipt};
-
-/// Stands before a message that the reader may have already.
-const REPEAT_MARK: &str = "↻ (sent again after an interruption; you may have it already)";
+use crate::domain::outgoing::{Choice, DeliveryError, Destination, Draft, Outgoing, REPEAT_MARK, Receipt};
 
 /// Stands before a message whose topic is no more.
 const TOPIC_GONE: &str = "(This belongs to a topic that is gone.)";

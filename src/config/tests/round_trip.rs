@@ -122,7 +122,10 @@ fn settle(mut document: toml::Table) -> toml::Table {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
             "memory" => section.get_mut("embedding").and_then(Toml::as_table_mut).into_iter().for_each(embedding),
-            "heartbeat" => replace(section, "file", "/h"),
+            "heartbeat" => {
+                section.remove("to");
+                replace(section, "file", "/h");
+            }
             "server" => replace(section, "listen", "127.0.0.1:8787"),
             "webhooks" => section.iter_mut().filter_map(|(_, hook)| hook.as_table_mut()).for_each(signed),
             "guards" => {
@@ -221,6 +224,7 @@ fn listed(name: &str, items: &mut [Toml]) {
 fn named(schedules: &mut [Toml]) {
     for (index, schedule) in schedules.iter_mut().filter_map(Toml::as_table_mut).enumerate() {
         schedule.insert("name".to_owned(), format!("s{index}").into());
+        schedule.remove("to");
         replace(schedule, "zone", "Asia/Tokyo");
     }
 }
@@ -239,6 +243,7 @@ fn discord(bot: &mut toml::Table) {
 }
 
 fn signed(webhook: &mut toml::Table) {
+    webhook.remove("to");
     replace(webhook, "header", "X-Signature");
     replace(webhook, "secret", "sixteen-or-more-x");
 }

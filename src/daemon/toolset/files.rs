@@ -60,7 +60,7 @@ fn addresses(config: &Config) -> Addresses {
 }
 
 /// The conversation that a destination names.
-fn destination(config: &DestinationConfig) -> Option<Conversation> {
+pub(in crate::daemon) fn destination(config: &DestinationConfig) -> Option<Conversation> {
     let DestinationConfig { telegram_chat, topic, slack_channel, discord_channel, account } = config;
     let telegram = telegram_chat.map(|chat| (ChannelKind::Telegram, chat.to_string()));
     let slack = slack_channel.clone().map(|chat| (ChannelKind::Slack, chat));

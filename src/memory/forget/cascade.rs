@@ -8,7 +8,8 @@ use crate::memory::people::keys::tells_birthday;
 use crate::model::message::{Message, ReplyPart, ToolCall};
 use crate::model::tokens;
 use crate::store::error::StoreError;
-use crate::store::forgetting::{self, FORGOTTEN, Kept, Opening, Part, PutOff, Said};
+use crate::store::forgetting::put_off::{self, PutOff};
+use crate::store::forgetting::{self, FORGOTTEN, Kept, Opening, Part, Said};
 use crate::store::{
     Tx, agents, facts, files, memories, occurrences, people, remembered, retention, schedules, vectors,
 };
@@ -89,7 +90,7 @@ impl Cascade {
             *earliest = *said;
         }
         if !take_out_words(tx, said).await? {
-            forgetting::put_off(tx, said.run, Part::Words, Some(said.message)).await?;
+            put_off::add(tx, said.run, Part::Words, Some(said.message)).await?;
             self.forgotten.put_off = true;
         }
         Ok(())
@@ -120,14 +121,14 @@ impl Cascade {
 async fn or_later(tx: &mut Tx, run: RunId, part: Part) -> Result<bool, StoreError> {
     let is_done = take_out(tx, run, part).await?;
     if !is_done {
-        forgetting::put_off(tx, run, part, None).await?;
+        put_off::add(tx, run, part, None).await?;
     }
     Ok(is_done)
 }
 
 /// What was put off, of one run or of all, as far as it can be done now.
 pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), StoreError> {
-    for PutOff { id, run, part, message } in forgetting::list_put_off(tx, run).await? {
+    for PutOff { id, run, part, message } in put_off::list(tx, run).await? {
         let said = match message {
             Some(message) => forgetting::place(tx, message).await?,
             None => None,
@@ -138,7 +139,7 @@ pub(super) async fn catch_up(tx: &mut Tx, run: Option<RunId>) -> Result<(), Stor
             (Part::Journal | Part::Tail, _) => take_out(tx, run, part).await?,
         };
         if is_done {
-            forgetting::done(tx, id).await?;
+            put_off::done(tx, id).await?;
         }
     }
     Ok(())

@@ -195,7 +195,7 @@ impl Statement for Unfinished {
     type Output = (Vec<Scope>, bool);
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let waiting = forgetting::list_put_off(tx, None).await?;
+        let waiting = forgetting::put_off::list(tx, None).await?;
         Ok((remembered::condemned(tx).await?, !waiting.is_empty()))
     }
 }

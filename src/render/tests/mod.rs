@@ -4,6 +4,7 @@ use crate::domain::inbound::ChannelKind;
 mod corpus;
 mod cuts;
 mod laws;
+mod mutated;
 mod snapshots;
 
 fn telegram() -> Capabilities {

@@ -4,7 +4,7 @@ use crate::agent::driver::encode_signal;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::projection::Press;
+use crate::agent::projection::buttons::Press;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::load_or_write_off;
 use crate::domain::channel::Accepted;

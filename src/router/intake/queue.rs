@@ -2,7 +2,8 @@
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal;
-use crate::agent::machine::event::{Accepted as AcceptedEvent, CancelReason, Order};
+use crate::agent::machine::event::{Accepted as AcceptedEvent, Order};
+use crate::agent::machine::stop::CancelReason;
 use crate::agent::signal::Signal;
 use crate::domain::channel::Accepted;
 use crate::domain::ids::InboundId;

@@ -47,7 +47,7 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
 }
 
 async fn run(socket: &mut WebSocket, shared: &Shared, id: u64) {
-    let mut changes = shared.changes();
+    let mut changes = shared.changed.subscribe();
     let mut ping = tokio::time::interval(PING_EVERY);
     let mut sent: Vec<(Instant, String)> = Vec::new();
     loop {

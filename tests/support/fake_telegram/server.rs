@@ -1,23 +1,18 @@
 //! The HTTP side: connections that can be cut, tokens, faults, the envelope.
 
-use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 
 use axum::Router;
-use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::extract::connect_info::ConnectInfo;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::serve::{IncomingStream, Listener};
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::super::cut::{CutListener, Wire};
 use super::request::Arguments;
 use super::{Fault, Shared, api};
 
@@ -182,72 +177,4 @@ fn page(code: u16) -> Response {
     let status = StatusCode::from_u16(code).unwrap();
     let body = format!("<html><head><title>{status}</title></head></html>");
     (status, [(header::CONTENT_TYPE, "text/html")], body).into_response()
-}
-
-/// One connection, as the handlers see it.
-#[derive(Debug, Clone)]
-struct Wire {
-    port: u16,
-    cut: Arc<AtomicBool>,
-}
-
-impl Wire {
-    /// Whatever is answered now never leaves: the first write ends the connection.
-    fn cut(&self) -> Response {
-        self.cut.store(true, Ordering::SeqCst);
-        StatusCode::OK.into_response()
-    }
-}
-
-impl Connected<IncomingStream<'_, CutListener>> for Wire {
-    fn connect_info(stream: IncomingStream<'_, CutListener>) -> Self {
-        Self { port: stream.remote_addr().port(), cut: Arc::clone(&stream.io().cut) }
-    }
-}
-
-struct CutListener(TcpListener);
-
-impl Listener for CutListener {
-    type Io = CutStream;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (CutStream, SocketAddr) {
-        let (stream, address) = Listener::accept(&mut self.0).await;
-        // As real servers do: an answer goes out when it is written.
-        stream.set_nodelay(true).unwrap();
-        (CutStream { stream, cut: Arc::new(AtomicBool::new(false)) }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-}
-
-/// A connection that refuses to be written to once it is cut.
-struct CutStream {
-    stream: TcpStream,
-    cut: Arc<AtomicBool>,
-}
-
-impl AsyncRead for CutStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, into)
-    }
-}
-
-impl AsyncWrite for CutStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.cut.load(Ordering::SeqCst) {
-            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
-        }
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
 }

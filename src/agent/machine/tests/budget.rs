@@ -2,7 +2,8 @@
 
 use super::{Script, accepted, answers, asks, cut_off, done, finished, says, wants};
 use crate::agent::machine::begun::ModelBill;
-use crate::agent::machine::event::{Accepted, BudgetStop, Event, Order, Reply, ToolOutcome};
+use crate::agent::machine::event::{Accepted, Event, Order, Reply, ToolOutcome};
+use crate::agent::machine::stop::BudgetStop;
 use crate::domain::money::Money;
 use crate::model::price::Rates;
 use crate::policy::budget::Scope;

@@ -1,8 +1,9 @@
 //! Stop, hard limit and panic, in each phase (rows B6, B7).
 
 use super::{ANNA, Script, answers, asks, crash, done, hard_limit, panic, says, stop, stopped_tool};
-use crate::agent::machine::event::{CancelReason, Event};
-use crate::agent::machine::state::Status;
+use crate::agent::machine::event::Event;
+use crate::agent::machine::status::Status;
+use crate::agent::machine::stop::CancelReason;
 
 const OUT_OF_TIME: [&str; 2] = ["notice I ran out of time on this and stopped", r#"end Failed { why: "hard_limit" }"#];
 const BROKEN: [&str; 2] =

@@ -1,7 +1,7 @@
 //! Questions and their answers (rows B10, B15).
 
 use super::{Script, answers, asks, crash, done, presses, says, wants};
-use crate::agent::machine::state::Status;
+use crate::agent::machine::status::Status;
 
 fn unsure() -> Script {
     let mut run = Script::acting(&["send"]);

@@ -3,9 +3,11 @@
 use super::{
     BEN, Script, accepted, answers, begun, crash, done, fails, hard_limit, panic, says, steers, stop, system, wants,
 };
-use crate::agent::machine::event::{CancelReason, End, Event, JournalMismatch, Reply};
+use crate::agent::machine::event::{End, Event, JournalMismatch, Reply};
 use crate::agent::machine::question::Question;
-use crate::agent::machine::state::{State, Status};
+use crate::agent::machine::state::State;
+use crate::agent::machine::status::Status;
+use crate::agent::machine::stop::CancelReason;
 use crate::domain::ids::RunId;
 use crate::model::error::ErrorClass;
 

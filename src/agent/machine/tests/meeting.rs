@@ -4,8 +4,9 @@
 use super::{ANNA, BEN, Script, accepted, answers, begun, crash, done, fails, finished, hard_limit, says, stop, wants};
 use crate::agent::machine::begun::{Begun, PastMessage, PastRole};
 use crate::agent::machine::compaction::texts;
-use crate::agent::machine::event::{Accepted, BudgetStop, Event, Order, QuotaStop, ToolOutcome};
+use crate::agent::machine::event::{Accepted, Event, Order, ToolOutcome};
 use crate::agent::machine::policy::{GuardPolicy, Policy};
+use crate::agent::machine::stop::{BudgetStop, QuotaStop};
 use crate::domain::ids::CallId;
 use crate::domain::money::Money;
 use crate::domain::tools::{Approval, ToolFacts};

@@ -5,8 +5,9 @@ use super::{
     wants,
 };
 use crate::agent::machine::begun::{Begun, Rules};
-use crate::agent::machine::event::{CancelReason, Event};
-use crate::agent::machine::state::Status;
+use crate::agent::machine::event::Event;
+use crate::agent::machine::status::Status;
+use crate::agent::machine::stop::CancelReason;
 use crate::model::error::ErrorClass;
 
 fn pause() -> Event {

@@ -1,7 +1,8 @@
 //! What a run does when a quota is in the way of its next model call (rows C2, E15).
 
 use super::{Script, done, says, wants};
-use crate::agent::machine::event::{Event, QuotaStop, Reply};
+use crate::agent::machine::event::{Event, Reply};
+use crate::agent::machine::stop::QuotaStop;
 
 fn stop(used: u64) -> Event {
     Event::QuotaReached(QuotaStop {

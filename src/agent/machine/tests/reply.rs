@@ -4,7 +4,7 @@ use super::{BEN, Script, begun, completion, cut_off, done, fails, says, steers, 
 use crate::agent::machine::begun::{Begun, Rules};
 use crate::agent::machine::event::{Event, Reply};
 use crate::agent::machine::model::joined;
-use crate::agent::machine::state::Status;
+use crate::agent::machine::status::Status;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Message, ReplyPart, Sealed, Usage};
 

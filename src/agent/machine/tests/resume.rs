@@ -2,7 +2,7 @@
 
 use super::{Script, answers, asks, crash, done, fails, says, stop, system, wants};
 use crate::agent::machine::event::{Event, JournalMismatch};
-use crate::agent::machine::state::Status;
+use crate::agent::machine::status::Status;
 use crate::model::error::ErrorClass;
 
 fn drifted() -> Event {

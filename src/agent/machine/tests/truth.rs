@@ -4,9 +4,10 @@ use super::{
     BEN, Script, answers, asks, begun, completion, crash, cut_off, done, fails, finished, says, steers, wants,
 };
 use crate::agent::machine::begun::{Begun, Rules};
-use crate::agent::machine::event::{BudgetStop, Event, ToolOutcome};
+use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::agent::machine::policy::{Policy, TruthPolicy};
 use crate::agent::machine::state::Phase;
+use crate::agent::machine::stop::BudgetStop;
 use crate::domain::ids::CallId;
 use crate::domain::money::Money;
 use crate::domain::tools::ToolFacts;

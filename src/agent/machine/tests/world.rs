@@ -9,11 +9,12 @@ use super::{
 use crate::agent::machine::batch::Progress;
 use crate::agent::machine::begun::Begun;
 use crate::agent::machine::effect::Purpose;
-use crate::agent::machine::event::{BudgetStop, CancelReason, End, Event, JournalMismatch, QuotaStop, ToolOutcome};
+use crate::agent::machine::event::{End, Event, JournalMismatch, ToolOutcome};
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::policy::{DeclaredLoop, Policy, Termination};
 use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::state::{Active, Paused, Phase, State};
+use crate::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::agent::machine::{Step, step};
 use crate::domain::ids::RunId;
 use crate::domain::money::Money;

@@ -1,5 +1,6 @@
 use super::{busy, recorded};
-use crate::agent::machine::event::{CancelReason, End, Event, ToolOutcome};
+use crate::agent::machine::event::{End, Event, ToolOutcome};
+use crate::agent::machine::stop::CancelReason;
 use crate::agent::machine::tests::{Script, answers, asks, done, fails, finished, says, stop, wants};
 use crate::agent::replay::Broken;
 use crate::agent::replay::tree::{AskOutcome, Evaluation, Tree};
@@ -132,5 +133,5 @@ fn d8_ends_without_a_run_are_told() {
     assert_eq!((tree.message.as_str(), tree.evaluation.terminated_by.as_deref()), ("hello again", Some("joined")));
     let before: Vec<_> = tree.before.iter().map(|remark| (remark.kind, remark.text.as_str())).collect();
     assert_eq!(before[0], ("input.edited", "text hello again"));
-    assert_eq!(script.state.status(), crate::agent::machine::state::Status::of(&End::Joined));
+    assert_eq!(script.state.status(), crate::agent::machine::status::Status::of(&End::Joined));
 }

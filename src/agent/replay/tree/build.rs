@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use crate::agent::machine::Replay;
 use crate::agent::machine::effect::{ModelCall, Purpose};
-use crate::agent::machine::event::{CancelReason, End, Event, Reply, ToolOutcome};
+use crate::agent::machine::event::{End, Event, Reply, ToolOutcome};
 use crate::agent::machine::policy::Termination;
 use crate::agent::machine::state::{Active, Paused, Phase, State};
+use crate::agent::machine::stop::CancelReason;
 use crate::agent::machine::texts;
 use crate::agent::projection::outcome_text;
 use crate::agent::replay::tree::{Ask, AskOutcome, Call, CallResult, Cycle, Evaluation, Remark, Tree};

@@ -1,0 +1,80 @@
+//! Who is let in by each account, and who Hob is there: what the sections of all platforms say alike.
+
+use std::collections::BTreeMap;
+
+use crate::config::Config;
+use crate::config::people::PersonConfig;
+use crate::daemon::{discord, letters, parts, slack, telegram};
+use crate::domain::inbound::ChannelKind;
+use crate::domain::principal::Role;
+use crate::policy::access::{AccessList, Alias};
+use crate::policy::persona::Assignments;
+
+/// What the section of an account says of people.
+pub(super) struct Section<'a> {
+    /// The platform.
+    pub(super) channel: ChannelKind,
+    /// The account's name.
+    pub(super) account: &'a str,
+    /// Who is let in as what, by the platform's ids.
+    pub(super) admitted: [(Role, Vec<String>); 4],
+    /// Whether others are let in as guests.
+    pub(super) guests: bool,
+    /// Who Hob is there.
+    pub(super) persona: Option<&'a String>,
+    /// Who Hob is in single chats.
+    pub(super) personas: &'a BTreeMap<String, String>,
+}
+
+fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
+    let chats = telegram::sections(config).chain(slack::sections(config)).chain(discord::sections(config));
+    chats.chain(letters::sections(config))
+}
+
+/// The platform's ids as text.
+pub(super) fn numbers(ids: &[i64]) -> Vec<String> {
+    ids.iter().map(i64::to_string).collect()
+}
+
+/// Addresses count as they are written in lower case.
+pub(super) fn lower(addresses: &[String]) -> Vec<String> {
+    addresses.iter().map(|address| address.to_lowercase()).collect()
+}
+
+/// The names of somebody of the household on the platforms.
+fn names(person: &PersonConfig) -> impl Iterator<Item = (ChannelKind, String)> {
+    let all = [
+        (ChannelKind::Telegram, numbers(&person.telegram_user_ids)),
+        (ChannelKind::Slack, person.slack_user_ids.clone()),
+        (ChannelKind::Discord, numbers(&person.discord_user_ids)),
+        (ChannelKind::Email, lower(&person.email_addresses)),
+    ];
+    all.into_iter().flat_map(|(channel, ids)| ids.into_iter().map(move |id| (channel, id)))
+}
+
+/// Who is let in by each account, and who is one person.
+pub(super) fn admit(config: &Config, list: &mut AccessList) {
+    for Section { channel, account, admitted, guests, .. } in sections(config) {
+        let door = list.door(channel, account);
+        door.guests = guests;
+        for (role, ids) in admitted {
+            ids.iter().for_each(|id| door.admit(id, role));
+        }
+        for person in config.people.values() {
+            let here = names(person).filter(|(known, _)| *known == channel);
+            here.for_each(|(_, id)| door.admit(&id, parts::role(person.role)));
+        }
+    }
+    for person in config.people.values() {
+        let aliases = names(person).map(|(channel, id)| Alias::of(channel, &id));
+        list.people.push(aliases.chain(person.terminal.then_some(Alias::TERMINAL)).collect());
+    }
+}
+
+/// Who Hob is on each account, and in single chats.
+pub(super) fn assign(config: &Config, assigned: &mut Assignments) {
+    for Section { channel, account, persona, personas, .. } in sections(config) {
+        assigned.by_account.extend(persona.map(|name| ((channel, account.to_owned()), name.clone())));
+        assigned.by_chat.extend(personas.iter().map(|(chat, name)| ((channel, chat.clone()), name.clone())));
+    }
+}

@@ -1,0 +1,117 @@
+//! What the fakes of platforms stand on: a world that the server and the test look at, and a server that can go away and
+//! come back while people go on writing.
+
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long [`Grounds::until`] waits before it fails the test.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A free port of the loopback.
+pub const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
+
+/// A platform's state, which is served over HTTP.
+pub trait Served: Clone + Debug + Sized {
+    /// Serves it until `down`; says where.
+    fn serve(
+        address: SocketAddr,
+        shared: Arc<Shared<Self>>,
+        down: CancellationToken,
+    ) -> impl Future<Output = (SocketAddr, JoinHandle<()>)>;
+
+    /// The server went away, and all connections with it.
+    fn cut(&mut self);
+}
+
+/// What the server's side and the test share.
+pub struct Shared<W> {
+    world: Mutex<W>,
+    pub(super) changed: watch::Sender<()>,
+}
+
+impl<W> Shared<W> {
+    /// Looks at the world or changes it; whoever waits looks again.
+    pub fn with<T>(&self, act: impl FnOnce(&mut W) -> T) -> T {
+        let result = self.peek(act);
+        self.changed.send_replace(());
+        result
+    }
+
+    /// The same, and nobody is told: nothing that anybody waits for changed.
+    pub fn peek<T>(&self, act: impl FnOnce(&mut W) -> T) -> T {
+        act(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits until `seen` finds something.
+    pub async fn until<T>(&self, mut seen: impl FnMut(&mut W) -> Option<T>) -> T {
+        let mut changes = self.changed.subscribe();
+        loop {
+            changes.borrow_and_update();
+            match self.peek(&mut seen) {
+                Some(found) => return found,
+                None => changes.changed().await.unwrap(),
+            }
+        }
+    }
+}
+
+/// A world and its server. Dropping it closes all connections.
+pub struct Grounds<W> {
+    pub(super) shared: Arc<Shared<W>>,
+    /// Where it is, also while it is away.
+    pub(super) address: SocketAddr,
+    server: JoinHandle<()>,
+    down: CancellationToken,
+}
+
+impl<W: Served> Grounds<W> {
+    pub(super) async fn serve(address: SocketAddr, world: W) -> Self {
+        let shared = Arc::new(Shared { world: Mutex::new(world), changed: watch::Sender::new(()) });
+        let down = CancellationToken::new();
+        let (address, server) = W::serve(address, Arc::clone(&shared), down.clone()).await;
+        Self { shared, address, server, down }
+    }
+
+    /// Looks at the world, or sets it up.
+    pub fn look<T>(&self, act: impl FnOnce(&mut W) -> T) -> T {
+        self.shared.with(act)
+    }
+
+    /// Waits until `seen` finds something; fails the test with `what` and the world's state after [`PATIENCE`].
+    pub async fn until<T>(&self, what: &str, mut seen: impl FnMut(&W) -> Option<T>) -> T {
+        let found = tokio::time::timeout(PATIENCE, self.shared.until(|world| seen(world))).await;
+        found.unwrap_or_else(|_| panic!("no {what} in {PATIENCE:?}: {:#?}", self.look(|world| world.clone())))
+    }
+
+    /// Waits until the condition holds.
+    pub async fn until_true(&self, what: &str, mut holds: impl FnMut(&W) -> bool) {
+        self.until(what, |world| holds(world).then_some(())).await;
+    }
+
+    /// The server goes away: its port refuses, what is under way is cut. The world stays, and people go on writing.
+    pub async fn go_down(&mut self) {
+        self.down.cancel();
+        self.server.abort();
+        let ended = (&mut self.server).await;
+        assert!(ended.is_err_and(|error| error.is_cancelled()), "the server had ended by itself");
+        self.look(W::cut);
+    }
+
+    /// It is back where it was.
+    pub async fn come_back(&mut self) {
+        self.down = CancellationToken::new();
+        (_, self.server) = W::serve(self.address, Arc::clone(&self.shared), self.down.clone()).await;
+    }
+}
+
+impl<W> Drop for Grounds<W> {
+    fn drop(&mut self) {
+        self.down.cancel();
+        self.server.abort();
+    }
+}
