@@ -1,13 +1,9 @@
 //! From the config's bots on Discord to what the rooms take.
 
-use std::sync::Arc;
-
-use crate::channel::discord::Discord;
 use crate::channel::discord::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::discord::DiscordConfig;
-use crate::daemon::{Blueprint, StartError, parts};
-use crate::domain::channel::Adapter;
+use crate::daemon::{StartError, parts};
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
 use crate::policy::access::AccessList;
@@ -17,16 +13,6 @@ use crate::policy::persona::Assignments;
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &DiscordConfig)> {
     let own = config.discord.iter().map(|discord| (DEFAULT_ACCOUNT, discord));
     own.chain(config.discord_accounts.iter().map(|(name, discord)| (name.as_str(), discord)))
-}
-
-/// Builds each bot's adapter; nothing is sent yet.
-pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
-    let adapter = |(account, config): (&str, &DiscordConfig)| {
-        let settings = settings(account, config)?;
-        let discord = Discord::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
-        Ok(Arc::new(discord) as Arc<dyn Adapter>)
-    };
-    accounts(&blueprint.config).map(adapter).collect()
 }
 
 /// Who is let in by each.
@@ -59,7 +45,7 @@ pub(super) fn assign(config: &Config, assigned: &mut Assignments) {
 }
 
 /// How Discord is reached by one of them.
-fn settings(account: &str, config: &DiscordConfig) -> Result<Settings, StartError> {
+pub(super) fn settings(account: &str, config: &DiscordConfig) -> Result<Settings, StartError> {
     let api_url = url::Url::parse(&config.api_url);
     let api_url = api_url.map_err(|error| StartError::Config(format!("discord.api_url ({account}): {error}")))?;
     Ok(Settings {
