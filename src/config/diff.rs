@@ -163,7 +163,18 @@ two'''
         for secret in ["sk-", "12:", "hunter"] {
             assert!(!told.contains(secret), "{told}");
         }
-        insta::assert_snapshot!(told, @"");
+        insta::assert_snapshot!(told, @r#"
+        agent.iterations_max: 10 → 20
+        agent.system_prompt: not set → "one\\ntwo"
+        budget: added
+        mcp.notes.env.MORE: not set → a secret
+        mcp.notes.env.TOKEN: changed
+        provider.api_key: changed
+        schedule: [{ name = "a", task = "x", when = "every day at 7:00" }] → [{ name = "a", task = "x", when = "every day at 8:00" }]
+        telegram.allowed_user_ids: [1] → [1, 2]
+        telegram.bot_token: changed
+        tools.light: removed
+        "#);
     }
 
     #[test]

@@ -120,7 +120,8 @@ impl Adapter for Email {
     }
 
     async fn check(&self) -> Result<(), String> {
-        let mut session = Box::pin(connect::connect(&self.settings, &self.tls)).await.map_err(|error| error.to_string())?;
+        let mut session =
+            Box::pin(connect::connect(&self.settings, &self.tls)).await.map_err(|error| error.to_string())?;
         if let Err(error) = session.logout().await {
             tracing::debug!(channel = "email", %error, "the mail server did not say goodbye");
         }

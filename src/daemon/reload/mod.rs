@@ -47,7 +47,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(700);
 /// So often, if it keeps changing.
 const LOOKS_MAX: usize = 8;
 /// As long as nobody is known in whose name something begins, it is looked so often whether somebody is.
-const OWNER_EVERY: Duration = Duration::from_secs(15);
+const OWNER_EVERY: Duration = Duration::from_secs(5);
 /// Owners are told of changes at most so often.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
@@ -143,6 +143,8 @@ impl Reloader {
     /// Looks after the config until the stop.
     async fn keep_up(mut self) {
         let file = self.blueprint.config_file.clone().filter(|_| self.blueprint.stays);
+        // The name of a file alone says no folder.
+        let file = file.map(|file| std::path::absolute(&file).unwrap_or(file));
         let ear = file.as_deref().map(Ear::of);
         // Who sits at the terminal means something else by it.
         let mut hangup = self
@@ -181,8 +183,11 @@ impl Reloader {
 
     async fn round(&mut self, cause: Cause, asking: Vec<Conversation>) {
         let begun = Instant::now();
+        let known = self.roots.standing.now().refused.map(|(_, why)| why);
         let outcome = self.look().await;
+        let is_known = matches!(&outcome, Outcome::Refused(why) if known.as_ref() == Some(why));
         match &outcome {
+            Outcome::Refused(_) if is_known => tracing::debug!(?cause, "config.refused_still"),
             Outcome::Unchanged { .. } | Outcome::NoFile => tracing::debug!(?cause, "config.unchanged"),
             Outcome::Done(done) => {
                 let keys: Vec<&str> = done.changes.iter().map(|change| change.key.as_str()).collect();
@@ -192,7 +197,10 @@ impl Reloader {
             }
             Outcome::Refused(why) => tracing::error!(why, "config.refused: everything goes on as it was"),
         }
-        self.tell(&outcome, asking).await;
+        self.tell_those(asking.clone(), &outcome).await;
+        if !is_known {
+            self.tell(&outcome, asking).await;
+        }
     }
 
     /// What stands in the file now is taken over, or not.
@@ -263,14 +271,18 @@ impl Reloader {
         });
     }
 
-    /// Who asked hears what came of it, and every owner of what changed.
-    async fn tell(&mut self, outcome: &Outcome, asking: Vec<Conversation>) {
-        for place in &asking {
+    /// Who asked hears what came of it.
+    async fn tell_those(&self, asking: Vec<Conversation>, outcome: &Outcome) {
+        for place in asking {
             let told = (format!("config:{}", self.blueprint.rng.id()), words(outcome));
-            if let Err(error) = self.router.tell(place.clone(), told).await {
+            if let Err(error) = self.router.tell(place, told).await {
                 tracing::warn!(%error, "it could not be told what came of the reload");
             }
         }
+    }
+
+    /// Every owner hears what changed, but for those who asked.
+    async fn tell(&mut self, outcome: &Outcome, asking: Vec<Conversation>) {
         match outcome {
             Outcome::Unchanged { mends: false } | Outcome::NoFile => {}
             Outcome::Done(_) if asking.is_empty() => self.tell.due = true,
@@ -312,6 +324,7 @@ impl Reloader {
         if let Err(error) = self.router.sync_schedules(begins.declared.clone()).await {
             return tracing::warn!(%error, "the config's schedules could not be stored; that is tried again");
         }
+        tracing::info!("begins.owner_known: what waited for an owner begins");
         self.begin_these(begins);
     }
 

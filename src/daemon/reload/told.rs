@@ -89,8 +89,19 @@ mod tests {
             waits: vec!["daemon.log".to_owned()],
             mends: true,
         };
-        insta::assert_snapshot!(words(&Outcome::Done(done)), @"");
-        insta::assert_snapshot!(words(&Outcome::Refused("config.toml:3: agent.x: is not a known key".to_owned())), @"");
+        insta::assert_snapshot!(words(&Outcome::Done(done)), @r"
+        The config file is right again. I go by the config file as it is now: 2 changes.
+        - agent.iterations_max: 10 → 20
+        - daemon: added
+        slack (work) is connected anew.
+        discord (default) is disconnected.
+        Waits for a restart: daemon.log.
+        ");
+        let refused = Outcome::Refused("config.toml:3: agent.x: is not a known key".to_owned());
+        insta::assert_snapshot!(words(&refused), @r"
+        I did not take over the config file, and go on as before.
+        config.toml:3: agent.x: is not a known key
+        ");
         let many = (0..23).map(|n| format!("k{n} = 1\n")).collect::<String>();
         let done = Done { changes: between("", &many), channels: Vec::new(), waits: Vec::new(), mends: false };
         assert!(words(&Outcome::Done(done)).ends_with("\n- and 3 more"));
