@@ -57,11 +57,6 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Begi
     begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.own_channel.is_none());
     let is_wanted = !config.schedule.is_empty() || !config.webhooks.is_empty() || config.heartbeat.is_some();
     begins.waits_for_owner = is_wanted && voice(config, &owners, None).is_none();
-    if begins.waits_for_owner {
-        tracing::warn!(
-            "no owner has written yet: schedules, webhooks and the heartbeat of config.toml begin when one has"
-        );
-    }
     Ok(begins)
 }
 

@@ -24,6 +24,9 @@ use crate::router::intake::Router;
 /// The wait before a channel that broke starts again.
 const CHANNEL_RESTART: Duration = Duration::from_secs(1);
 
+/// So long a former adapter may take to end; what both would then hand in is taken once.
+const FORMER_MAX: Duration = Duration::from_secs(15);
+
 /// How an account is reached. What else its section says, people and personas, is no part of it.
 #[derive(Debug, Clone)]
 pub(super) enum Wiring {
@@ -124,9 +127,9 @@ impl Live {
         let former = before.map(Self::end);
         let ended = switches.channels.spawn(async move {
             if let Some(former) = former
-                && let Err(error) = former.await
+                && !matches!(tokio::time::timeout(FORMER_MAX, former).await, Ok(Ok(())))
             {
-                tracing::warn!(%error, "the channel's former adapter did not end well");
+                tracing::warn!("the channel's former adapter does not end: the new one begins beside it");
             }
             receives.await;
         });

@@ -1,5 +1,7 @@
 //! Lanes: one run per session at a time, sessions in parallel. A lane's worker lives while its lane has work.
 
+mod places;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +9,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -20,6 +22,7 @@ use crate::domain::channel::{Ended, Progress};
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::memory::forget;
+use crate::router::lanes::places::Places;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::{Statement, Store, Tx, runs};
@@ -56,18 +59,10 @@ struct Inner {
     ports: ArcSwap<Ports>,
     settings: LaneSettings,
     serves: ArcSwap<BTreeSet<ChannelKind>>,
-    permits: Arc<Semaphore>,
-    /// How many permits there are, and how many of those that are in use are given up with the run that has them.
-    room: Mutex<Room>,
+    places: Places,
     workers: Mutex<BTreeMap<SessionId, Worker>>,
     /// A run waits for somebody, perhaps not for ever.
     asked: Notify,
-}
-
-/// How many runs may be at work.
-struct Room {
-    permits: usize,
-    surplus: usize,
 }
 
 /// A lane's worker, as others see it.
@@ -85,12 +80,11 @@ impl Lanes {
     /// Lanes that drive runs with `ports`.
     #[must_use]
     pub fn new(ports: Arc<Ports>, settings: LaneSettings) -> Self {
-        let permits = Arc::new(Semaphore::new(settings.parallel_max));
+        let places = Places::new(settings.parallel_max);
         let workers = Mutex::new(BTreeMap::new());
         let serves = ArcSwap::from_pointee(settings.serves.clone());
-        let room = Mutex::new(Room { permits: settings.parallel_max, surplus: 0 });
         let (ports, asked) = (ArcSwap::new(ports), Notify::new());
-        Self { inner: Arc::new(Inner { ports, settings, serves, permits, room, workers, asked }) }
+        Self { inner: Arc::new(Inner { ports, settings, serves, places, workers, asked }) }
     }
 
     /// From now on runs are claimed with these, of so many at a time, and for these platforms. Those that are at work go on
@@ -98,7 +92,7 @@ impl Lanes {
     pub fn exchange(&self, ports: Arc<Ports>, (serves, parallel_max): (BTreeSet<ChannelKind>, usize)) {
         self.inner.ports.store(ports);
         self.inner.serves.store(Arc::new(serves));
-        self.inner.make_room(parallel_max);
+        self.inner.places.resize(parallel_max);
     }
 
     /// Something was committed for this session's lane: a run, a signal, or the end of one.
@@ -202,30 +196,6 @@ impl Inner {
         self.ports.load_full()
     }
 
-    /// So many runs at a time from now on. What is at work beyond that ends in its own time.
-    fn make_room(&self, wanted: usize) {
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        if wanted >= room.permits {
-            let more = wanted - room.permits;
-            let kept = more.min(room.surplus);
-            room.surplus -= kept;
-            self.permits.add_permits(more - kept);
-        } else {
-            let fewer = room.permits - wanted;
-            room.surplus += fewer - self.permits.forget_permits(fewer);
-        }
-        room.permits = wanted;
-    }
-
-    /// A run is over: its place is free, or there is one place less.
-    fn give_up(&self, permit: OwnedSemaphorePermit) {
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        if room.surplus > 0 {
-            room.surplus -= 1;
-            permit.forget();
-        }
-    }
-
     fn lease(&self) -> Lease {
         let ports = self.ports();
         let now = ports.clock.now();
@@ -238,10 +208,10 @@ impl Inner {
         let _left = Left { inner: Arc::clone(&self), session };
         let mut wait = RETRY;
         while let Some(signal) = self.look_again(session) {
-            let permit = tokio::select! {
+            let place = tokio::select! {
                 biased;
                 () = self.settings.drain.cancelled() => return self.leave(session),
-                permit = Arc::clone(&self.permits).acquire_owned() => permit,
+                place = self.places.take() => place,
             };
             match self.run_next(session, signal).await {
                 Ok(()) => wait = RETRY,
@@ -260,9 +230,7 @@ impl Inner {
                     return self.leave(session);
                 }
             }
-            if let Ok(permit) = permit {
-                self.give_up(permit);
-            }
+            self.places.give_back(place);
             if self.settings.drain.is_cancelled() {
                 return self.leave(session);
             }

@@ -124,7 +124,7 @@ impl Reloader {
             servers,
             live: Vec::new(),
             begun: Begun::default(),
-            waits_for_owner: begins.waits_for_owner,
+            waits_for_owner: false,
             extraction: Slot::default(),
             embedding: Slot::default(),
             running,
@@ -329,6 +329,11 @@ impl Reloader {
     }
 
     fn begin_these(&mut self, begins: Begins) {
+        if begins.waits_for_owner && !self.waits_for_owner {
+            tracing::warn!(
+                "no owner has written yet: schedules, webhooks and the heartbeat of config.toml begin when one has"
+            );
+        }
         self.waits_for_owner = begins.waits_for_owner;
         let adapters = self.live.iter().map(|live| Arc::clone(&live.wired.adapter));
         self.begun.exchange(begins, adapters, (&self.switches, &self.router));

@@ -77,3 +77,81 @@ pub(in crate::daemon) fn waits(began: &Config, now: &Config) -> Vec<String> {
     ];
     keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key.to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::channels::wirings;
+
+    const USUAL: &str = "
+        [provider]
+        kind = 'offline'
+        [telegram]
+        bot_token = '1:a'
+        [slack]
+        bot_token = 'xoxb-1'
+        app_token = 'xapp-1'
+        [discord]
+        bot_token = 'd'";
+
+    fn config(text: &str) -> Config {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn k5_only_the_account_whose_way_has_changed_is_touched() {
+        let steps = |from: &str, to: &str| {
+            let after = USUAL.replace(from, to);
+            let all = |text: &str| wirings(&config(text), false).unwrap();
+            let steps = channels(&all(USUAL), &all(&after));
+            let told = steps.into_iter().filter(|(_, step)| *step != Step::Stays);
+            told.map(|((kind, account), step)| format!("{kind} {account}: {step:?}")).collect::<Vec<_>>().join(", ")
+        };
+        for (from, to, expected) in [
+            ("'1:a'", "'1:a'\nallowed_user_ids = [1]\npersona = 'cook'", ""),
+            ("'xapp-1'", "'xapp-1'\nowner_user_ids = ['U1']", ""),
+            ("'1:a'", "'1:b'", "telegram default: Restarts"),
+            ("'1:a'", "'1:a'\npoll_timeout_secs = 9", "telegram default: Restarts"),
+            ("'xapp-1'", "'xapp-2'", "slack default: Restarts"),
+            ("'d'", "'d'\n[discord_accounts.work]\nbot_token = 'e'", "discord work: Begins"),
+            ("[discord]", "[discord_accounts.work]", "discord work: Begins, discord default: Ends"),
+        ] {
+            assert_eq!(steps(from, to), expected, "{from} → {to}");
+        }
+    }
+
+    #[test]
+    fn k5_models_are_asked_only_when_something_of_theirs_has_changed() {
+        let of = |more: &str| {
+            let after = config(&format!("{USUAL}\n{more}"));
+            (rebuilds_models(&config(USUAL), &after), restarts_extraction(&config(USUAL), &after))
+        };
+        for (more, expected) in [
+            ("[agent]\nsystem_prompt = 'x'", (false, false)),
+            ("[aliases]\nbig = 'offline/hob'", (true, true)),
+            ("[budget]\nday_usd = 1.0", (true, true)),
+            ("[memory]\nmax_facts = 3", (false, false)),
+            ("[memory]\nextract = false", (false, true)),
+            ("[agent]\ntime_zone = 'UTC'", (false, true)),
+        ] {
+            assert_eq!(of(more), expected, "{more}");
+        }
+        let (one, other) = (config("[budget]\nday_usd = 1.0"), config("[budget]\nday_usd = 2.0"));
+        assert!(!rebuilds_models(&one, &other), "the cap is in place");
+    }
+
+    #[test]
+    fn k5_what_only_a_new_process_can_take_up_is_named() {
+        let of = |more: &str| waits(&config(USUAL), &config(&format!("{USUAL}\n{more}"))).join(" ");
+        for (more, expected) in [
+            ("[agent]\nsystem_prompt = 'x'", ""),
+            ("[daemon]\nlog = 'debug'\ndrain_secs = 3", "daemon.log"),
+            ("[server]\nlisten = '127.0.0.1:1'", "server.listen"),
+            ("[memory]\nretention_days = 3\nmax_facts = 9", "memory.retention_days"),
+            ("[terminal]\nbubblewrap = 'off'\nnetwork = true", "terminal.bubblewrap"),
+            ("[daemon]\nruns_parallel_max = 3", ""),
+        ] {
+            assert_eq!(of(more), expected, "{more}");
+        }
+    }
+}
