@@ -145,7 +145,7 @@ impl Reloader {
         let file = self.blueprint.config_file.clone().filter(|_| self.blueprint.stays);
         // The name of a file alone says no folder.
         let file = file.map(|file| std::path::absolute(&file).unwrap_or(file));
-        let ear = file.as_deref().map(Ear::of);
+        let mut ear = file.as_deref().map(Ear::of);
         // Who sits at the terminal means something else by it.
         let mut hangup = self
             .blueprint
@@ -161,7 +161,7 @@ impl Reloader {
                 () = stop.cancelled() => return,
                 () = self.roots.standing.asked() => Cause::Asked,
                 () = hears(hangup.as_mut()) => Cause::Asked,
-                () = settled(ear.as_ref()) => Cause::File,
+                () = settled(ear.as_mut()) => Cause::File,
                 () = self.tell.is_due() => {
                     self.tell_changes().await;
                     continue;
@@ -404,7 +404,7 @@ async fn hears(signal: Option<&mut Signal>) {
     }
 }
 
-async fn settled(ear: Option<&Ear>) {
+async fn settled(ear: Option<&mut Ear>) {
     match ear {
         Some(ear) => ear.settled().await,
         None => std::future::pending().await,

@@ -21,6 +21,8 @@ const SETTLE_MAX: Duration = Duration::from_secs(1);
 /// Hears of a file.
 pub(super) struct Ear {
     happened: Arc<Notify>,
+    /// Something has happened that nobody has been told of.
+    is_pending: bool,
     _watcher: Option<RecommendedWatcher>,
 }
 
@@ -31,14 +33,19 @@ impl Ear {
         let watcher = listen(file, &happened).inspect_err(|error| {
             tracing::warn!(file = %file.display(), %error, "config.unwatched: a change is seen within minutes, or by SIGHUP");
         });
-        Self { happened, _watcher: watcher.ok() }
+        Self { happened, is_pending: false, _watcher: watcher.ok() }
     }
 
-    /// Waits until something has happened, and nothing has happened since for a moment.
-    pub(super) async fn settled(&self) {
-        self.happened.notified().await;
+    /// Waits until something has happened, and nothing has happened since for a moment. A wait that is given up forgets
+    /// nothing.
+    pub(super) async fn settled(&mut self) {
+        if !self.is_pending {
+            self.happened.notified().await;
+            self.is_pending = true;
+        }
         let last = Instant::now() + SETTLE_MAX;
         while Instant::now() < last && tokio::time::timeout(SETTLE, self.happened.notified()).await.is_ok() {}
+        self.is_pending = false;
     }
 }
 
@@ -107,7 +114,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("config.toml");
         std::fs::write(&file, "a = 1").unwrap();
-        let ear = Ear::of(&file);
+        let mut ear = Ear::of(&file);
         for text in ["a = 2", "a = 3"] {
             std::fs::write(dir.path().join("new"), text).unwrap();
             std::fs::rename(dir.path().join("new"), &file).unwrap();
@@ -117,6 +124,8 @@ mod tests {
         std::fs::read(&file).unwrap();
         assert!(tokio::time::timeout(SETTLE, ear.settled()).await.is_err(), "who reads changes nothing");
         std::fs::remove_file(&file).unwrap();
+        let given_up = tokio::time::timeout(SETTLE / 2, ear.settled()).await;
+        assert!(given_up.is_err(), "it has not settled yet");
         ear.settled().await;
     }
 }
