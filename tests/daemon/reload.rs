@@ -335,3 +335,13 @@ async fn k5_what_waits_for_an_owner_begins_when_there_is_one() {
     let listed = house.told(OWNER, 3).await.pop().unwrap();
     assert!(listed.contains("Make tea."), "{listed}");
 }
+
+#[tokio::test]
+async fn n9_owners_are_told_when_no_model_answers() {
+    let mut house = owned("").await;
+    house.model.reply(Reply::status(401));
+    house.say(ADA, "Hi");
+    house.ended(2).await;
+    let said = told_next(&house, 1).await;
+    assert!(said.starts_with("Something does not work. model: no model answers: openai-compatible/fake ("), "{said}");
+}

@@ -1,6 +1,6 @@
 //! A model of a platform for the tests of delivery: what its chat shows, and what was asked of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
 use crate::domain::channel::Sign;
