@@ -37,7 +37,7 @@ use hob::policy::quota::Quotas;
 use hob::render::render;
 use hob::router::command::Mode;
 use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
-use hob::router::intake::{IntakeLimits, Router};
+use hob::router::intake::{IntakeLimits, Router, Terms};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
 use hob::router::streaming::StreamSettings;
@@ -193,18 +193,21 @@ fn router(directory: &Path, store: &Store) -> Router {
         rng: Arc::new(SystemRng),
         confined: String::new(),
         conditions: Conditions::default(),
+        config: hob::domain::config_standing::ConfigStanding::default(),
         started: clock.now(),
     };
     let mut access = AccessList::default();
     access.door(ChannelKind::Slack, "default").admit("U1", Role::Owner);
     Router {
         redactor: Redactor::default(),
-        transcriber: None,
         store: store.clone(),
         clock,
-        access: Arc::new(access),
-        limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: Mode::Queue },
-        house: Arc::new(house),
+        terms: arc_swap::ArcSwap::from_pointee(Terms {
+            access: Arc::new(access),
+            limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 1_000_000, mode: Mode::Queue },
+            house: Arc::new(house),
+            transcriber: None,
+        }),
         lanes: Lanes::new(ports, settings),
         delivery,
         alarm: Arc::default(),

@@ -1,12 +1,14 @@
 //! The daemon as a process: how soon it is ready, what it holds while idle, a turn over Telegram and a model server, what
-//! 10,000 schedules cost that are not due yet, and what it costs to be on all four platforms at once.
+//! 10,000 schedules cost that are not due yet, what it costs to be on all four platforms at once, and how soon an edited config
+//! is gone by.
 //!
-//! `cargo bench --bench daemon [-- turns|schedules|everywhere]`; the numbers and what they mean are in docs/performance.md.
+//! `cargo bench --bench daemon [-- turns|schedules|everywhere|reloads]`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use std::io::{BufRead as _, BufReader};
 #[path = "../tests/email/servers.rs"]
 #[expect(dead_code, reason = "the mail servers' tests use more of them")]
 mod servers;
@@ -29,6 +31,7 @@ const OWNER: i64 = 7;
 const STARTS: usize = 10;
 const TURNS: usize = 200;
 const SCHEDULES: usize = 10_000;
+const RELOADS: usize = 50;
 /// Longer than the timer of the schedules sleeps.
 const IDLE: Duration = Duration::from_secs(65);
 
@@ -215,6 +218,35 @@ async fn everywhere(directory: &Path) {
     println!("{}", house.telegram.until_sent(OWNER, 2).await[1]);
 }
 
+/// From an edit to the log's word that it is gone by, and what of that came after the file had settled.
+async fn reloads(directory: &Path) {
+    let house = Household::new(&directory.join("reloads")).await;
+    let usual = std::fs::read_to_string(&house.config).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hob"))
+        .args(["run", "--config"])
+        .arg(&house.config)
+        .env("HOB_HOME", &house.home)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let _hob = Hob(child);
+    house.telegram.until_true("the first poll", |world| world.called("getUpdates") > 0).await;
+    let (mut seen, mut took) = (Vec::new(), Vec::new());
+    for edit in 0..RELOADS {
+        let begun = Instant::now();
+        std::fs::write(&house.config, format!("{usual}[agent]\nsystem_prompt = \"You are edit {edit}.\"\n")).unwrap();
+        let line = log.find(|line| line.contains("config.reloaded")).unwrap();
+        seen.push(begun.elapsed());
+        let millis = line.split("took_ms=").nth(1).unwrap().split_whitespace().next().unwrap();
+        took.push(Duration::from_millis(millis.parse().unwrap()));
+    }
+    seen.sort_unstable();
+    took.sort_unstable();
+    println!("an edit, to its being gone by: p50 {:?}  max {:?}", seen[RELOADS / 2], seen[RELOADS - 1]);
+    println!("of that after the file had settled: p50 {:?}  max {:?}", took[RELOADS / 2], took[RELOADS - 1]);
+}
+
 fn main() {
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
@@ -222,6 +254,9 @@ fn main() {
     let directory = tempfile::tempdir_in(std::env::current_dir().unwrap().join("target")).unwrap();
     if runs("turns") {
         runtime.block_on(turns(directory.path()));
+    }
+    if runs("reloads") {
+        runtime.block_on(reloads(directory.path()));
     }
     if runs("schedules") {
         runtime.block_on(schedules(directory.path()));

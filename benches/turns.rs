@@ -32,7 +32,7 @@ use hob::policy::budget::Budget;
 use hob::policy::quota::Quotas;
 use hob::router::command::Mode;
 use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
-use hob::router::intake::{IntakeLimits, Router};
+use hob::router::intake::{IntakeLimits, Router, Terms};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
 use hob::router::streaming::StreamSettings;
@@ -196,18 +196,21 @@ impl World {
             rng,
             confined,
             conditions: Conditions::default(),
+            config: hob::domain::config_standing::ConfigStanding::default(),
             started,
         };
         let router = Router {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
-            access: Arc::default(),
-            limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-            house: Arc::new(house),
+            terms: arc_swap::ArcSwap::from_pointee(Terms {
+                access: Arc::default(),
+                limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
+                house: Arc::new(house),
+                transcriber: None,
+            }),
             lanes,
             delivery,
-            transcriber: None,
             alarm: Arc::default(),
         };
         Self { router, platform, store }

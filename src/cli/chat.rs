@@ -80,9 +80,10 @@ enum Visit {
 }
 
 async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::Result<Daemon> {
-    let daemon = Daemon::start(Blueprint {
+    let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,
         config_file: base.loaded.path,
+        source: base.loaded.source,
         redactor: base.redactor,
         data_dir: base.data_dir,
         environment: base.environment,
@@ -91,7 +92,7 @@ async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::R
         conditions: Conditions::default(),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
-    })
+    }))
     .await?;
     Ok(daemon)
 }

@@ -12,6 +12,7 @@ use crate::config::environment::Environment;
 use crate::config::load::load;
 use crate::daemon::models::{Models, Sources, build};
 use crate::domain::clock::SystemClock;
+use crate::model::guarded::Watch;
 use crate::model::learned::Forget;
 use crate::model::provider::Provider;
 use crate::model::table::Table;
@@ -54,7 +55,7 @@ pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::R
             table: &table,
             // The daemon's file is the daemon's: it may be running.
             remember: Arc::new(Forget),
-            clock: Arc::new(SystemClock),
+            watch: Watch::new(Arc::new(SystemClock)),
         })
         .await?;
         match arguments.what {

@@ -43,9 +43,10 @@ async fn serve(base: Base) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let config = base.loaded.path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
-    let daemon = Daemon::start(Blueprint {
+    let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,
         config_file: base.loaded.path,
+        source: base.loaded.source,
         redactor: base.redactor,
         data_dir: base.data_dir,
         environment: base.environment,
@@ -54,7 +55,7 @@ async fn serve(base: Base) -> anyhow::Result<()> {
         conditions: Conditions::default(),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
-    })
+    }))
     .await?;
     tracing::info!(model = daemon.model(), "hob.ready");
     notify(&[NotifyState::Ready]);

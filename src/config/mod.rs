@@ -19,6 +19,7 @@ pub mod data_dir;
 pub mod declared;
 pub mod delivery;
 pub mod destinations;
+pub mod diff;
 pub mod discord;
 mod document;
 pub mod edit;

@@ -4,41 +4,115 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::sync::Notify;
 
-use crate::agent::persona::Personas;
-use crate::agent::ports::{Ports, RunLimits, Watcher};
+use crate::agent::counts::Counts;
+use crate::agent::ports::{Ports, RunLimits};
 use crate::agent::prompt::{self, PromptSettings};
 use crate::agent::quota::Meter;
 use crate::config::Config;
+use crate::daemon::channels::Wired;
+use crate::daemon::learned::LearnedFile;
+use crate::daemon::reload::plan;
 use crate::daemon::toolset::{self, Grounds};
-use crate::daemon::{Blueprint, StartError, Switches, letters, parts};
-use crate::domain::channel::{Adapter, Channel};
+use crate::daemon::{Blueprint, StartError, Switches, letters, memory, models, parts};
+use crate::domain::channel::Channel;
+use crate::domain::config_standing::ConfigStanding;
 use crate::domain::inbound::ChannelKind;
+use crate::memory::extraction::Extractor;
+use crate::memory::nearby::Nearby;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
+use crate::model::guarded::Watch;
+use crate::model::learned::Remember;
 use crate::model::purse::Purse;
 use crate::model::table::Table;
-use crate::policy::access::AccessList;
-use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
-use crate::router::intake::IntakeLimits;
+use crate::model::transcription::Transcriber;
+use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts, Ways};
+use crate::router::intake::{IntakeLimits, Terms};
+use crate::router::respond::House;
 use crate::router::streaming::StreamSettings;
 use crate::skill::library::Library;
 use crate::skill::shelf::Places;
 use crate::store::Store;
 use crate::store::contents::Contents;
+use crate::tool::mcp::Servers;
+use crate::tool::sandbox::Sandbox;
 use crate::tool::shed::Tools;
 
-/// The channels, and what kinds of runs can be answered with them.
-pub(super) fn channels(
-    blueprint: &Blueprint,
-    adapters: &[Arc<dyn Adapter>],
-) -> (Vec<Arc<dyn Channel>>, BTreeSet<ChannelKind>) {
-    let adapters = adapters.iter().map(|adapter| Arc::clone(adapter) as Arc<dyn Channel>);
-    let channels: Vec<_> = blueprint.own_channel.iter().cloned().chain(adapters).collect();
-    let serves = channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect();
-    (channels, serves)
+/// What stays as long as the process does, whatever the config says.
+pub(super) struct Roots {
+    pub(super) store: Store,
+    pub(super) contents: Contents,
+    /// This process's name on leases.
+    pub(super) owner: String,
+    /// Keeps what models refuse.
+    pub(super) remember: Arc<dyn Remember>,
+    /// How the models' providers count.
+    pub(super) counts: Arc<Counts>,
+    /// What is near in meaning.
+    pub(super) nearby: Arc<Nearby>,
+    pub(super) skills: Arc<Library>,
+    /// What programs can be kept from here.
+    pub(super) sandbox: Sandbox,
+    /// Rung when a schedule has changed.
+    pub(super) alarm: Arc<Notify>,
+    pub(super) delivery: Delivery,
+    /// How it stands with the config.
+    pub(super) standing: ConfigStanding,
+    /// When this process started.
+    pub(super) started: Timestamp,
+}
+
+impl Roots {
+    /// Finds out what there is.
+    pub(super) async fn of(
+        blueprint: &Blueprint,
+        (store, contents, owner): (Store, Contents, String),
+        delivery: Delivery,
+    ) -> Self {
+        let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
+        let around = (blueprint.data_dir.as_path(), &blueprint.environment);
+        let nearby = Arc::default();
+        Self {
+            skills: skills(blueprint, &store, &nearby),
+            sandbox: toolset::terminal::sandbox(&blueprint.config.terminal, &workspace, around).await,
+            remember: Arc::new(LearnedFile::open(&blueprint.data_dir)),
+            counts: Arc::default(),
+            alarm: Arc::default(),
+            standing: ConfigStanding::default(),
+            started: blueprint.clock.now(),
+            store,
+            contents,
+            owner,
+            nearby,
+            delivery,
+        }
+    }
+}
+
+/// The channels that are delivered to.
+pub(super) fn channels(blueprint: &Blueprint, wired: &[Wired]) -> Vec<Arc<dyn Channel>> {
+    let adapters = wired.iter().map(|wired| Arc::clone(&wired.adapter) as Arc<dyn Channel>);
+    blueprint.own_channel.iter().cloned().chain(adapters).collect()
+}
+
+/// What kinds of runs can be answered with these.
+pub(super) fn serves(channels: &[Arc<dyn Channel>]) -> BTreeSet<ChannelKind> {
+    channels.iter().map(|channel| channel.address().0).chain([ChannelKind::Event]).collect()
+}
+
+/// What delivery goes by.
+pub(super) fn ways(config: &Config, channels: Vec<Arc<dyn Channel>>) -> Ways {
+    Ways {
+        channels,
+        limits: delivery_limits(config),
+        stream: stream_settings(config),
+        reactions: config.delivery.reactions,
+        letters: Arc::new(letters::rules(config)),
+    }
 }
 
 /// Who sends what is to be said.
@@ -49,16 +123,17 @@ pub(super) fn delivery(
     switches: &Switches,
     rest: &Arc<Notify>,
 ) -> Delivery {
+    let Ways { channels, limits, stream, reactions, letters } = ways(&blueprint.config, channels);
     Delivery::new(DeliveryPorts {
         store: store.clone(),
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
         channels,
         contents: contents.clone(),
-        limits: delivery_limits(&blueprint.config),
-        stream: stream_settings(&blueprint.config),
-        reactions: blueprint.config.delivery.reactions,
-        letters: Arc::new(letters::rules(&blueprint.config)),
+        limits,
+        stream,
+        reactions,
+        letters,
         redactor: blueprint.redactor.clone(),
         stop: switches.silence.clone(),
         tracker: switches.outbox.clone(),
@@ -66,107 +141,153 @@ pub(super) fn delivery(
     })
 }
 
-/// What runs share with the other parts.
-pub(super) struct Shared {
-    pub(super) models: Arc<Catalog>,
-    pub(super) table: Arc<Table>,
-    pub(super) purse: Arc<Purse>,
-    pub(super) people: People,
-    pub(super) memory: Memory,
-    pub(super) skills: Arc<Library>,
-    pub(super) watcher: Arc<dyn Watcher>,
-}
-
 /// The skills, as they lie in their folders.
-pub(super) fn skills(blueprint: &Blueprint, memory: &Memory) -> Arc<Library> {
+pub(super) fn skills(blueprint: &Blueprint, store: &Store, nearby: &Arc<Nearby>) -> Arc<Library> {
     let places = Places::of(&blueprint.data_dir, blueprint.config.skills.dirs.clone());
-    let (redactor, nearby) = (blueprint.redactor.clone(), Arc::clone(&memory.nearby));
-    Arc::new(Library::open(memory.store.clone(), places, redactor, nearby))
+    Arc::new(Library::open(store.clone(), places, blueprint.redactor.clone(), Arc::clone(nearby)))
 }
 
-/// Who speaks with whom, with which tools, and how much.
-pub(super) struct People {
-    pub(super) tools: Arc<Tools>,
-    pub(super) meter: Arc<Meter>,
-    pub(super) personas: Arc<Personas>,
-    pub(super) access: Arc<AccessList>,
-    pub(super) alarm: Arc<Notify>,
-    /// How commands are confined, in words for people.
-    pub(super) confined: String,
+/// Everything that is made of one config: built as a whole, before any of it is in use.
+pub(super) struct Made {
+    pub(super) config: Arc<Config>,
+    pub(super) ports: Arc<Ports>,
+    /// Which model answers, why, and how to change it.
+    pub(super) told: String,
+    pub(super) extractor: Extractor,
+    transcriber: Option<Arc<Transcriber>>,
 }
 
-pub(super) async fn people(
+impl Made {
+    /// Makes it. The models of `former` are taken over where nothing about them has changed, and what rests goes on resting.
+    pub(super) async fn of(blueprint: &Blueprint, roots: &Roots, former: Option<&Self>) -> Result<Self, StartError> {
+        let config = &blueprint.config;
+        let (table, models, told) = models(blueprint, roots, former).await?;
+        let purse = Arc::new(parts::purse(config)?);
+        let memory = memory::build(&config.memory, roots, purse.zone.clone());
+        let extractor = parts::extractor(blueprint, &memory, (&models, &table, &purse))?;
+        let shared = Shared { models, table, purse, memory };
+        let ports = Arc::new(ports(blueprint, roots, shared)?);
+        let transcriber = parts::transcriber(blueprint)?.map(Arc::new);
+        Ok(Self { config: Arc::new(config.clone()), ports, told, extractor, transcriber })
+    }
+
+    /// What intake and commands go by.
+    pub(super) fn terms(&self, roots: &Roots, (servers, blueprint): (&Servers, &Blueprint)) -> Terms {
+        let ports = &self.ports;
+        let house = House {
+            models: Arc::clone(&ports.models),
+            purse: Arc::clone(&ports.purse),
+            meter: Arc::clone(&ports.meter),
+            personas: Arc::clone(&ports.personas),
+            memory: ports.memory.clone(),
+            servers: servers.clone(),
+            rng: Arc::clone(&ports.rng),
+            confined: roots.sandbox.strength().to_string(),
+            skills: Arc::clone(&ports.skills),
+            conditions: blueprint.conditions.clone(),
+            config: roots.standing.clone(),
+            started: roots.started,
+        };
+        Terms {
+            access: Arc::clone(&ports.access),
+            limits: intake_limits(&self.config),
+            house: Arc::new(house),
+            transcriber: self.transcriber.clone(),
+        }
+    }
+}
+
+async fn models(
     blueprint: &Blueprint,
-    (memory, skills): (&Memory, &Arc<Library>),
-    (models, contents): (&Catalog, &Contents),
-) -> Result<People, StartError> {
+    roots: &Roots,
+    former: Option<&Made>,
+) -> Result<(Arc<Table>, Arc<Catalog>, String), StartError> {
     let config = &blueprint.config;
-    let workspace = toolset::workspace(config, &blueprint.data_dir);
-    let around = (blueprint.data_dir.as_path(), &blueprint.environment);
-    let sandbox = toolset::terminal::sandbox(&config.terminal, &workspace, around).await;
-    let alarm = Arc::new(Notify::new());
-    let tools = Tools::new(toolset::tools(&Grounds {
+    if let Some(former) = former.filter(|former| !plan::rebuilds_models(&former.config, config)) {
+        let Ports { table, models, .. } = &*former.ports;
+        return Ok((Arc::clone(table), Arc::clone(models), former.told.clone()));
+    }
+    let table = Arc::new(Table::new(&config.models)?);
+    let fresh = || Watch::new(Arc::clone(&blueprint.clock));
+    let sources = models::Sources {
         config,
-        alarm: &alarm,
+        environment: &blueprint.environment,
+        table: &table,
+        remember: Arc::clone(&roots.remember),
+        watch: former.map_or_else(fresh, |former| former.ports.models.watch()),
+    };
+    let models::Models { catalog, told } = models::build(sources).await?;
+    Ok((table, Arc::new(catalog.redacting(&blueprint.redactor)), told))
+}
+
+/// What runs share with the other parts.
+struct Shared {
+    models: Arc<Catalog>,
+    table: Arc<Table>,
+    purse: Arc<Purse>,
+    memory: Memory,
+}
+
+fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Catalog)) -> Arc<Tools> {
+    let config = &blueprint.config;
+    Arc::new(Tools::new(toolset::tools(&Grounds {
+        config,
+        alarm: &roots.alarm,
         memory,
         data_dir: &blueprint.data_dir,
         environment: &blueprint.environment,
         rng: &blueprint.rng,
-        workspace: &workspace,
-        sandbox: &sandbox,
+        workspace: &toolset::workspace(config, &blueprint.data_dir),
+        sandbox: &roots.sandbox,
         config_file: blueprint.config_file.as_deref(),
         models,
-        contents,
-        skills,
-        started: blueprint.clock.now(),
-    }));
-    let personas = Arc::new(parts::personas(config, models, &tools.now())?);
-    let meter = Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() });
-    let (access, confined) = (Arc::new(parts::access(config)), sandbox.strength().to_string());
-    Ok(People { tools: Arc::new(tools), meter, personas, access, alarm, confined })
+        contents: &roots.contents,
+        skills: &roots.skills,
+        started: roots.started,
+    })))
 }
 
-pub(super) fn ports(
-    blueprint: &Blueprint,
-    shared: Shared,
-    (owner, contents): (String, &Contents),
-) -> Result<Ports, StartError> {
-    let Shared { models, table, purse, people, memory, skills, watcher } = shared;
-    let People { tools, meter, personas, access, .. } = people;
-    let agent = &blueprint.config.agent;
-    let zone = parts::zone(agent.time_zone.as_deref())?;
+fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, StartError> {
+    let Shared { models, table, purse, memory } = shared;
+    let config = &blueprint.config;
+    let tools = tools(blueprint, roots, (&memory, &models));
     Ok(Ports {
-        store: memory.store.clone(),
-        memory,
-        contents: contents.clone(),
-        skills,
+        store: roots.store.clone(),
+        contents: roots.contents.clone(),
+        skills: Arc::clone(&roots.skills),
         clock: Arc::clone(&blueprint.clock),
-        models,
-        tools,
         redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(&blueprint.config, &blueprint.environment, &blueprint.data_dir)?,
-        personas,
-        prompt: prompt_settings(&blueprint.config, zone.clone()),
-        limits: RunLimits {
-            iterations: agent.iterations_max,
-            iterations_step: agent.iterations_step,
-            iterations_cap: agent.iterations_cap,
-            soft: Duration::from_secs(agent.soft_limit_secs),
-            hard: Duration::from_secs(agent.hard_limit_secs),
-            tool_output_chars_max: agent.tool_output_chars_max,
-            policy: parts::policy(&blueprint.config),
-        },
+        toolbox: parts::toolbox(config, &blueprint.environment, &blueprint.data_dir)?,
+        personas: Arc::new(parts::personas(config, &models, &tools.now())?),
+        tools,
+        prompt: prompt_settings(config, purse.zone.clone()),
+        limits: run_limits(config),
+        models,
         table,
-        counts: Arc::default(),
-        reply_tokens: parts::reply_tokens(&blueprint.config),
+        counts: Arc::clone(&roots.counts),
+        reply_tokens: parts::reply_tokens(config),
+        meter: Arc::new(Meter { quotas: parts::quotas(&config.quotas), zone: memory.zone.clone() }),
         purse,
-        meter,
-        access,
+        memory,
+        access: Arc::new(parts::access(config)),
         rng: Arc::clone(&blueprint.rng),
-        watcher,
-        owner,
-        lease: Duration::from_secs(blueprint.config.daemon.lease_secs),
+        watcher: Arc::new(roots.delivery.clone()),
+        owner: roots.owner.clone(),
+        lease: Duration::from_secs(config.daemon.lease_secs),
     })
+}
+
+fn run_limits(config: &Config) -> RunLimits {
+    let agent = &config.agent;
+    RunLimits {
+        iterations: agent.iterations_max,
+        iterations_step: agent.iterations_step,
+        iterations_cap: agent.iterations_cap,
+        soft: Duration::from_secs(agent.soft_limit_secs),
+        hard: Duration::from_secs(agent.hard_limit_secs),
+        tool_output_chars_max: agent.tool_output_chars_max,
+        policy: parts::policy(config),
+    }
 }
 
 pub(super) fn prompt_settings(config: &Config, zone: TimeZone) -> PromptSettings {

@@ -9,8 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backup::make::{self, Order};
 use crate::backup::{BackupError, at};
+use crate::config::backup::BackupConfig;
 use crate::config::edit;
-use crate::daemon::chores::slept;
+use crate::daemon::chores::another;
+use crate::daemon::reload::running::Current;
 use crate::daemon::{Blueprint, Switches};
 use crate::domain::clock::Clock;
 
@@ -35,23 +37,39 @@ struct Plan {
 }
 
 /// Makes backups as long as Hob runs, if the config asks for them.
-pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint) {
-    let config = &blueprint.config.backup;
-    if config.every_hours == 0 || !blueprint.stays {
+pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Current) {
+    if !blueprint.stays {
         return;
     }
-    let plan = Plan {
-        data_dir: blueprint.data_dir.clone(),
-        config_file: blueprint.config_file.clone(),
-        to: folder(&blueprint.data_dir, config.dir.as_ref()),
-        every: SignedDuration::from_hours(i64::from(config.every_hours)),
-        keep: usize::try_from(config.keep).unwrap_or(usize::MAX),
+    let (data_dir, config_file) = (blueprint.data_dir.clone(), blueprint.config_file.clone());
+    let plan = move |config: &BackupConfig| {
+        (config.every_hours > 0).then(|| Plan {
+            to: folder(&data_dir, config.dir.as_ref()),
+            data_dir: data_dir.clone(),
+            config_file: config_file.clone(),
+            every: SignedDuration::from_hours(i64::from(config.every_hours)),
+            keep: usize::try_from(config.keep).unwrap_or(usize::MAX),
+        })
     };
-    switches.channels.spawn(make_all(plan, Arc::clone(&blueprint.clock), switches.drain.clone()));
+    let (clock, stop) = (Arc::clone(&blueprint.clock), switches.drain.clone());
+    switches.channels.spawn(make_all(plan, current, (clock, stop)));
 }
 
-async fn make_all(plan: Plan, clock: Arc<dyn Clock>, stop: CancellationToken) {
+/// As the config that runs asks, at each time.
+async fn make_all(
+    plan: impl Fn(&BackupConfig) -> Option<Plan>,
+    mut current: Current,
+    (clock, stop): (Arc<dyn Clock>, CancellationToken),
+) {
     loop {
+        let wanted = plan(&current.borrow_and_update().config.backup);
+        let Some(plan) = wanted else {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = another(&mut current) => {}
+            }
+            continue;
+        };
         let wait = match due_in(&plan, clock.now()) {
             Some(wait) => wait.min(LOOK_EVERY),
             None => match one(&plan, clock.now()).await {
@@ -62,8 +80,10 @@ async fn make_all(plan: Plan, clock: Arc<dyn Clock>, stop: CancellationToken) {
                 }
             },
         };
-        if slept(wait, &stop).await {
-            return;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(wait) => {}
+            () = another(&mut current) => {}
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::config::heartbeat::HeartbeatConfig;
 use crate::config::problem::Finding;
 use crate::config::schedule::{CatchUp, ScheduleConfig};
 use crate::config::webhooks::{SignedConfig, WebhookConfig};
+use crate::daemon::slot::Slot;
 use crate::daemon::voice::{Place, voice};
 use crate::daemon::{Blueprint, StartError, Switches, chores, parts};
 use crate::domain::channel::Adapter;
@@ -30,74 +31,103 @@ use crate::store::error::StoreError;
 use crate::store::schedules::Timing;
 use crate::store::{Statement, Store, Tx, members, private_chats};
 use crate::web;
-use crate::web::hooks::Webhook;
+use crate::web::hooks::{self, Webhook, Webhooks};
 use crate::web::limit::PerMinute;
 use crate::web::signature::Signed;
+use crate::web::telegram::{self, Sinks};
 
 /// What is ready to begin.
 pub(super) struct Begins {
-    declared: Vec<Declared>,
+    pub(super) declared: Vec<Declared>,
     webhooks: Vec<Webhook>,
     heartbeat: Option<Heartbeat>,
-    listener: Option<TcpListener>,
+    /// Something would begin, and there is nobody yet in whose name.
+    pub(super) waits_for_owner: bool,
 }
 
-/// Reads the config and takes the port. A Hob that is there for a moment only has no schedules of its own, and is not called.
+/// Reads the config. A Hob that is there for a moment only has no schedules of its own, and is not called.
 pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Begins, StartError> {
-    let mut begins = Begins { declared: Vec::new(), webhooks: Vec::new(), heartbeat: None, listener: None };
+    let mut begins = Begins { declared: Vec::new(), webhooks: Vec::new(), heartbeat: None, waits_for_owner: false };
     if !blueprint.stays {
         return Ok(begins);
     }
     let config = &blueprint.config;
-    let owners = store.read(Owners { access: parts::access(config) }).await?;
+    let owners = store.read(Owners::of(config)).await?;
     begins.declared = declared(blueprint, &owners)?;
     begins.webhooks = webhooks(config, &owners);
     begins.heartbeat = heartbeat(config, &owners).filter(|_| blueprint.own_channel.is_none());
     let is_wanted = !config.schedule.is_empty() || !config.webhooks.is_empty() || config.heartbeat.is_some();
-    if is_wanted && voice(config, &owners, Place::default()).is_none() {
-        tracing::warn!(
-            "no owner has written yet: schedules, webhooks and the heartbeat of config.toml begin with the first start after that"
-        );
-    }
-    if let Some(address) = &blueprint.config.server.listen {
-        let listen = |source| StartError::Listen { address: address.clone(), source };
-        begins.listener = Some(TcpListener::bind(address).await.map_err(listen)?);
-    }
+    begins.waits_for_owner = is_wanted && voice(config, &owners, Place::default()).is_none();
     Ok(begins)
 }
 
-impl Begins {
-    /// Begins.
-    pub(super) async fn start(
-        self,
-        switches: &Switches,
-        (router, adapters): (&Arc<Router>, &[Arc<dyn Adapter>]),
-        blueprint: &Blueprint,
-    ) -> Result<(), StartError> {
-        tell_first_owner(blueprint, router).await?;
-        if blueprint.stays {
-            router.sync_schedules(self.declared).await?;
+/// Takes the port where Hob is called.
+pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener>, StartError> {
+    let Some(address) = blueprint.config.server.listen.as_ref().filter(|_| blueprint.stays) else { return Ok(None) };
+    let listen = |source| StartError::Listen { address: address.clone(), source };
+    TcpListener::bind(address).await.map(Some).map_err(listen)
+}
+
+/// What has begun, and can be exchanged.
+#[derive(Default)]
+pub(super) struct Begun {
+    heartbeat: Option<Heartbeat>,
+    beats: Slot,
+    webhooks: Arc<Webhooks>,
+    sinks: Arc<Sinks>,
+}
+
+impl Begun {
+    /// From now on this begins by itself, and these are called. A heartbeat of which nothing has changed goes on.
+    pub(super) fn exchange(
+        &mut self,
+        begins: Begins,
+        adapters: impl IntoIterator<Item = Arc<dyn Adapter>>,
+        (switches, router): (&Switches, &Arc<Router>),
+    ) {
+        self.webhooks.store(Arc::new(hooks::by_name(begins.webhooks)));
+        self.sinks.store(Arc::new(telegram::by_name(adapters.into_iter().filter_map(<dyn Adapter>::sink))));
+        if self.heartbeat == begins.heartbeat {
+            return;
         }
-        let (timer, alarm) = (Arc::clone(router), Arc::clone(&router.alarm));
-        switches.channels.spawn(timer.keep_schedules(alarm, switches.drain.clone()));
-        if let Some(heartbeat) = self.heartbeat {
-            switches.channels.spawn(chores::beat(heartbeat, Arc::clone(router), switches.drain.clone()));
-        }
-        let Some(listener) = self.listener else { return Ok(()) };
+        self.heartbeat.clone_from(&begins.heartbeat);
+        let router = Arc::clone(router);
+        self.beats.begin(&switches.channels, &switches.drain, |stop| async move {
+            if let Some(heartbeat) = begins.heartbeat {
+                chores::beat(heartbeat, router, stop).await;
+            }
+        });
+    }
+
+    /// Answers whoever calls.
+    pub(super) fn serve(&self, listener: Option<TcpListener>, (switches, router): (&Switches, &Arc<Router>)) {
+        let Some(listener) = listener else { return };
         if let Ok(address) = listener.local_addr() {
             tracing::info!(%address, "server.listening");
         }
-        let sinks = adapters.iter().filter_map(|adapter| Arc::clone(adapter).sink()).collect();
-        let hooks = web::hooks::routes(Arc::clone(router), self.webhooks);
-        let routes = hooks.merge(web::health::routes(Arc::clone(router))).merge(web::telegram::routes(sinks));
+        let hooks = hooks::routes(Arc::clone(router), Arc::clone(&self.webhooks));
+        let routes = hooks.merge(web::health::routes(Arc::clone(router)));
+        let routes = routes.merge(telegram::routes(Arc::clone(&self.sinks)));
         switches.channels.spawn(web::serve(listener, routes, switches.intake.clone()));
-        Ok(())
     }
 }
 
+/// The timer of all schedules.
+pub(super) fn keep_schedules(switches: &Switches, router: &Arc<Router>) {
+    let (timer, alarm) = (Arc::clone(router), Arc::clone(&router.alarm));
+    switches.channels.spawn(timer.keep_schedules(alarm, switches.drain.clone()));
+}
+
 /// Where owners have talked with Hob by themselves, the latest first: their ids there, and the chats.
-struct Owners {
+pub(super) struct Owners {
     access: AccessList,
+}
+
+impl Owners {
+    /// By this config, and by having been paired.
+    pub(super) fn of(config: &Config) -> Self {
+        Self { access: parts::access(config) }
+    }
 }
 
 #[async_trait]
@@ -118,10 +148,10 @@ impl Statement for Owners {
 }
 
 /// While no owner is known, a code is told to whoever reads the log: its sender becomes the owner, and nobody by being first.
-async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> Result<(), StartError> {
+pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> Result<(), StartError> {
     let code = Code::new(|| blueprint.rng.next_u64());
     let is_served = blueprint.own_channel.is_none() && blueprint.config.has_channel();
-    let is_wanted = is_served && !router.access.has_owner();
+    let is_wanted = is_served && !router.terms().access.has_owner();
     if router.store.write(pairing::desk::Begin { code: code.clone(), is_wanted }).await? {
         tracing::info!("Nobody owns this Hob yet. Send `/pair {}` to the bot to become its owner.", code.shown());
     }

@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::memory::MemoryConfig;
+use crate::daemon::reload::running::{Current, Running};
 use crate::daemon::{Blueprint, Switches, backups};
-use crate::domain::channel::{Adapter, Intake};
 use crate::domain::clock::Clock;
 use crate::memory::forget;
 use crate::memory::recall::Memory;
@@ -24,8 +24,6 @@ use crate::store::error::StoreError;
 use crate::store::{Statement, Store, Tx, overheard, pairings};
 use crate::tool::results::Results;
 
-/// The wait before a channel that broke starts again.
-const CHANNEL_RESTART: Duration = Duration::from_secs(1);
 /// How often results of tools are deleted that are old, or forgotten.
 const RESULTS_EVERY: Duration = Duration::from_secs(3600);
 /// How often old memories are let go.
@@ -36,50 +34,30 @@ pub(super) struct Household<'a> {
     pub(super) lanes: &'a Lanes,
     pub(super) delivery: &'a Delivery,
     pub(super) blueprint: &'a Blueprint,
-}
-
-/// The channels receive.
-pub(super) fn listen(switches: &Switches, adapters: Vec<Arc<dyn Adapter>>, router: &Arc<Router>) {
-    for adapter in adapters {
-        switches.channels.spawn(receive(adapter, Arc::clone(router), switches.clone()));
-    }
-}
-
-/// Receives until the stop. A panic in the adapter is told and leaves no deaf channel: it starts again.
-async fn receive(adapter: Arc<dyn Adapter>, router: Arc<Router>, switches: Switches) {
-    loop {
-        let run = Arc::clone(&adapter).run(Arc::clone(&router) as Arc<dyn Intake>, switches.intake.clone());
-        let (channel, account) = adapter.address();
-        match switches.channels.spawn(run).await {
-            Ok(()) => return,
-            Err(error) => tracing::error!(%channel, account, %error, "the channel's adapter broke; it starts again"),
-        }
-        if slept(CHANNEL_RESTART, &switches.intake).await {
-            return;
-        }
-    }
+    /// The numbers are those of the config that runs.
+    pub(super) current: &'a Current,
 }
 
 /// Heartbeats, reconciliation, a look at the outbox, and backups, from time to time.
 pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
-    let Household { lanes, delivery, blueprint } = *house;
-    backups::keep_up(switches, blueprint);
-    let config = &blueprint.config.daemon;
-    let beats = (lanes.clone(), switches.cut.clone(), Duration::from_secs(config.heartbeat_secs));
+    let Household { lanes, delivery, blueprint, current } = *house;
+    backups::keep_up(switches, blueprint, current.clone());
+    let beats = (lanes.clone(), switches.cut.clone(), current.clone());
     switches.channels.spawn(async move {
-        let (lanes, stop, every) = beats;
-        while !slept(every, &stop).await {
+        let (lanes, stop, mut current) = beats;
+        let every = |running: &Running| Duration::from_secs(running.config.daemon.heartbeat_secs);
+        while !slept_by(every, &mut current, &stop).await {
             if let Err(error) = lanes.heartbeat().await {
                 tracing::warn!(%error, "leases could not be prolonged");
             }
         }
     });
     switches.channels.spawn(lanes.clone().keep_time(switches.drain.clone()));
-    let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone());
-    let every = Duration::from_secs(config.reconcile_secs);
+    let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone(), current.clone());
     switches.channels.spawn(async move {
-        let (lanes, delivery, stop) = rounds;
-        while !slept(every, &stop).await {
+        let (lanes, delivery, stop, mut current) = rounds;
+        let every = |running: &Running| Duration::from_secs(running.config.daemon.reconcile_secs);
+        while !slept_by(every, &mut current, &stop).await {
             if let Err(error) = lanes.reconcile().await {
                 tracing::warn!(%error, "runs could not be reconciled");
             }
@@ -234,6 +212,25 @@ async fn with_list(heartbeat: &Heartbeat) -> Option<Heartbeat> {
     };
     let prompt = told(&heartbeat.prompt, &text)?;
     Some(Heartbeat { prompt, ..heartbeat.clone() })
+}
+
+/// Sleeps as long as the config that runs says; another config ends the sleep. True if it was woken because of the stop.
+async fn slept_by(wait: impl Fn(&Running) -> Duration, current: &mut Current, stop: &CancellationToken) -> bool {
+    let wait = wait(&current.borrow_and_update());
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => true,
+        () = tokio::time::sleep(wait) => false,
+        () = another(current) => false,
+    }
+}
+
+/// Waits until another config runs.
+pub(super) async fn another(current: &mut Current) {
+    if current.changed().await.is_err() {
+        // Nobody exchanges it any more.
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Sleeps; true if it was woken because of the stop.

@@ -1,14 +1,10 @@
 //! From the config's bots on Discord to what the rooms take.
 
-use std::sync::Arc;
-
-use crate::channel::discord::Discord;
 use crate::channel::discord::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::discord::DiscordConfig;
+use crate::daemon::StartError;
 use crate::daemon::people::{Section, numbers};
-use crate::daemon::{Blueprint, StartError};
-use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
 
@@ -16,16 +12,6 @@ use crate::domain::principal::Role;
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &DiscordConfig)> {
     let own = config.discord.iter().map(|discord| (DEFAULT_ACCOUNT, discord));
     own.chain(config.discord_accounts.iter().map(|(name, discord)| (name.as_str(), discord)))
-}
-
-/// Builds each bot's adapter; nothing is sent yet.
-pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
-    let adapter = |(account, config): (&str, &DiscordConfig)| {
-        let settings = settings(account, config)?;
-        let discord = Discord::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
-        Ok(Arc::new(discord) as Arc<dyn Adapter>)
-    };
-    accounts(&blueprint.config).map(adapter).collect()
 }
 
 /// What each of them says of people.
@@ -46,7 +32,7 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
 }
 
 /// How Discord is reached by one of them.
-fn settings(account: &str, config: &DiscordConfig) -> Result<Settings, StartError> {
+pub(super) fn settings(account: &str, config: &DiscordConfig) -> Result<Settings, StartError> {
     let api_url = url::Url::parse(&config.api_url);
     let api_url = api_url.map_err(|error| StartError::Config(format!("discord.api_url ({account}): {error}")))?;
     Ok(Settings {

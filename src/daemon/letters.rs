@@ -3,13 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::channel::email::Email;
 use crate::channel::email::settings::{Authentication, Pace, Security, Server, Settings};
 use crate::config::Config;
 use crate::config::email::{EmailConfig, TlsConfig};
+use crate::daemon::parts;
 use crate::daemon::people::{Section, lower};
-use crate::daemon::{Blueprint, StartError, parts};
-use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
 use crate::router::mail::LetterRules;
@@ -18,16 +16,6 @@ use crate::router::mail::LetterRules;
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &EmailConfig)> {
     let first = config.email.iter().map(|email| (DEFAULT_ACCOUNT, email));
     first.chain(config.email_accounts.iter().map(|(name, email)| (name.as_str(), email)))
-}
-
-/// Builds each mailbox's adapter; nothing is sent yet.
-pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
-    let adapter = |(account, config): (&str, &EmailConfig)| {
-        let email = Email::new(settings(account, config), Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng));
-        let email = email.map_err(|source| StartError::Email { account: account.to_owned(), source })?;
-        Ok(Arc::new(email) as Arc<dyn Adapter>)
-    };
-    accounts(&blueprint.config).map(adapter).collect()
 }
 
 /// What each of them says of people.
@@ -55,7 +43,7 @@ pub(super) fn rules(config: &Config) -> LetterRules {
 }
 
 /// How a mailbox is reached.
-fn settings(account: &str, config: &EmailConfig) -> Settings {
+pub(super) fn settings(account: &str, config: &EmailConfig) -> Settings {
     let address = config.address.to_lowercase();
     let user = config.imap_user.clone().unwrap_or_else(|| config.address.clone());
     let imap = Server {

@@ -8,12 +8,14 @@ use jiff::tz::TimeZone;
 
 use crate::config::environment::Environment;
 use crate::config::memory::{EmbeddingConfig, EmbeddingKind, MemoryConfig};
+use crate::daemon::assembly::Roots;
+use crate::daemon::slot::Slot;
 use crate::daemon::{Blueprint, Switches};
 use crate::memory::embedding::openai::Remote;
+use crate::memory::nearby::Standing;
 use crate::memory::recall::{Memory, RecallLimits};
 use crate::memory::upkeep::source::{Leave, Source, Wanted};
 use crate::memory::upkeep::{Pace, Upkeep};
-use crate::store::Store;
 
 /// Keeps Hob from fetching anything by itself.
 const NO_FETCH: &str = "HOB_NO_FETCH";
@@ -23,22 +25,23 @@ const MODELS: &str = "models";
 const FETCH_AFTER: Duration = Duration::from_secs(60);
 
 /// The household's memory; it goes by words until the upkeep has the embedding ready.
-pub(super) fn build(blueprint: &Blueprint, store: Store, zone: TimeZone) -> Memory {
-    Memory { limits: limits(&blueprint.config.memory), ..Memory::by_words(store, zone) }
+pub(super) fn build(config: &MemoryConfig, roots: &Roots, zone: TimeZone) -> Memory {
+    Memory { store: roots.store.clone(), nearby: Arc::clone(&roots.nearby), zone, limits: limits(config) }
 }
 
 /// Has the vectors kept up, if anybody wants them.
-pub(super) fn keep_up(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+pub(super) fn keep_up(slot: &mut Slot, switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
     let leave = leave(blueprint);
-    let Some(source) = source(&blueprint.config.memory.embedding, &blueprint.data_dir, leave) else { return };
-    let upkeep = Upkeep {
-        store: memory.store.clone(),
-        clock: Arc::clone(&blueprint.clock),
-        nearby: Arc::clone(&memory.nearby),
-        opener: Arc::new(source),
-        pace: Pace::PRODUCTION,
-    };
-    switches.channels.spawn(upkeep.run(switches.drain.clone()));
+    let source = source(&blueprint.config.memory.embedding, &blueprint.data_dir, leave);
+    let (nearby, store, clock) = (Arc::clone(&memory.nearby), memory.store.clone(), Arc::clone(&blueprint.clock));
+    slot.begin(&switches.channels, &switches.drain, |stop| async move {
+        // What another config had serve serves no more.
+        nearby.serve(None);
+        nearby.stand(Standing::Off);
+        if let Some(source) = source {
+            Upkeep { store, clock, nearby, opener: Arc::new(source), pace: Pace::PRODUCTION }.run(stop).await;
+        }
+    });
 }
 
 /// How much is recalled.

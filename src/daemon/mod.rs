@@ -17,10 +17,13 @@ pub mod memory;
 pub mod models;
 mod parts;
 mod people;
+pub mod reload;
 pub mod rest;
 mod slack;
+mod slot;
 mod telegram;
 pub mod toolset;
+mod troubles;
 mod voice;
 
 use std::collections::BTreeSet;
@@ -28,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -41,10 +45,11 @@ use crate::channel::slack::SetupError as SlackError;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
-use crate::daemon::assembly::{Shared, channels, delivery, intake_limits, people, ports, skills};
-use crate::daemon::channels::adapters;
+use crate::daemon::assembly::{Made, Roots, channels, delivery, serves};
+use crate::daemon::channels::wired;
 use crate::daemon::chores::Household;
-use crate::daemon::learned::LearnedFile;
+use crate::daemon::reload::running::Current;
+use crate::daemon::reload::{Parts, Reloader};
 use crate::daemon::rest::RestWatch;
 use crate::domain::channel::Channel;
 use crate::domain::clock::Clock;
@@ -52,13 +57,12 @@ use crate::domain::condition::Conditions;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
+use crate::domain::secret::Secret;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
-use crate::model::table::{Table, TableError};
+use crate::model::table::TableError;
 use crate::router::intake::Router;
 use crate::router::lanes::{LaneSettings, Lanes};
-use crate::router::respond::House;
-use crate::skill::watch;
 use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::lock::{DataLock, LockError};
@@ -139,11 +143,14 @@ pub enum StartError {
 }
 
 /// What a daemon is built from.
+#[derive(Clone)]
 pub struct Blueprint {
     /// The config, as loaded.
     pub config: Config,
     /// The file it was loaded from; none: there is no file.
     pub config_file: Option<PathBuf>,
+    /// The file's text as it was when it was read; empty without a file. It may hold keys.
+    pub source: Secret,
     /// Where its data is; it exists.
     pub data_dir: PathBuf,
     /// What must never be seen: see `Loaded::secrets`.
@@ -169,7 +176,7 @@ pub struct Daemon {
     model: String,
     rest: Arc<Notify>,
     switches: Switches,
-    drain: Duration,
+    current: Current,
     _lock: DataLock,
 }
 
@@ -229,77 +236,48 @@ impl Daemon {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         store.write(VoidLeases { owner: owner.clone() }).await?;
-        let table = Arc::new(Table::new(&blueprint.config.models)?);
-        let models = models::build(models::Sources {
-            config: &blueprint.config,
-            environment: &blueprint.environment,
-            table: &table,
-            remember: Arc::new(LearnedFile::open(&blueprint.data_dir)),
-            clock: Arc::clone(&blueprint.clock),
-        })
-        .await?;
-        let adapters = adapters(&blueprint)?;
-        let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
-        let (channels, serves) = channels(&blueprint, &adapters);
-        let begins = begins::prepare(&blueprint, &store).await?;
+        let wired = wired(&blueprint)?;
+        let channels = channels(&blueprint, &wired);
+        let (switches, rest, serves) = (Switches::new(), Arc::default(), serves(&channels));
+        let listener = begins::listener(&blueprint).await?;
+        let contents = Contents::of(&blueprint.data_dir);
         let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
-        let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
-        let purse = Arc::new(parts::purse(&blueprint.config)?);
-        let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
-        let skills = skills(&blueprint, &memory);
-        let people = people(&blueprint, (&memory, &skills), (&catalog, &contents)).await?;
-        let (access, alarm, watcher) =
-            (Arc::clone(&people.access), Arc::clone(&people.alarm), Arc::new(delivery.clone()));
-        let servers = toolset::mcp::servers(&blueprint, &people.tools, (&switches.channels, &switches.cut));
-        let house = Arc::new(House {
-            models: Arc::clone(&catalog),
-            purse: Arc::clone(&purse),
-            meter: Arc::clone(&people.meter),
-            personas: Arc::clone(&people.personas),
-            memory: memory.clone(),
-            servers: servers.clone(),
-            rng: Arc::clone(&blueprint.rng),
-            confined: people.confined.clone(),
-            skills: Arc::clone(&skills),
-            conditions: blueprint.conditions.clone(),
-            started: blueprint.clock.now(),
-        });
-        let extractor = parts::extractor(&blueprint, &memory, (&catalog, &table, &purse))?;
-        let shared = Shared { models: catalog, table, purse, people, memory, skills: Arc::clone(&skills), watcher };
-        let ports = ports(&blueprint, shared, (owner, &contents))?;
-        let lanes = Lanes::new(Arc::new(ports), switches.lanes(&blueprint.config, serves, &rest));
+        let roots = Roots::of(&blueprint, (store.clone(), contents, owner), delivery.clone()).await;
+        let made = Made::of(&blueprint, &roots, None).await?;
+        let servers = toolset::mcp::servers(&blueprint, &made.ports.tools, (&switches.channels, &switches.cut));
+        let settings = switches.lanes(&blueprint.config, serves, &rest);
+        let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
-            access,
             redactor: blueprint.redactor.clone(),
-            limits: intake_limits(&blueprint.config),
-            house,
+            terms: ArcSwap::from_pointee(made.terms(&roots, (&servers, &blueprint))),
             lanes: lanes.clone(),
             delivery: delivery.clone(),
-            transcriber: parts::transcriber(&blueprint)?,
-            alarm,
+            alarm: Arc::clone(&roots.alarm),
         });
+        let begins = begins::prepare(&blueprint, &store).await?;
         delivery.sweep().await?;
         lanes.reconcile().await?;
-        chores::keep_house(&switches, &Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint });
-        switches.channels.spawn(watch::keep_up(skills, tokio::sync::watch::Sender::default(), switches.drain.clone()));
-        memory::keep_up(&switches, &router.house.memory, &blueprint);
-        chores::tidy(&switches, &router.house.memory, (&contents, &blueprint));
-        let draws = extraction::draw_facts(extractor, blueprint.config.memory.extract, switches.drain.clone());
-        switches.channels.spawn(draws);
-        begins.start(&switches, (&router, &adapters), &blueprint).await?;
-        chores::listen(&switches, adapters, &router);
-        // Last: no server delays the start.
-        servers.keep(blueprint.stays);
-        let (drain, model) = (Duration::from_secs(blueprint.config.daemon.drain_secs), models.told);
-        Ok(Self { router, store, model, rest, switches, drain, _lock: lock })
+        let model = made.told.clone();
+        let parts = Parts { roots, made, servers, begins, wired };
+        let (reloader, current) = Reloader::of(&blueprint, parts, (&switches, &router));
+        let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint, current: &current };
+        chores::keep_house(&switches, &house);
+        reloader.begin(listener).await?;
+        Ok(Self { router, store, model, rest, switches, current, _lock: lock })
     }
 
     /// Which model answers, why, and how to change it.
     #[must_use]
     pub fn model(&self) -> &str {
         &self.model
+    }
+
+    /// Which config runs, now and after each reload.
+    #[must_use]
+    pub fn current(&self) -> Current {
+        self.current.clone()
     }
 
     /// Takes messages in.
@@ -323,12 +301,13 @@ impl Daemon {
     ///
     /// Whatever does not end in time is left: the journal and the outbox say how it goes on at the next start.
     pub async fn stop(self) {
-        let end = Instant::now() + self.drain + STOP_MARGIN;
+        let drain = Duration::from_secs(self.current.borrow().config.daemon.drain_secs);
+        let end = Instant::now() + drain + STOP_MARGIN;
         let last = end - CLOSE;
         self.switches.intake.cancel();
         self.switches.drain.cancel();
         self.switches.lanes.close();
-        if tokio::time::timeout(self.drain, self.switches.lanes.wait()).await.is_err() {
+        if tokio::time::timeout(drain, self.switches.lanes.wait()).await.is_err() {
             tracing::info!("runs are still at work: they are suspended and go on at the next start");
         }
         self.switches.cut.cancel();

@@ -7,10 +7,10 @@ use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::config::provider::{EffortConfig, ModelsConfig, ProviderConfig, ProviderKind};
 use crate::daemon::{StartError, parts};
-use crate::domain::clock::Clock;
 use crate::model::catalog::{Catalog, Entry};
 use crate::model::discover::ollama::OllamaAddress;
 use crate::model::discover::{self, Configured, Found, Lookup, discover};
+use crate::model::guarded::Watch;
 use crate::model::learned::Remember;
 use crate::model::settings::{Deadlines, Effort, Tuning};
 use crate::model::table::Table;
@@ -37,7 +37,7 @@ pub struct Sources<'a> {
     /// Keeps what they refuse.
     pub remember: Arc<dyn Remember>,
     /// For those that rest.
-    pub clock: Arc<dyn Clock>,
+    pub watch: Watch,
 }
 
 /// Finds and builds the models.
@@ -45,7 +45,7 @@ pub struct Sources<'a> {
 /// # Errors
 /// When a configured model cannot be used as it is configured.
 pub async fn build(sources: Sources<'_>) -> Result<Models, StartError> {
-    let Sources { config, environment, table, remember, clock } = sources;
+    let Sources { config, environment, table, remember, watch } = sources;
     let lookup = |name: &str| environment.text(name).map(str::to_owned).filter(|value| !value.is_empty());
     let ollama = OllamaAddress::parse(OLLAMA)
         .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
@@ -61,7 +61,7 @@ pub async fn build(sources: Sources<'_>) -> Result<Models, StartError> {
         others.extend(finder.fallbacks(provider).await?);
     }
     others.extend(finder.spare(&primary.label)?);
-    let catalog = Catalog::new(finder.entry("primary", &primary)?, others, clock);
+    let catalog = Catalog::watched(finder.entry("primary", &primary)?, others, watch);
     Ok(Models { catalog: catalog.with_aliases(config.aliases.clone()), told })
 }
 

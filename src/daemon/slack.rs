@@ -1,14 +1,10 @@
 //! From the config's apps on Slack to what the rooms take.
 
-use std::sync::Arc;
-
-use crate::channel::slack::Slack;
 use crate::channel::slack::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::slack::SlackConfig;
+use crate::daemon::StartError;
 use crate::daemon::people::Section;
-use crate::daemon::{Blueprint, StartError};
-use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
 use crate::router::command::{self, Command};
@@ -17,17 +13,6 @@ use crate::router::command::{self, Command};
 pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &SlackConfig)> {
     let first = config.slack.iter().map(|slack| (DEFAULT_ACCOUNT, slack));
     first.chain(config.slack_accounts.iter().map(|(name, slack)| (name.as_str(), slack)))
-}
-
-/// Builds each app's adapter; nothing is sent yet.
-pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
-    let adapter = |(account, config): (&str, &SlackConfig)| {
-        let settings = settings(account, config)?;
-        let slack = Slack::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng));
-        let slack = slack.map_err(|source| StartError::Slack { account: account.to_owned(), source })?;
-        Ok(Arc::new(slack) as Arc<dyn Adapter>)
-    };
-    accounts(&blueprint.config).map(adapter).collect()
 }
 
 /// What each of them says of people.
@@ -48,7 +33,7 @@ pub(super) fn sections(config: &Config) -> impl Iterator<Item = Section<'_>> {
 }
 
 /// How Slack is reached by one of them.
-fn settings(account: &str, config: &SlackConfig) -> Result<Settings, StartError> {
+pub(super) fn settings(account: &str, config: &SlackConfig) -> Result<Settings, StartError> {
     let api_url = url::Url::parse(&config.api_url);
     let api_url = api_url.map_err(|error| StartError::Config(format!("slack.api_url ({account}): {error}")))?;
     Ok(Settings {
@@ -59,4 +44,13 @@ fn settings(account: &str, config: &SlackConfig) -> Result<Settings, StartError>
         is_command: |words| !matches!(command::parse(words), None | Some(Command::Unknown(_))),
         pace: Pace::PRODUCTION,
     })
+}
+
+/// Is it the same app, reached in the same way?
+pub(super) fn is_same(one: &Settings, other: &Settings) -> bool {
+    let of = |settings: &Settings| {
+        let Settings { account, bot_token, app_token, api_url, .. } = settings.clone();
+        (account, bot_token, app_token, api_url)
+    };
+    of(one) == of(other)
 }

@@ -1,15 +1,12 @@
 //! Telegram's accounts, as the config names them.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::channel::telegram::Telegram;
 use crate::channel::telegram::settings::{Pace, Settings, Webhook};
 use crate::config::Config;
 use crate::config::telegram::TelegramConfig;
+use crate::daemon::StartError;
 use crate::daemon::people::{Section, numbers};
-use crate::daemon::{Blueprint, StartError};
-use crate::domain::channel::Adapter;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;
 use crate::router::command::LISTED;
@@ -20,17 +17,8 @@ pub(super) fn accounts(config: &Config) -> impl Iterator<Item = (&str, &Telegram
     own.chain(config.telegram_accounts.iter().map(|(name, telegram)| (name.as_str(), telegram)))
 }
 
-/// Builds each account's adapter; nothing is sent yet.
-pub(super) fn adapters(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
-    let adapter = |(account, config)| {
-        let settings = settings(account, config, blueprint.config.server.listen.is_some())?;
-        let telegram = Telegram::new(settings, Arc::clone(&blueprint.clock), Arc::clone(&blueprint.rng))?;
-        Ok(Arc::new(telegram) as Arc<dyn Adapter>)
-    };
-    accounts(&blueprint.config).map(adapter).collect()
-}
-
-fn settings(account: &str, config: &TelegramConfig, is_served: bool) -> Result<Settings, StartError> {
+/// How it is reached.
+pub(super) fn settings(account: &str, config: &TelegramConfig, is_served: bool) -> Result<Settings, StartError> {
     let url = |key: &str, url: &str| {
         url::Url::parse(url).map_err(|error| StartError::Config(format!("telegram.{key}, account {account}: {error}")))
     };

@@ -176,6 +176,11 @@ pub trait Adapter: Channel {
     /// acknowledged. Once it ends, nothing of it is at work any more; deliveries go on working.
     async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken);
 
+    /// Asks the platform whether it would have Hob, as it is configured; in words why not. Nothing is received or sent by it.
+    async fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Where the platform's own calls go; none: it is asked, or keeps a connection.
     fn sink(self: Arc<Self>) -> Option<Arc<dyn UpdateSink>> {
         None

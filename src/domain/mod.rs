@@ -9,6 +9,7 @@ pub mod capabilities;
 pub mod channel;
 pub mod clock;
 pub mod condition;
+pub mod config_standing;
 pub mod health;
 pub mod ids;
 pub mod inbound;

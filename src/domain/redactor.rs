@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use arc_swap::ArcSwapOption;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
@@ -44,9 +45,9 @@ const PLACEHOLDERS: [&str; 14] = [
 #[error("the secrets of the config cannot be looked for: {0}; are they that long?")]
 pub struct RedactorError(#[from] aho_corasick::BuildError);
 
-/// Finds the secrets of this Hob. Cheap to clone; the default one knows none.
+/// Finds the secrets of this Hob. Cheap to clone; the default one knows none. What one of the clones learns, all know.
 #[derive(Clone, Default)]
-pub struct Redactor(Option<Arc<Known>>);
+pub struct Redactor(Arc<ArcSwapOption<Known>>);
 
 struct Known {
     find: AhoCorasick,
@@ -54,7 +55,7 @@ struct Known {
 }
 
 /// One way to write a secret.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Pattern {
     text: String,
     /// It counts only where it stands alone.
@@ -63,7 +64,7 @@ struct Pattern {
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redactor({} patterns)", self.0.as_ref().map_or(0, |known| known.patterns.len()))
+        write!(f, "Redactor({} patterns)", self.0.load().as_ref().map_or(0, |known| known.patterns.len()))
     }
 }
 
@@ -73,26 +74,41 @@ impl Redactor {
     /// # Errors
     /// When they are too many or too long to be looked for.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Result<Self, RedactorError> {
-        let patterns: BTreeSet<Pattern> = secrets.into_iter().flat_map(|secret| patterns(secret.expose())).collect();
-        if patterns.is_empty() {
-            return Ok(Self::default());
+        let redactor = Self::default();
+        redactor.learn(secrets)?;
+        Ok(redactor)
+    }
+
+    /// From now on it finds these as well, wherever it is used. What it knew it goes on finding: a key that was exchanged
+    /// may be good still, and stands in what was said before.
+    ///
+    /// # Errors
+    /// When they are too many or too long to be looked for; then it finds what it found.
+    pub fn learn<'a>(&self, secrets: impl IntoIterator<Item = &'a Secret>) -> Result<(), RedactorError> {
+        let known = self.0.load_full();
+        let mut all: BTreeSet<Pattern> = known.iter().flat_map(|known| known.patterns.iter().cloned()).collect();
+        let before = all.len();
+        all.extend(secrets.into_iter().flat_map(|secret| patterns(secret.expose())));
+        if all.len() == before {
+            return Ok(());
         }
-        let patterns: Vec<Pattern> = patterns.into_iter().collect();
+        let patterns: Vec<Pattern> = all.into_iter().collect();
         let texts = patterns.iter().map(|pattern| &pattern.text);
         let find = AhoCorasick::builder().match_kind(MatchKind::Standard).build(texts)?;
-        Ok(Self(Some(Arc::new(Known { find, patterns }))))
+        self.0.store(Some(Arc::new(Known { find, patterns })));
+        Ok(())
     }
 
     /// Does no secret stand in it?
     #[must_use]
     pub fn is_clean(&self, text: &str) -> bool {
-        self.0.as_ref().is_none_or(|known| known.places(text, None).is_empty())
+        self.0.load().as_ref().is_none_or(|known| known.places(text, None).is_empty())
     }
 
     /// The text without secrets.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let places = self.0.as_ref().map(|known| known.places(text, None)).unwrap_or_default();
+        let places = self.0.load().as_ref().map(|known| known.places(text, None)).unwrap_or_default();
         if places.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(without(text, &places)) }
     }
 
@@ -152,7 +168,7 @@ pub struct Stream {
 impl Stream {
     /// What can be shown now that this has come, too.
     pub fn push(&mut self, more: &str) -> String {
-        let Some(known) = self.redactor.0.clone() else {
+        let Some(known) = self.redactor.0.load_full() else {
             return more.to_owned();
         };
         self.held.push_str(more);
@@ -167,7 +183,7 @@ impl Stream {
 
     /// What is left to be shown at the end.
     pub fn finish(&mut self) -> String {
-        let places = self.redactor.0.clone().map(|known| known.places(&self.held, self.before)).unwrap_or_default();
+        let places = self.redactor.0.load_full().map(|known| known.places(&self.held, self.before)).unwrap_or_default();
         self.release(&places, self.held.len())
     }
 

@@ -80,6 +80,7 @@ impl Known {
 /// All models; the first is the primary one.
 pub struct Catalog {
     models: Vec<Known>,
+    watch: Watch,
     /// Words of the owner's own, in lower case, and the labels that they stand for.
     aliases: BTreeMap<String, String>,
 }
@@ -88,12 +89,17 @@ impl Catalog {
     /// A catalogue with `primary` and `others`, in this order; `clock` tells how long one rests.
     #[must_use]
     pub fn new(primary: Entry, others: Vec<Entry>, clock: Arc<dyn Clock>) -> Self {
-        let watch = Watch::new(clock);
+        Self::watched(primary, others, Watch::new(clock))
+    }
+
+    /// The same with the breakers of a catalogue before it: what rests on an account goes on resting there.
+    #[must_use]
+    pub fn watched(primary: Entry, others: Vec<Entry>, watch: Watch) -> Self {
         let known = |entry: Entry| Known {
             role: entry.role,
             guarded: Guarded::new(entry.provider, entry.credential, watch.clone()),
         };
-        Self { models: std::iter::once(primary).chain(others).map(known).collect(), aliases: BTreeMap::new() }
+        Self { models: std::iter::once(primary).chain(others).map(known).collect(), watch, aliases: BTreeMap::new() }
     }
 
     /// The same catalogue, with words of the owner's own for labels. Ours (roles, labels) go before them.
@@ -108,6 +114,12 @@ impl Catalog {
     pub fn redacting(self, redactor: &Redactor) -> Self {
         let models = self.models.into_iter().map(|known| Known { guarded: known.guarded.redacting(redactor), ..known });
         Self { models: models.collect(), ..self }
+    }
+
+    /// Its breakers.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        self.watch.clone()
     }
 
     /// The model with this label; it answers [`ErrorClass::Resting`] while it is left alone.

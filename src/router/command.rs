@@ -78,6 +78,8 @@ pub enum Command {
     Pair(Option<Pair>),
     /// Let somebody in no longer; none: it was not said whom.
     Unpair(Option<String>),
+    /// Read the config file again.
+    Reload,
     /// It looks like a command and is none.
     Unknown(String),
 }
@@ -240,6 +242,7 @@ pub fn parse(text: &str) -> Option<Command> {
         }
         ("mail", words) => Order::parse(words).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mail),
         ("journal", []) => Command::Journal,
+        ("reload", []) => Command::Reload,
         ("skills", []) => Command::Skills,
         // With a path at the terminal it never comes here.
         ("attach", _) => Command::Attach,

@@ -10,6 +10,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
@@ -88,6 +89,20 @@ pub struct DeliveryPorts {
     pub rest: Arc<Notify>,
 }
 
+/// What delivery goes by: all of it that is of one config, exchanged as a whole.
+pub struct Ways {
+    /// The connected platforms.
+    pub channels: Vec<Arc<dyn Channel>>,
+    /// The numbers.
+    pub limits: DeliveryLimits,
+    /// How replies are streamed.
+    pub stream: StreamSettings,
+    /// Whether messages carry signs of what becomes of them.
+    pub reactions: bool,
+    /// Whom letters go to unasked, and how often.
+    pub letters: Arc<LetterRules>,
+}
+
 /// The outbox's workers: one per session that has something to be said.
 #[derive(Clone)]
 pub struct Delivery {
@@ -96,20 +111,38 @@ pub struct Delivery {
 
 /// The platforms, and the tasks that speak to them.
 pub(in crate::router) struct Reach {
-    channels: Vec<Arc<dyn Channel>>,
+    ways: ArcSwap<Ways>,
     pub(in crate::router) tracker: TaskTracker,
     pub(in crate::router) stop: CancellationToken,
 }
 
 impl Reach {
+    /// What is gone by now.
+    pub(in crate::router) fn ways(&self) -> Arc<Ways> {
+        self.ways.load_full()
+    }
+
     /// The account that is there; none: it is not connected.
-    pub(in crate::router) fn channel(&self, place: &Conversation) -> Option<&Arc<dyn Channel>> {
-        self.channels.iter().find(|channel| channel.address() == (place.channel, place.account.as_str()))
+    pub(in crate::router) fn channel(&self, place: &Conversation) -> Option<Arc<dyn Channel>> {
+        let ways = self.ways.load();
+        ways.channels.iter().find(|channel| channel.address() == (place.channel, place.account.as_str())).cloned()
     }
 }
 
+/// What stays, whatever the config says.
+struct Lasting {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    rng: Arc<dyn Rng>,
+    contents: Contents,
+    redactor: Redactor,
+    stop: CancellationToken,
+    tracker: TaskTracker,
+    rest: Arc<Notify>,
+}
+
 struct Inner {
-    ports: DeliveryPorts,
+    ports: Lasting,
     reach: Arc<Reach>,
     streaming: Streaming,
     signs: Signs,
@@ -125,12 +158,19 @@ impl Delivery {
     /// Workers over `ports`.
     #[must_use]
     pub fn new(ports: DeliveryPorts) -> Self {
-        let (channels, tracker, stop) = (ports.channels.clone(), ports.tracker.clone(), ports.stop.clone());
-        let reach = Arc::new(Reach { channels, tracker, stop });
-        let (store, redactor, stream) = (ports.store.clone(), ports.redactor.clone(), ports.stream.clone());
-        let streaming = Streaming::new(Arc::clone(&reach), store, redactor, stream);
-        let signs = Signs::new(Arc::clone(&reach), ports.reactions);
+        let (tracker, stop) = (ports.tracker.clone(), ports.stop.clone());
+        let DeliveryPorts { store, clock, rng, channels, contents, limits, stream, reactions, letters, .. } = ports;
+        let ways = ArcSwap::from_pointee(Ways { channels, limits, stream, reactions, letters });
+        let reach = Arc::new(Reach { ways, tracker: tracker.clone(), stop: stop.clone() });
+        let streaming = Streaming::new(Arc::clone(&reach), store.clone(), ports.redactor.clone());
+        let signs = Signs::new(Arc::clone(&reach));
+        let ports = Lasting { store, clock, rng, contents, redactor: ports.redactor, stop, tracker, rest: ports.rest };
         Self { inner: Arc::new(Inner { ports, reach, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
+    }
+
+    /// From now on everything is delivered in these ways; what is being sent is sent as it began.
+    pub fn exchange(&self, ways: Ways) {
+        self.inner.reach.ways.store(Arc::new(ways));
     }
 
     /// A message was taken in, and waits for its turn.
@@ -173,7 +213,7 @@ impl Delivery {
     pub async fn wake_all(&self) -> Result<(), StoreError> {
         for (session, channel) in self.inner.ports.store.read(ListOpen).await? {
             let served = channel.parse::<ChannelKind>();
-            if served.is_ok_and(|kind| self.inner.ports.channels.iter().any(|known| known.address().0 == kind)) {
+            if served.is_ok_and(|kind| self.inner.reach.ways().channels.iter().any(|known| known.address().0 == kind)) {
                 self.wake(session);
             }
         }
@@ -218,7 +258,7 @@ impl Delivery {
             let (kind, account) = channel.address();
             (kind, account.to_owned(), channel.health())
         };
-        self.inner.ports.channels.iter().map(health).collect()
+        self.inner.reach.ways().channels.iter().map(health).collect()
     }
 }
 
@@ -268,7 +308,7 @@ impl Inner {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn channel(&self, place: &Conversation) -> Option<&Arc<dyn Channel>> {
+    fn channel(&self, place: &Conversation) -> Option<Arc<dyn Channel>> {
         self.reach.channel(place)
     }
 
@@ -345,13 +385,13 @@ impl Inner {
     /// Until that is stored nothing else of the session is sent.
     async fn next(self: &Arc<Self>, session: SessionId, settled: Option<Settled>, wait: Option<Wait>) -> Next {
         let waited = wait.filter(Wait::is_over).map(|wait| wait.head);
-        let letters = Arc::clone(&self.ports.letters);
+        let letters = Arc::clone(&self.reach.ways().letters);
         let mut turn =
             Turn { session, settled, take: true, waited, letters, now: Timestamp::MIN, oldest: Timestamp::MIN };
         loop {
             turn.take = !self.ports.stop.is_cancelled();
             turn.now = self.ports.clock.now();
-            let age_max = SignedDuration::try_from(self.ports.limits.age_max).unwrap_or(SignedDuration::MAX);
+            let age_max = SignedDuration::try_from(self.reach.ways().limits.age_max).unwrap_or(SignedDuration::MAX);
             turn.oldest = turn.now.saturating_sub(age_max).unwrap_or(Timestamp::MIN);
             match self.ports.store.write(turn.clone()).await {
                 Ok(Turned { next, asked }) => {
@@ -401,7 +441,7 @@ impl Inner {
         };
         let sent = tokio::select! {
             biased;
-            sent = deliver(&**channel, &waiting.message) => sent,
+            sent = deliver(&*channel, &waiting.message) => sent,
             // It stays marked as being sent: the next start finds its outcome unknown.
             () = self.ports.stop.cancelled() => {
                 tracing::warn!(outbox = %id, "outbox.cut_off");
@@ -410,7 +450,7 @@ impl Inner {
         };
         drop(way);
         let at = (self.ports.clock.now(), self.ports.rng.fraction());
-        Some(Settled { id, attempt: judge(sent, &waiting, &self.ports.limits, at) })
+        Some(Settled { id, attempt: judge(sent, &waiting, &self.reach.ways().limits, at) })
     }
 }
 

@@ -51,14 +51,14 @@ impl Router {
     /// # Errors
     /// When the database fails.
     pub async fn called(&self, hook: &Hook, delivery: &str, body: &[u8]) -> Result<Called, StoreError> {
-        let owner = Standing::new(&self.access, &hook.conversation, &hook.owner);
+        let owner = Standing::new(&self.terms().access, &hook.conversation, &hook.owner);
         let Some(role) = self.store.read(owner).await? else {
             tracing::warn!(hook = hook.name, "a webhook's owner is not let in any more: the call was refused");
             return Ok(Called::Refused);
         };
         let text = prompt(hook, &self.redactor.redact(&String::from_utf8_lossy(body)));
         let (delivery, now) = (delivery.to_owned(), self.clock.now());
-        let call = Call { hook: hook.clone(), session: self.house.rng.id(), delivery, role, text, now };
+        let call = Call { hook: hook.clone(), session: self.terms().house.rng.id(), delivery, role, text, now };
         let begun = self.store.write(call).await?;
         if let Some(session) = begun {
             self.lanes.wake(session);

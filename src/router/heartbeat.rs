@@ -41,7 +41,7 @@ impl Router {
     /// # Errors
     /// When the database fails.
     pub async fn beat(&self, heartbeat: &Heartbeat) -> Result<bool, StoreError> {
-        let owner = Standing::new(&self.access, &heartbeat.conversation, &heartbeat.owner);
+        let owner = Standing::new(&self.terms().access, &heartbeat.conversation, &heartbeat.owner);
         let Some(role) = self.store.read(owner).await? else {
             return Ok(false);
         };

@@ -10,6 +10,7 @@ mod queue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tokio::sync::Notify;
@@ -71,22 +72,28 @@ pub struct Router {
     pub store: Store,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// Who is let in.
-    pub access: Arc<AccessList>,
     /// Finds this Hob's secrets: who says one has it neither recorded nor sent on.
     pub redactor: Redactor,
-    /// The numbers.
-    pub limits: IntakeLimits,
-    /// What commands can tell about the house.
-    pub house: Arc<House>,
+    /// What is gone by, of the config that runs. Whoever takes something in looks once.
+    pub terms: ArcSwap<Terms>,
     /// The lanes.
     pub lanes: Lanes,
     /// The outbox's workers.
     pub delivery: Delivery,
-    /// Who puts recordings into words; none: nobody.
-    pub transcriber: Option<Transcriber>,
     /// Rung when a schedule has changed.
     pub alarm: Arc<Notify>,
+}
+
+/// What intake and commands go by: all that is of one config, exchanged as a whole.
+pub struct Terms {
+    /// Who is let in.
+    pub access: Arc<AccessList>,
+    /// The numbers.
+    pub limits: IntakeLimits,
+    /// What commands can tell about the house.
+    pub house: Arc<House>,
+    /// Who puts recordings into words; none: nobody.
+    pub transcriber: Option<Arc<Transcriber>>,
 }
 
 #[async_trait]
@@ -116,29 +123,39 @@ impl Intake for Router {
 }
 
 impl Router {
+    /// What is gone by now.
+    #[must_use]
+    pub fn terms(&self) -> Arc<Terms> {
+        self.terms.load_full()
+    }
+
     async fn take(&self, mut inbound: Inbound) -> Result<Accepted, StoreError> {
+        let terms = self.terms();
         redact(&self.redactor, &mut inbound);
         // From here on nobody has a name that they cannot prove.
         inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
         let now = self.clock.now();
         // What is for Hob may need what is far away; the transaction looks again.
-        let known = self.store.read(Look { access: Arc::clone(&self.access), inbound: inbound.clone() }).await?;
+        let known = self.store.read(Look { access: Arc::clone(&terms.access), inbound: inbound.clone() }).await?;
         let heard = known.role.filter(|_| door::fate_of(&inbound, &known) == Fate::Heard);
         let (looked, files) = match heard {
-            Some(role) => (memory::look(&self.house.memory, &inbound, role, now).await?, self.fetch(&inbound).await?),
+            Some(role) => {
+                (memory::look(&terms.house.memory, &inbound, role, now).await?, self.fetch(&terms, &inbound).await?)
+            }
             None => (None, Vec::new()),
         };
         let others = match inbound.circumstances.proof {
-            Proof::Platform => self.access.others_of(&inbound.conversation, &inbound.sender.external_id),
+            Proof::Platform => terms.access.others_of(&inbound.conversation, &inbound.sender.external_id),
             Proof::Nobody { .. } => Vec::new(),
         };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
         attachments::speak(&mut inbound, &files);
-        let heard_by = self.transcriber.as_ref().map(Transcriber::label).unwrap_or_default();
+        let heard_by = terms.transcriber.as_deref().map(Transcriber::label).unwrap_or_default();
         let channels = texts::channels(&self.delivery.health());
-        let desk = self.house.desk(now, channels, (looked, Arc::clone(&self.access)));
-        let code = Code::new(|| self.house.rng.next_u64());
-        let take = Take { inbound, others, files, heard_by, limits: self.limits, desk, code, now };
+        let desk = terms.house.desk(now, channels, (looked, Arc::clone(&terms.access)));
+        let code = Code::new(|| terms.house.rng.next_u64());
+        let place = inbound.conversation.clone();
+        let take = Take { inbound, others, files, heard_by, limits: terms.limits, desk, code, now };
         let taken = self.store.write(take).await?;
         // Before its turn may come: what the run shows then is the later sign.
         if let Some((run, destination)) = &taken.queued {
@@ -159,9 +176,12 @@ impl Router {
         if taken.reschedules {
             self.alarm.notify_one();
         }
-        self.take_out(&taken.forgotten);
+        if taken.reloads {
+            terms.house.config.ask(place);
+        }
+        take_out(&terms, &taken.forgotten);
         if let Some(scope) = taken.emptied {
-            if let Err(error) = forget::some_of(&self.house.memory, scope, SLICES_AT_ONCE).await {
+            if let Err(error) = forget::some_of(&terms.house.memory, scope, SLICES_AT_ONCE).await {
                 tracing::warn!(%error, "not everything is forgotten yet; the next round goes on");
             }
             if let Err(error) = self.delivery.sweep_contents().await {
@@ -172,27 +192,27 @@ impl Router {
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.
-    async fn fetch(&self, inbound: &Inbound) -> Result<Vec<Came>, StoreError> {
+    async fn fetch(&self, terms: &Terms, inbound: &Inbound) -> Result<Vec<Came>, StoreError> {
         let is_new = matches!(inbound.happening, Happening::Posted { .. }) && !inbound.attachments.is_empty();
         let known = IsClaimed { conversation: inbound.conversation.clone(), external_id: inbound.external_id.clone() };
         if !is_new || self.store.read(known).await? {
             return Ok(Vec::new());
         }
         let ear = Ear {
-            transcriber: self.transcriber.as_ref(),
+            transcriber: terms.transcriber.as_deref(),
             delivery: &self.delivery,
             store: &self.store,
-            purse: &self.house.purse,
+            purse: &terms.house.purse,
             now: self.clock.now(),
         };
         Ok(attachments::fetch(&ear, inbound, &self.redactor).await)
     }
+}
 
-    /// What is gone from the database need not be found by meaning either.
-    fn take_out(&self, forgotten: &[(Scope, MemoryId)]) {
-        for (scope, memory) in forgotten {
-            self.house.memory.nearby.forget(*scope, *memory);
-        }
+/// What is gone from the database need not be found by meaning either.
+fn take_out(terms: &Terms, forgotten: &[(Scope, MemoryId)]) {
+    for (scope, memory) in forgotten {
+        terms.house.memory.nearby.forget(*scope, *memory);
     }
 }
 
@@ -215,6 +235,8 @@ struct Taken {
     queued: Option<(RunId, Destination)>,
     /// Something is to be said in another conversation as well.
     elsewhere: Option<SessionId>,
+    /// The config file is read again.
+    reloads: bool,
 }
 
 impl Taken {
@@ -230,6 +252,7 @@ impl Taken {
             queued: None,
             elsewhere: None,
             released: Vec::new(),
+            reloads: false,
         }
     }
 }
@@ -451,7 +474,9 @@ impl Take {
         let reschedules = matches!(command, Command::Schedule(..));
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
-        respond::say(tx, &reply, &told.text, self.now).await?;
+        if !told.text.is_empty() {
+            respond::say(tx, &reply, &told.text, self.now).await?;
+        }
         let everywhere = match reach {
             Some(Reach::Everywhere) => open_runs::list_open(tx).await?,
             Some(Reach::Here) | None => {
@@ -472,6 +497,7 @@ impl Take {
             reschedules,
             elsewhere,
             released: told.released,
+            reloads: told.reloads,
             ..Taken::quietly(Accepted::Committed)
         })
     }

@@ -1,12 +1,15 @@
 //! Lanes: one run per session at a time, sessions in parallel. A lane's worker lives while its lane has work.
 
+mod places;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -19,6 +22,7 @@ use crate::domain::channel::{Ended, Progress};
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
 use crate::memory::forget;
+use crate::router::lanes::places::Places;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::{Statement, Store, Tx, runs};
@@ -51,9 +55,11 @@ pub struct Lanes {
 }
 
 struct Inner {
-    ports: Arc<Ports>,
+    /// What runs are driven with that are claimed from now on; each keeps what it was claimed with.
+    ports: ArcSwap<Ports>,
     settings: LaneSettings,
-    permits: Arc<Semaphore>,
+    serves: ArcSwap<BTreeSet<ChannelKind>>,
+    places: Places,
     workers: Mutex<BTreeMap<SessionId, Worker>>,
     /// A run waits for somebody, perhaps not for ever.
     asked: Notify,
@@ -74,9 +80,19 @@ impl Lanes {
     /// Lanes that drive runs with `ports`.
     #[must_use]
     pub fn new(ports: Arc<Ports>, settings: LaneSettings) -> Self {
-        let permits = Arc::new(Semaphore::new(settings.parallel_max));
+        let places = Places::new(settings.parallel_max);
         let workers = Mutex::new(BTreeMap::new());
-        Self { inner: Arc::new(Inner { ports, settings, permits, workers, asked: Notify::new() }) }
+        let serves = ArcSwap::from_pointee(settings.serves.clone());
+        let (ports, asked) = (ArcSwap::new(ports), Notify::new());
+        Self { inner: Arc::new(Inner { ports, settings, serves, places, workers, asked }) }
+    }
+
+    /// From now on runs are claimed with these, of so many at a time, and for these platforms. Those that are at work go on
+    /// with what they have.
+    pub fn exchange(&self, ports: Arc<Ports>, (serves, parallel_max): (BTreeSet<ChannelKind>, usize)) {
+        self.inner.ports.store(ports);
+        self.inner.serves.store(Arc::new(serves));
+        self.inner.places.resize(parallel_max);
     }
 
     /// Something was committed for this session's lane: a run, a signal, or the end of one.
@@ -105,12 +121,12 @@ impl Lanes {
 
     /// The platforms that are served, as JSON.
     pub(super) fn platforms(&self) -> String {
-        let names: Vec<String> = self.inner.settings.serves.iter().map(|kind| format!("\"{kind}\"")).collect();
+        let names: Vec<String> = self.inner.serves.load().iter().map(|kind| format!("\"{kind}\"")).collect();
         format!("[{}]", names.join(","))
     }
 
     fn serves(&self, channel: &str) -> bool {
-        channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.settings.serves.contains(&kind))
+        channel.parse::<ChannelKind>().is_ok_and(|kind| self.inner.serves.load().contains(&kind))
     }
 
     /// Completes when a run has come to wait for somebody since this was last awaited.
@@ -119,11 +135,11 @@ impl Lanes {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        self.inner.ports.clock.now()
+        self.inner.ports().clock.now()
     }
 
-    pub(super) fn store(&self) -> &Store {
-        &self.inner.ports.store
+    pub(super) fn store(&self) -> Store {
+        self.inner.ports().store.clone()
     }
 
     /// Wakes every lane in which something is due: at the start, and from time to time.
@@ -131,7 +147,7 @@ impl Lanes {
     /// # Errors
     /// When the database fails.
     pub async fn reconcile(&self) -> Result<usize, StoreError> {
-        let due = self.inner.ports.store.read(ListDue { lease: self.inner.lease() }).await?;
+        let due = self.inner.ports().store.read(ListDue { lease: self.inner.lease() }).await?;
         let mut woken = 0;
         for lane in due {
             // A lane with a worker is being looked after.
@@ -147,7 +163,8 @@ impl Lanes {
 
     /// What was to be forgotten and could not be all at once, or as long as a run worked with it.
     async fn go_on_forgetting(&self) -> Result<(), StoreError> {
-        let (store, memory) = (&self.inner.ports.store, &self.inner.ports.memory);
+        let ports = self.inner.ports();
+        let (store, memory) = (&ports.store, &ports.memory);
         let (scopes, waits) = store.read(forget::Unfinished).await?;
         for scope in scopes {
             // The rest waits for the next round: runs that are due do not wait for it.
@@ -164,7 +181,7 @@ impl Lanes {
     /// # Errors
     /// When the database fails.
     pub async fn heartbeat(&self) -> Result<u64, StoreError> {
-        let ports = &self.inner.ports;
+        let ports = self.inner.ports();
         ports.store.write(Heartbeat { lease: self.inner.lease() }).await
     }
 }
@@ -175,10 +192,15 @@ impl Inner {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn ports(&self) -> Arc<Ports> {
+        self.ports.load_full()
+    }
+
     fn lease(&self) -> Lease {
-        let now = self.ports.clock.now();
-        let length = SignedDuration::try_from(self.ports.lease).unwrap_or(SignedDuration::MAX);
-        Lease { owner: self.ports.owner.clone(), now, until: now.saturating_add(length).unwrap_or(now) }
+        let ports = self.ports();
+        let now = ports.clock.now();
+        let length = SignedDuration::try_from(ports.lease).unwrap_or(SignedDuration::MAX);
+        Lease { owner: ports.owner.clone(), now, until: now.saturating_add(length).unwrap_or(now) }
     }
 
     async fn work(self: Arc<Self>, session: SessionId) {
@@ -186,10 +208,10 @@ impl Inner {
         let _left = Left { inner: Arc::clone(&self), session };
         let mut wait = RETRY;
         while let Some(signal) = self.look_again(session) {
-            let permit = tokio::select! {
+            let place = tokio::select! {
                 biased;
                 () = self.settings.drain.cancelled() => return self.leave(session),
-                permit = Arc::clone(&self.permits).acquire_owned() => permit,
+                place = self.places.take() => place,
             };
             match self.run_next(session, signal).await {
                 Ok(()) => wait = RETRY,
@@ -208,7 +230,7 @@ impl Inner {
                     return self.leave(session);
                 }
             }
-            drop(permit);
+            self.places.give_back(place);
             if self.settings.drain.is_cancelled() {
                 return self.leave(session);
             }
@@ -241,11 +263,13 @@ impl Inner {
 
     /// Claims the next run and drives it to where it rests; a panic ends that run and no other.
     async fn run_next(self: &Arc<Self>, session: SessionId, signal: Arc<Notify>) -> Result<(), StoreError> {
-        let claimed = match self.ports.store.write(Claim { session, lease: self.lease() }).await? {
+        // The run keeps these as long as it is driven, whatever is configured meanwhile.
+        let ports = self.ports();
+        let claimed = match ports.store.write(Claim { session, lease: self.lease() }).await? {
             Found::Run(claimed) => *claimed,
             Found::Nothing => return Ok(()),
             Found::WrittenOff => {
-                self.ports.watcher.said(session);
+                ports.watcher.said(session);
                 self.mark_again(session);
                 return Ok(());
             }
@@ -253,7 +277,7 @@ impl Inner {
         let key = claimed.key.clone();
         let (named, channel) = (claimed.session.key.as_str(), claimed.session.channel.as_str());
         let span = tracing::info_span!("run", run = %key.run, session = named, channel);
-        let drive = drive(Arc::clone(&self.ports), self.line(&signal), claimed).instrument(span.clone());
+        let drive = drive(ports, self.line(&signal), claimed).instrument(span.clone());
         match self.settings.tracker.spawn(drive).await {
             Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),
             // Whoever adds to the lane, or answers, wakes it.
@@ -286,8 +310,9 @@ impl Inner {
     /// Ends a run whose code panicked; one that panics at its own end is written off, without the machine.
     async fn bury(self: &Arc<Self>, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
         let buried = async {
-            let claimed = self.ports.store.read(Reload { key: key.clone() }).await?;
-            bury(Arc::clone(&self.ports), self.line(signal), claimed, message).await
+            let ports = self.ports();
+            let claimed = ports.store.read(Reload { key: key.clone() }).await?;
+            bury(ports, self.line(signal), claimed, message).await
         };
         match buried.await {
             Ok(()) => Ok(()),
@@ -300,11 +325,11 @@ impl Inner {
 
     async fn write_off(&self, key: RunKey, error: StoreError) -> Result<(), StoreError> {
         tracing::error!(run = %key.run, %error, "agent_run.failed");
-        let (session, run) = (key.session, key.run);
-        if let Some(place) = self.ports.store.write(WriteOff { key, now: self.ports.clock.now() }).await? {
-            self.ports.watcher.progress(&place, run, Progress::Idle(Ended::Failed));
+        let (ports, session, run) = (self.ports(), key.session, key.run);
+        if let Some(place) = ports.store.write(WriteOff { key, now: ports.clock.now() }).await? {
+            ports.watcher.progress(&place, run, Progress::Idle(Ended::Failed));
         }
-        self.ports.watcher.said(session);
+        ports.watcher.said(session);
         Ok(())
     }
 
@@ -317,8 +342,9 @@ impl Inner {
 
     /// A run that could not be driven is let go, so that it can be claimed again.
     async fn give_back(&self, key: &RunKey, error: StoreError) -> Result<(), StoreError> {
-        let release = Release { run: key.run, owner: self.ports.owner.clone() };
-        if let Err(second) = self.ports.store.write(release).await {
+        let ports = self.ports();
+        let release = Release { run: key.run, owner: ports.owner.clone() };
+        if let Err(second) = ports.store.write(release).await {
             tracing::warn!(error = %second, run = %key.run, "the run's lease could not be given back; it runs out by itself");
         }
         Err(error)

@@ -18,6 +18,7 @@ pub mod lanes;
 pub mod mail;
 mod memory;
 mod moved;
+pub mod owners;
 pub mod pairing;
 mod pause;
 mod pause_texts;

@@ -13,6 +13,7 @@ use crate::agent::quota::Meter;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
 use crate::domain::condition::Conditions;
+use crate::domain::config_standing::{ConfigStanding, Loaded};
 use crate::domain::ids::{InboundId, MemoryId, SessionId};
 use crate::domain::inbound::{Conversation, Inbound};
 use crate::domain::memory::Scope;
@@ -63,6 +64,8 @@ pub struct House {
     pub skills: Arc<Library>,
     /// What does not work as it should.
     pub conditions: Conditions,
+    /// How it stands with the config.
+    pub config: ConfigStanding,
     /// When this process started.
     pub started: Timestamp,
 }
@@ -141,11 +144,13 @@ pub(super) struct Told {
     pub(super) elsewhere: Option<SessionId>,
     /// Letters of these sessions go out now.
     pub(super) released: Vec<SessionId>,
+    /// The config file is read again; what comes of it is said here.
+    pub(super) reloads: bool,
 }
 
 impl From<String> for Told {
     fn from(text: String) -> Self {
-        Self { text, forgotten: Vec::new(), emptied: None, elsewhere: None, released: Vec::new() }
+        Self { text, forgotten: Vec::new(), emptied: None, elsewhere: None, released: Vec::new(), reloads: false }
     }
 }
 
@@ -165,6 +170,9 @@ pub(super) async fn carry_out(
     }
     if let Command::Pair(pair) = &command {
         return pairing::command(tx, &caller.commander(desk.now), pair.as_ref()).await;
+    }
+    if command == Command::Reload {
+        return Ok(reload(caller));
     }
     answer(tx, desk, caller, command).await.map(Told::from)
 }
@@ -220,7 +228,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Pin(item) => memory::pin(tx, &view, item, true).await,
         Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
         // Carried out above, as they do more than to speak.
-        Command::Forget(_) | Command::Pair(_) | Command::Mail(_) => Ok(String::new()),
+        Command::Forget(_) | Command::Pair(_) | Command::Mail(_) | Command::Reload => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
         Command::Group(change) => {
             groups::answer(tx, &desk.access.groups, (caller.principal, caller.place), change).await
@@ -229,6 +237,17 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Unpair(who) => pairing::unpair(tx, &desk.access, &caller.commander(desk.now), who.as_deref()).await,
         Command::Unknown(text) => Ok(texts::unknown_command(&text)),
     }
+}
+
+/// What came of it is an answer of its own: a change may have to be tried out first.
+fn reload(caller: &Caller<'_>) -> Told {
+    if caller.principal.role < Role::Owner {
+        return Told::from(pairing::texts::OWNERS_ONLY.to_owned());
+    }
+    if !caller.place.is_private() {
+        return Told::from(pairing::texts::NOT_HERE.to_owned());
+    }
+    Told { reloads: true, ..Told::from(String::new()) }
 }
 
 fn viewer(caller: &Caller<'_>) -> Viewer {
@@ -368,7 +387,7 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
     let resting: Vec<String> = desk.house.models.states().iter().map(ToString::to_string).collect();
     let troubles: Vec<String> =
         desk.house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect();
-    Ok(texts::status(&texts::Status {
+    let told = texts::status(&texts::Status {
         troubles: &troubles,
         model: &texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
         resting: &resting,
@@ -387,7 +406,25 @@ async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String,
         channels: &desk.channels,
         up: desk.now.duration_since(desk.house.started),
         now: desk.now,
-    }))
+    });
+    Ok(match config_line(&desk.house) {
+        Some(line) => format!("{told}\n{line}"),
+        None => told,
+    })
+}
+
+/// How it stands with the config; none: there is no file.
+fn config_line(house: &House) -> Option<String> {
+    let Loaded { at, changes, refused, waits, .. } = house.config.now();
+    let clock = |at: Timestamp| at.to_zoned(house.purse.zone.clone()).strftime("%H:%M").to_string();
+    let changes = match changes {
+        None => String::new(),
+        Some(1) => ", 1 change".to_owned(),
+        Some(several) => format!(", {several} changes"),
+    };
+    let waits = if waits.is_empty() { waits } else { vec![format!("; waits for a restart: {}", waits.join(", "))] };
+    let refused = refused.map(|(at, _why)| format!("; what was read at {} was refused", clock(at))).unwrap_or_default();
+    Some(format!("config: loaded {}{changes}{}{refused}", clock(at?), waits.concat()))
 }
 
 /// Words that answer a message directly, without a run.

@@ -41,8 +41,6 @@ const BOARDS_MAX: usize = 256;
 /// The signs of all conversations.
 pub(super) struct Signs {
     reach: Arc<Reach>,
-    /// Whether messages carry signs of what becomes of them.
-    reactions: bool,
     boards: Mutex<BTreeMap<Conversation, Arc<Board>>>,
     /// Messages that wait behind a run.
     seen: Mutex<BTreeMap<RunId, Destination>>,
@@ -185,17 +183,17 @@ fn mood_of(progress: &Progress) -> Option<Mood> {
 }
 
 impl Signs {
-    pub(super) fn new(reach: Arc<Reach>, reactions: bool) -> Self {
-        Self { reach, reactions, boards: Mutex::default(), seen: Mutex::default() }
+    pub(super) fn new(reach: Arc<Reach>) -> Self {
+        Self { reach, boards: Mutex::default(), seen: Mutex::default() }
     }
 
     /// A run tells how it goes on.
     pub(super) fn hear(&self, destination: &Destination, run: RunId, progress: &Progress) {
         let Some(channel) = self.reach.channel(&destination.conversation) else { return };
         let can = channel.capabilities();
-        let mood = mood_of(progress).filter(|_| self.shows_moods(&**channel));
+        let mood = mood_of(progress).filter(|_| self.shows_moods(&*channel));
         let works = matches!(progress, Progress::Working | Progress::Delta(_) | Progress::Restart);
-        if !can.can(Feature::Typing) && !self.shows_moods(&**channel) {
+        if !can.can(Feature::Typing) && !self.shows_moods(&*channel) {
             return;
         }
         lock(&self.seen).remove(&run);
@@ -217,7 +215,7 @@ impl Signs {
     /// A message was taken in and waits behind a run.
     pub(super) fn see(&self, destination: &Destination, run: RunId) {
         let Some(channel) = self.reach.channel(&destination.conversation) else { return };
-        if destination.reply_to.is_none() || !self.shows_moods(&**channel) {
+        if destination.reply_to.is_none() || !self.shows_moods(&*channel) {
             return;
         }
         let mut seen = lock(&self.seen);
@@ -244,7 +242,7 @@ impl Signs {
     }
 
     fn shows_moods(&self, channel: &dyn Channel) -> bool {
-        self.reactions && channel.capabilities().can(Feature::Reactions)
+        self.reach.ways().reactions && channel.capabilities().can(Feature::Reactions)
     }
 
     /// Changes what is to be shown; somebody shows it, if there is anything to show.
@@ -294,7 +292,7 @@ async fn show(reach: &Reach, place: &Conversation, board: &Board) {
                 let Some(channel) = reach.channel(place) else { return };
                 let said = tokio::select! {
                     biased;
-                    said = ask(&**channel, &destination, sign) => said,
+                    said = ask(&*channel, &destination, sign) => said,
                     () = reach.stop.cancelled() => return,
                 };
                 if let Err(error) = &said {
@@ -360,7 +358,7 @@ mod tests {
             (Ended::Suspended, Mood::Working),
         ] {
             let desk = Desk::new();
-            let signs = Signs::new(Arc::clone(&desk.reach), true);
+            let signs = Signs::new(Arc::clone(&desk.reach));
             signs.hear(&place(), RUN, &Progress::Working);
             tokio::time::sleep(Duration::from_secs(60)).await;
             assert_eq!(typed(&desk), 15, "every four seconds");
@@ -374,7 +372,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn n9_typing_has_an_end_of_its_own_and_the_last_mood_counts() {
         let desk = Desk::new();
-        let signs = Signs::new(Arc::clone(&desk.reach), true);
+        let signs = Signs::new(Arc::clone(&desk.reach));
         for progress in [Progress::Working, Progress::Waiting, Progress::Delta(String::new())] {
             signs.hear(&place(), RUN, &progress);
         }
@@ -388,7 +386,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn n9_a_message_that_waits_is_seen_until_its_turn() {
         let desk = Desk::new();
-        let signs = Signs::new(Arc::clone(&desk.reach), true);
+        let signs = Signs::new(Arc::clone(&desk.reach));
         signs.see(&place(), RUN);
         desk.rest().await;
         assert_eq!((moods(&desk), signs.waiting(Some(&conversation()))), (vec![Mood::Seen], vec![RUN]));
@@ -400,7 +398,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn n9_flood_limits_are_obeyed_and_what_is_refused_is_given_up() {
         let desk = Desk::new();
-        let signs = Signs::new(Arc::clone(&desk.reach), true);
+        let signs = Signs::new(Arc::clone(&desk.reach));
         let retry = DeliveryError::Retry { after: Some(Duration::from_secs(30)), why: String::new() };
         desk.answer_signs(vec![Err(retry)]);
         let began = Instant::now();
@@ -415,8 +413,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn n9_without_reactions_only_typing_is_shown() {
-        let desk = Desk::new();
-        let signs = Signs::new(Arc::clone(&desk.reach), false);
+        let desk = Desk::with(false);
+        let signs = Signs::new(Arc::clone(&desk.reach));
         signs.see(&place(), RUN);
         signs.hear(&place(), RUN, &Progress::Working);
         signs.hear(&place(), RUN, &Progress::Idle(Ended::Done));

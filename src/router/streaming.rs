@@ -59,7 +59,6 @@ struct Inner {
     reach: Arc<Reach>,
     store: Store,
     redactor: Redactor,
-    settings: StreamSettings,
     rooms: Mutex<BTreeMap<Conversation, Arc<Room>>>,
 }
 
@@ -73,8 +72,8 @@ struct Room {
 }
 
 impl Streaming {
-    pub(super) fn new(reach: Arc<Reach>, store: Store, redactor: Redactor, settings: StreamSettings) -> Self {
-        Self { inner: Arc::new(Inner { reach, store, redactor, settings, rooms: Mutex::default() }) }
+    pub(super) fn new(reach: Arc<Reach>, store: Store, redactor: Redactor) -> Self {
+        Self { inner: Arc::new(Inner { reach, store, redactor, rooms: Mutex::default() }) }
     }
 
     /// A run tells how it goes on.
@@ -95,7 +94,9 @@ impl Streaming {
     fn grow(&self, destination: &Destination, run: RunId, text: &str) {
         let inner = &self.inner;
         let place = &destination.conversation;
-        if !inner.settings.on || inner.settings.off.contains(&place.channel) || inner.reach.stop.is_cancelled() {
+        let ways = inner.reach.ways();
+        let stream = &ways.stream;
+        if !stream.on || stream.off.contains(&place.channel) || inner.reach.stop.is_cancelled() {
             return;
         }
         let Some(channel) = inner.reach.channel(place) else { return };
@@ -264,18 +265,18 @@ impl Inner {
         let external_id = standing.as_ref().map(|draft| draft.external_id.clone());
         let (plain, markup) = (chunk.plain.clone(), Some(chunk.markup.clone()));
         let conversation = destination.conversation.clone();
-        let said = ask(&**channel, &Draft { destination, external_id, text: plain, markup }).await;
+        let said = ask(&*channel, &Draft { destination, external_id, text: plain, markup }).await;
         let posts = standing.is_none();
         let kept = match &said {
             Ok(Receipt { external_id: Some(external_id) }) if posts => {
                 let draft = StandingDraft { run, conversation, external_id: external_id.clone() };
-                self.keep(&mut standing, &**channel, draft).await
+                self.keep(&mut standing, &*channel, draft).await
             }
             // What has no name cannot be changed.
             Ok(_) => !posts,
             Err(_) => false,
         };
-        let (every, now) = (self.settings.every, Instant::now());
+        let (every, now) = (self.reach.ways().stream.every, Instant::now());
         room.settle(run, |sheet| {
             let wait = match &said {
                 Ok(_) => every,
@@ -345,7 +346,7 @@ impl Inner {
             }
         }
         if let Some(channel) = self.reach.channel(&draft.conversation)
-            && !retract(&**channel, draft).await
+            && !retract(&*channel, draft).await
         {
             return;
         }

@@ -37,6 +37,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /attach PATH [WORDS] – at the terminal: send me a file\n\
     /group [mention|all|off] – in a group: show or choose when I answer\n\
     /people – who may talk with me; owners: /pair CODE [user|admin|guest] lets somebody in, /unpair NAME out\n\
+    /reload – owners: read the config file again, and say what came of it\n\
     /help – this";
 /// `/stop`, and something runs.
 pub const STOPPING: &str = "Stopped.";

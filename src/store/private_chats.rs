@@ -30,6 +30,8 @@ pub async fn note(tx: &mut Tx, user: UserId, place: &Conversation, now: Timestam
 /// An owner's own chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnersChat {
+    /// The owner.
+    pub user: UserId,
     /// The platform.
     pub channel: String,
     /// Hob's account there.
@@ -56,10 +58,10 @@ impl OwnersChat {
 pub async fn of_owners(tx: &mut Tx) -> Result<Vec<OwnersChat>, StoreError> {
     let chats = sqlx::query_as!(
         OwnersChat,
-        "SELECT p.channel, p.account, p.chat, i.external_id
+        r#"SELECT u.id AS "user!: UserId", p.channel, p.account, p.chat, i.external_id
          FROM users u JOIN private_chats p ON p.user_id = u.id
            JOIN identities i ON i.user_id = u.id AND i.channel = p.channel AND i.account = p.account
-         WHERE u.role = 'owner' ORDER BY p.at DESC, p.channel, p.account, i.external_id"
+         WHERE u.role = 'owner' ORDER BY p.at DESC, p.channel, p.account, i.external_id"#
     )
     .fetch_all(&mut *tx)
     .await?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router as Routes;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
@@ -42,26 +43,35 @@ pub struct Webhook {
     pub limit: PerMinute,
 }
 
+/// The webhooks by their names, as they are now.
+pub type Webhooks = ArcSwap<BTreeMap<String, Webhook>>;
+
+/// These by their names.
+#[must_use]
+pub fn by_name(webhooks: Vec<Webhook>) -> BTreeMap<String, Webhook> {
+    webhooks.into_iter().map(|webhook| (webhook.hook.name.clone(), webhook)).collect()
+}
+
 /// What is served here.
 struct Hooks {
     router: Arc<Router>,
-    by_name: BTreeMap<String, Webhook>,
+    now: Arc<Webhooks>,
     /// For names that are not there: nobody learns which are.
     unknown: PerMinute,
     decoy: Secret,
 }
 
 /// The routes of these webhooks.
-pub fn routes(router: Arc<Router>, webhooks: Vec<Webhook>) -> Routes {
-    let by_name = webhooks.into_iter().map(|webhook| (webhook.hook.name.clone(), webhook)).collect();
-    let (unknown, decoy) = (PerMinute::new(UNKNOWN_PER_MINUTE), Secret::new(router.house.rng.id()));
-    let hooks = Hooks { router, by_name, unknown, decoy };
+pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
+    let (unknown, decoy) = (PerMinute::new(UNKNOWN_PER_MINUTE), Secret::new(router.terms().house.rng.id()));
+    let hooks = Hooks { router, now, unknown, decoy };
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }
 
 async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers: HeaderMap, body: Body) -> StatusCode {
     let now = hooks.router.clock.now().as_second();
-    let webhook = hooks.by_name.get(&name);
+    let by_name = hooks.now.load_full();
+    let webhook = by_name.get(&name);
     if !webhook.map_or(&hooks.unknown, |webhook| &webhook.limit).allows(now) {
         return StatusCode::TOO_MANY_REQUESTS;
     }
@@ -78,7 +88,7 @@ async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers
     let good = is_good(signed, secret, (signature, &body), now);
     let Some(webhook) = webhook.filter(|_| good) else {
         // Only whoever runs Hob learns which; a name that is not there is a stranger's words.
-        match hooks.by_name.contains_key(&name) {
+        match by_name.contains_key(&name) {
             true => tracing::warn!(hook = name, "webhook.refused: a wrong signature"),
             false => tracing::warn!("webhook.refused: there is no webhook of the name that was called"),
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router as Routes;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
@@ -20,18 +21,28 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Where Telegram shows that it is Telegram.
 const SECRET_HEADER: &str = "X-Telegram-Bot-Api-Secret-Token";
 
-/// The accounts by name.
-type Sinks = Arc<BTreeMap<String, Arc<dyn UpdateSink>>>;
+/// The accounts by name, as they are now.
+pub type Sinks = ArcSwap<BTreeMap<String, Arc<dyn UpdateSink>>>;
+
+/// These by their names.
+pub fn by_name(sinks: impl IntoIterator<Item = Arc<dyn UpdateSink>>) -> BTreeMap<String, Arc<dyn UpdateSink>> {
+    sinks.into_iter().map(|sink| (sink.account().to_owned(), sink)).collect()
+}
 
 /// The route of these accounts.
-pub fn routes(sinks: Vec<Arc<dyn UpdateSink>>) -> Routes {
-    let by_name: BTreeMap<_, _> = sinks.into_iter().map(|sink| (sink.account().to_owned(), sink)).collect();
-    Routes::new().route("/telegram/{account}", post(call)).with_state(Arc::new(by_name))
+pub fn routes(now: Arc<Sinks>) -> Routes {
+    Routes::new().route("/telegram/{account}", post(call)).with_state(now)
 }
 
 /// Telegram posts again what is not answered with 200.
-async fn call(State(sinks): State<Sinks>, Path(account): Path<String>, headers: HeaderMap, body: Body) -> StatusCode {
+async fn call(
+    State(sinks): State<Arc<Sinks>>,
+    Path(account): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> StatusCode {
     let said = headers.get(SECRET_HEADER).map_or(&[][..], |said| said.as_bytes());
+    let sinks = sinks.load_full();
     let sink = sinks.get(&account).filter(|sink| sink.secret().is_some_and(|secret| is_same(secret, said)));
     let Some(sink) = sink else {
         tracing::warn!("telegram.refused: a call with a wrong secret, or for an account that is not called");

@@ -90,6 +90,7 @@ pub(crate) async fn start(house: &House, clock: &Clock) -> Daemon {
     let blueprint = Blueprint {
         config: loaded.config,
         config_file: loaded.path,
+        source: loaded.source,
         data_dir,
         redactor,
         environment,

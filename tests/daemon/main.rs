@@ -36,6 +36,7 @@ mod people_memory;
 mod personas;
 mod pictures;
 mod queue;
+mod reload;
 mod replay;
 mod schedules;
 mod secrets;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
@@ -15,6 +16,7 @@ use hob::config::delivery::DeliveryConfig;
 use hob::domain::channel::{Channel, Intake};
 use hob::domain::clock::Clock;
 use hob::domain::condition::Conditions;
+use hob::domain::config_standing::ConfigStanding;
 use hob::domain::inbound::ChannelKind;
 use hob::domain::money::Money;
 use hob::domain::principal::Role;
@@ -29,7 +31,7 @@ use hob::policy::budget::Budget;
 use hob::policy::quota::Quotas;
 use hob::router::command::Mode;
 use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
-use hob::router::intake::{IntakeLimits, Router};
+use hob::router::intake::{IntakeLimits, Router, Terms};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::mail::LetterRules;
 use hob::router::respond::House;
@@ -240,18 +242,21 @@ impl Process {
             rng,
             confined,
             conditions: Conditions::default(),
+            config: ConfigStanding::default(),
             started,
         };
         let router = Arc::new(Router {
             redactor: Redactor::default(),
             store: store.clone(),
             clock: Arc::clone(&clock),
-            access,
-            limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
-            house: Arc::new(house),
+            terms: ArcSwap::from_pointee(Terms {
+                access,
+                limits: IntakeLimits { message_chars_max: 2_000, queue_len_max: 4, mode: Mode::Queue },
+                house: Arc::new(house),
+                transcriber: None,
+            }),
             lanes: lanes.clone(),
             delivery,
-            transcriber: None,
             alarm: Arc::default(),
         });
         Ok(Self { store, lanes, router, accounts, tracker, outside: CancellationToken::new(), drain, cut })

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use hob::channel::telegram::settings::{Pace, Settings, Webhook};
 use hob::domain::channel::{Adapter as _, Channel as _};
 use hob::domain::secret::Secret;
@@ -39,7 +40,8 @@ impl Served {
         let webhook = Some(Webhook { url: url.parse().unwrap(), secret: Secret::new(SECRET.to_owned()) });
         let settings = Settings { account: "work".to_owned(), webhook, ..settings(&fake.api_url(), pace) };
         let hob = Running::of(built(settings));
-        let routes = web::telegram::routes(Arc::clone(&hob.telegram).sink().into_iter().collect());
+        let sinks = web::telegram::by_name(Arc::clone(&hob.telegram).sink());
+        let routes = web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)));
         let stop = CancellationToken::new();
         tokio::spawn(web::serve(listener, routes, stop.clone()));
         fake.until_true("a webhook", |world| world.webhook.is_some()).await;

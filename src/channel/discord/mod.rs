@@ -32,7 +32,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::channel::discord::call::{Api, CallError};
+use crate::channel::discord::call::{Api, CallError, Request};
 use crate::channel::discord::gateway::Gateway;
 use crate::channel::discord::limits::Limits;
 use crate::channel::discord::settings::Settings;
@@ -169,5 +169,12 @@ impl Adapter for Discord {
         self.life.cancel();
         self.tracker.close();
         self.tracker.wait().await;
+    }
+
+    async fn check(&self) -> Result<(), String> {
+        match self.api.call(Request::get(["users", "@me"])).await {
+            Ok(_me) => Ok(()),
+            Err(error) => Err(format!("Discord does not take the bot_token: {error}")),
+        }
     }
 }

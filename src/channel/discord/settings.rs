@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::domain::secret::Secret;
 
 /// Which bot this is and where Discord is.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The account's name in the config; `default` for `[discord]` itself.
     pub account: String,
@@ -20,7 +20,7 @@ pub struct Settings {
 }
 
 /// The adapter's deadlines and delays.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     /// The first delay after a lost connection; it doubles up to `retry_max`, plus jitter of up to as much again.
     pub retry_min: Duration,

@@ -118,6 +118,15 @@ impl Adapter for Email {
         let watcher = Watcher::new(&self, intake.as_ref());
         stop.run_until_cancelled(Box::pin(watcher.run())).await;
     }
+
+    async fn check(&self) -> Result<(), String> {
+        let mut session =
+            Box::pin(connect::connect(&self.settings, &self.tls)).await.map_err(|error| error.to_string())?;
+        if let Err(error) = session.logout().await {
+            tracing::debug!(channel = "email", %error, "the mail server did not say goodbye");
+        }
+        Ok(())
+    }
 }
 
 /// Words on one line, without what could break out of it.

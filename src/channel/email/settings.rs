@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::domain::secret::Secret;
 
 /// A mail server, and as whom Hob signs in there.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// Its name; its certificate must be for it.
     pub host: String,
@@ -30,7 +30,7 @@ pub enum Security {
 }
 
 /// How it is found out whether a letter is from whom it says.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Authentication {
     /// The mail servers whose `Authentication-Results` are believed, in lower case.
     pub authserv_ids: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Authentication {
 }
 
 /// Where the mailbox is, and how it is kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The account's name.
     pub account: String,
@@ -94,7 +94,7 @@ impl Settings {
 }
 
 /// The adapter's deadlines and delays.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     /// The first delay after a failed connection; it doubles up to `retry_max`, with jitter.
     pub retry_min: Duration,

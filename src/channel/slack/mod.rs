@@ -118,4 +118,8 @@ impl Adapter for Slack {
         let listener = Listener::new(&self, intake.as_ref());
         stop.run_until_cancelled(Box::pin(listener.run())).await;
     }
+
+    async fn check(&self) -> Result<(), String> {
+        socket::check(self).await
+    }
 }

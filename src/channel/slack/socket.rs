@@ -213,6 +213,15 @@ async fn identify(slack: &Slack, web: &Web) -> Result<Me, Trouble> {
     Ok(Me { user: named("user_id"), bot: named("bot_id"), name, account, is_command })
 }
 
+/// Whether Slack takes both tokens: who Hob is there, and an address for a socket that nobody opens.
+pub(super) async fn check(slack: &Slack) -> Result<(), String> {
+    identify(slack, &slack.web).await.map_err(|trouble| trouble.words())?;
+    let app = Web::new(&slack.settings, &slack.tls, &slack.settings.app_token);
+    const METHOD: &str = "apps.connections.open";
+    app.post(METHOD, &json!({})).await.map_err(|error| Trouble::call(METHOD)(error).words())?;
+    Ok(())
+}
+
 async fn connect(slack: &Slack, web: &Web) -> Result<Socket, Trouble> {
     const METHOD: &str = "apps.connections.open";
     let said = web.post(METHOD, &json!({})).await.map_err(Trouble::call(METHOD))?;

@@ -159,6 +159,13 @@ impl Adapter for Telegram {
         self.tracker.wait().await;
     }
 
+    async fn check(&self) -> Result<(), String> {
+        match link::identify(&self.sender, self).await {
+            Ok(_me) => Ok(()),
+            Err(trouble) => Err(format!("Telegram does not take the bot_token: {trouble}")),
+        }
+    }
+
     fn sink(self: Arc<Self>) -> Option<Arc<dyn UpdateSink>> {
         self.settings.webhook.is_some().then_some(self as Arc<dyn UpdateSink>)
     }

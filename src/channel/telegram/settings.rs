@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::domain::secret::Secret;
 
 /// Where the bot is and how it receives.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// What this account is called here: `default` where there is one.
     pub account: String,
@@ -24,7 +24,7 @@ pub struct Settings {
 }
 
 /// Where Telegram calls.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
     /// The address, as Telegram sees it.
     pub url: url::Url,
@@ -33,7 +33,7 @@ pub struct Webhook {
 }
 
 /// The adapter's deadlines and delays.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     /// The first delay after trouble with receiving; it doubles up to `retry_max`, plus jitter of up to as much again.
     pub retry_min: Duration,

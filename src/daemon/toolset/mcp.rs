@@ -27,8 +27,6 @@ pub(in crate::daemon) fn servers(
     shed: &Arc<Tools>,
     (tracker, stop): (&TaskTracker, &CancellationToken),
 ) -> Servers {
-    let all = blueprint.config.mcp.iter();
-    let all = all.map(|(name, config)| settings(name, config, &blueprint.data_dir)).collect();
     let place = Place {
         data_dir: blueprint.data_dir.clone(),
         leftovers: Leftovers::of(&blueprint.data_dir),
@@ -37,7 +35,13 @@ pub(in crate::daemon) fn servers(
         tracker: tracker.clone(),
         stop: stop.clone(),
     };
-    Servers::new(all, place, shed)
+    Servers::new(all(blueprint), place, shed)
+}
+
+/// How each is reached.
+pub(in crate::daemon) fn all(blueprint: &Blueprint) -> Vec<Settings> {
+    let all = blueprint.config.mcp.iter();
+    all.map(|(name, config)| settings(name, config, &blueprint.data_dir)).collect()
 }
 
 /// A server, as the config has it.

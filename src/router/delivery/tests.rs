@@ -1,6 +1,6 @@
 //! A model of a platform for the tests of delivery: what its chat shows, and what was asked of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
 use crate::domain::channel::Sign;
@@ -109,9 +109,22 @@ pub(in crate::router) struct Desk {
 
 impl Desk {
     pub(in crate::router) fn new() -> Self {
+        Self::with(true)
+    }
+
+    /// With or without signs under messages.
+    pub(in crate::router) fn with(reactions: bool) -> Self {
         let platform = Arc::new(Platform(Mutex::default()));
         let channels: Vec<Arc<dyn Channel>> = vec![Arc::clone(&platform) as _];
-        let reach = Reach { channels, tracker: TaskTracker::new(), stop: CancellationToken::new() };
+        let limits = DeliveryLimits {
+            attempts_max: 12,
+            age_max: Duration::from_secs(60),
+            backoff_base: Duration::from_secs(1),
+            backoff_max: Duration::from_secs(60),
+        };
+        let stream = StreamSettings { on: true, every: Duration::from_secs(1), off: BTreeSet::new() };
+        let ways = ArcSwap::from_pointee(Ways { channels, limits, stream, reactions, letters: Arc::default() });
+        let reach = Reach { ways, tracker: TaskTracker::new(), stop: CancellationToken::new() };
         Self { reach: Arc::new(reach), platform }
     }
 

@@ -11,7 +11,7 @@ use crate::store::pairings::Pairing;
 pub const PAIRED: &str = "You are let in: we can talk now. /help shows what can be said besides.";
 /// To somebody who said the daemon's code.
 pub const OWNER: &str = "You are my owner now. /people shows who may talk with me, /pair CODE lets others in. If schedules, \
-     webhooks or the heartbeat are configured, they begin with my next start.";
+     webhooks or the heartbeat are configured, they begin within a minute.";
 /// A code that nobody has.
 pub const WRONG: &str =
     "Nobody has that code. Codes hold an hour and work once; whoever writes to me anew gets another.";

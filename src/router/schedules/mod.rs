@@ -65,7 +65,7 @@ impl Router {
             if stop.is_cancelled() {
                 return Ok(Duration::ZERO);
             }
-            let fire = Fire { id: *id, access: Arc::clone(&self.access), now };
+            let fire = Fire { id: *id, access: Arc::clone(&self.terms().access), now };
             let fired = match self.store.write(fire).await {
                 Ok(fired) => fired,
                 // It stands in nobody's way.

@@ -64,24 +64,52 @@ pub struct Place {
 #[derive(Clone, Default)]
 pub struct Servers {
     all: Arc<[Arc<Server>]>,
-    tracker: TaskTracker,
+    place: Option<Arc<Place>>,
 }
 
 impl Servers {
     /// These servers. What is known of their tools is on offer from now on in `shed`; none is started.
     #[must_use]
     pub fn new(all: Vec<Settings>, place: Place, shed: &Arc<Tools>) -> Self {
-        let tracker = place.tracker.clone();
         let place = Arc::new(place);
         let all = all.into_iter().map(|settings| Server::new(settings, &place, shed)).collect();
-        Self { all, tracker }
+        Self { all, place: Some(place) }
     }
 
     /// Looks after them until Hob stops. Those whose tools nobody knows yet are asked if `asks`.
     pub fn keep(&self, asks: bool) {
+        self.keep_some(asks, |_| true);
+    }
+
+    /// The servers of another config, on offer in `shed` instead. One of which nothing has changed stays as it is, with its
+    /// connection; a new one is looked after at once, as by [`Servers::keep`]. One that is gone, or has changed, ends when
+    /// nobody has its tools any more: runs that began with it go on with it.
+    #[must_use]
+    pub fn followed_by(&self, all: Vec<Settings>, shed: &Arc<Tools>, asks: bool) -> Self {
+        let Some(place) = &self.place else { return Self::default() };
+        let known = |settings: &Settings| self.all.iter().find(|server| server.settings == *settings);
+        let next: Arc<[Arc<Server>]> = all
+            .into_iter()
+            .map(|settings| match known(&settings) {
+                Some(server) => {
+                    server.move_to(shed);
+                    Arc::clone(server)
+                }
+                None => Server::new(settings, place, shed),
+            })
+            .collect();
+        let is_among = |all: &[Arc<Server>], server: &Arc<Server>| all.iter().any(|other| Arc::ptr_eq(other, server));
+        self.all.iter().filter(|server| !is_among(&next, server)).for_each(|server| server.retired.cancel());
+        let servers = Self { all: next, place: self.place.clone() };
+        servers.keep_some(asks, |server| !is_among(&self.all, server));
+        servers
+    }
+
+    fn keep_some(&self, asks: bool, is_meant: impl Fn(&Arc<Server>) -> bool) {
+        let Some(place) = &self.place else { return };
         let few = Arc::new(Semaphore::new(ASKED_MAX));
-        for server in &*self.all {
-            self.tracker.spawn(Arc::clone(server).keep(Arc::clone(&few), asks));
+        for server in self.all.iter().filter(|server| is_meant(server)) {
+            place.tracker.spawn(Arc::clone(server).keep(Arc::clone(&few), asks));
         }
     }
 

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::tool::Tool;
 use crate::tool::mcp::error::McpError;
@@ -30,11 +31,17 @@ const REST_MAX: Duration = Duration::from_secs(300);
 /// How soon after one look at its tools the next may follow, however often it says that they have changed.
 const LIST_EVERY: Duration = Duration::from_secs(2);
 
+/// How often it is looked whether anybody still has the tools of a server that the config has no more.
+const RETIRED_EVERY: Duration = Duration::from_millis(500);
+
 /// A server.
 pub(super) struct Server {
     pub(super) settings: Settings,
     place: Arc<Place>,
-    shed: Weak<Tools>,
+    /// Where its tools are on offer.
+    shed: Mutex<Weak<Tools>>,
+    /// The config has it no more.
+    pub(super) retired: CancellationToken,
     now: Mutex<Now>,
     /// Only one start at a time.
     starting: tokio::sync::Mutex<()>,
@@ -61,7 +68,8 @@ impl Server {
         let server = Arc::new(Self {
             settings,
             place: Arc::clone(place),
-            shed: Arc::downgrade(shed),
+            shed: Mutex::new(Arc::downgrade(shed)),
+            retired: CancellationToken::new(),
             now: Mutex::new(Now { known, ..Now::default() }),
             starting: tokio::sync::Mutex::new(()),
             changed: Arc::new(Notify::new()),
@@ -194,9 +202,16 @@ impl Server {
         }
     }
 
+    /// From now on its tools are on offer there; where they were they stay as they are.
+    pub(super) fn move_to(self: &Arc<Self>, shed: &Arc<Tools>) {
+        *self.shed.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(shed);
+        self.publish();
+    }
+
     /// Its tools are on offer as they are known.
     fn publish(self: &Arc<Self>) {
-        let Some(shed) = self.shed.upgrade() else { return };
+        let shed = self.shed.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(shed) = shed else { return };
         let known = self.now().known.clone().unwrap_or_default();
         let offered: Vec<Listed> = known.tools.into_iter().filter(|tool| self.settings.offers(&tool.name)).collect();
         let own: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
@@ -241,12 +256,21 @@ impl Server {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
+                () = self.unwanted() => break,
                 () = Box::pin(step) => {}
             }
         }
         let link = self.now().link.take();
         if let Some(link) = link {
             link.leave().await;
+        }
+    }
+
+    /// The config has it no more, and no run has its tools: each of them holds it.
+    async fn unwanted(self: &Arc<Self>) {
+        self.retired.cancelled().await;
+        while Arc::strong_count(self) > 1 {
+            tokio::time::sleep(RETIRED_EVERY).await;
         }
     }
 

@@ -10,7 +10,7 @@ use crate::domain::secret::Secret;
 use crate::domain::tools::Approval;
 
 /// A server, as configured and validated.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Its name.
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Settings {
 }
 
 /// How a server is reached.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     /// By its standard input and output.
     Program {

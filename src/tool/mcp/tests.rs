@@ -111,8 +111,9 @@ impl World {
 
     /// Waits until every process that was let go is gone.
     async fn gone(&self) {
-        self.servers.tracker.close();
-        tokio::time::timeout(Duration::from_secs(20), self.servers.tracker.wait()).await.unwrap();
+        let tracker = &self.servers.place.as_ref().unwrap().tracker;
+        tracker.close();
+        tokio::time::timeout(Duration::from_secs(20), tracker.wait()).await.unwrap();
     }
 }
 

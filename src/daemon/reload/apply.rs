@@ -1,0 +1,136 @@
+//! Makes everything that is of a config anew, tries it out, and exchanges it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures::future::try_join_all;
+
+use crate::config::diff;
+use crate::config::load::Loaded;
+use crate::daemon::assembly::{Made, channels, serves, ways};
+use crate::daemon::begins::{self, Begins};
+use crate::daemon::channels::{Live, Wired, Wiring, wirings};
+use crate::daemon::reload::plan::{self, Address, Step, Steps};
+use crate::daemon::reload::running::Running;
+use crate::daemon::reload::told::Done;
+use crate::daemon::reload::{Reloader, canary};
+use crate::daemon::{Blueprint, StartError, memory, toolset};
+
+/// Everything new, ready to take its place.
+struct Ready {
+    blueprint: Blueprint,
+    made: Made,
+    begins: Begins,
+    steps: Steps,
+    /// Every account of the new config; those that stay with the adapter that they have.
+    wired: Vec<Wired>,
+}
+
+impl Reloader {
+    /// Takes the config over, as a whole or not at all; words why not.
+    pub(super) async fn apply(&mut self, loaded: Loaded) -> Result<Done, String> {
+        let ready = self.ready(loaded).await?;
+        let (before, refused) = (self.blueprint.source.clone(), self.roots.standing.now().refused);
+        let channels = ready.steps.clone();
+        // From here on nothing waits, and nothing fails.
+        self.exchange(ready);
+        Ok(Done {
+            changes: diff::between(before.expose(), self.blueprint.source.expose()),
+            channels,
+            waits: plan::waits(&self.began.config, &self.made.config),
+            mends: refused.is_some(),
+        })
+    }
+
+    /// Makes and tries it; what runs knows nothing of it.
+    async fn ready(&self, loaded: Loaded) -> Result<Ready, String> {
+        let learnt = self.blueprint.redactor.learn(&loaded.secrets(&self.blueprint.environment));
+        learnt.map_err(|error| error.to_string())?;
+        let Loaded { config, source, .. } = loaded;
+        let blueprint = Blueprint { config, source, ..self.blueprint.clone() };
+        let made = Made::of(&blueprint, &self.roots, Some(&self.made)).await.map_err(|error| error.to_string())?;
+        let (steps, wired) = self.wired(&blueprint)?;
+        if plan::rebuilds_models(&self.made.config, &made.config) {
+            canary::model(&made.ports.models).await?;
+        }
+        let tried = wired.iter().filter(|wired| {
+            let step = steps.iter().find(|(address, _)| *address == wired.wiring.address());
+            step.is_some_and(|(_, step)| matches!(step, Step::Begins | Step::Restarts))
+        });
+        try_join_all(tried.map(canary::channel)).await?;
+        let begins = begins::prepare(&blueprint, &self.roots.store).await.map_err(|error| error.to_string())?;
+        if blueprint.stays {
+            // The timer takes up the rows that it finds: they are the only thing that is written.
+            let synced = self.router.sync_schedules(begins.declared.clone()).await;
+            synced.map_err(|error| format!("the schedules could not be stored: {error}"))?;
+        }
+        Ok(Ready { blueprint, made, begins, steps, wired })
+    }
+
+    /// What becomes of each account, and the adapters of all that there will be.
+    fn wired(&self, blueprint: &Blueprint) -> Result<(Steps, Vec<Wired>), String> {
+        if blueprint.own_channel.is_some() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        // Hob listens, or does not, as it began.
+        let is_served = self.began.config.server.listen.is_some();
+        let after = wirings(&blueprint.config, is_served).map_err(|error| error.to_string())?;
+        let before: Vec<_> = self.live.iter().map(|live| live.wired.wiring.clone()).collect();
+        let steps = plan::channels(&before, &after);
+        let wired = after.into_iter().map(|wiring| match known(&self.live, &wiring) {
+            Some(live) => Ok(live.wired.clone()),
+            None => Ok(Wired { adapter: wiring.build(blueprint)?, wiring }),
+        });
+        let wired: Result<_, StartError> = wired.collect();
+        Ok((steps, wired.map_err(|error| error.to_string())?))
+    }
+
+    /// The one step: from the next message, claim and delivery on everything goes by the new config.
+    fn exchange(&mut self, ready: Ready) {
+        let Ready { blueprint, made, begins, steps, wired } = ready;
+        let before = std::mem::replace(&mut self.made, made);
+        self.blueprint = blueprint;
+        let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));
+        let all = toolset::mcp::all(&self.blueprint);
+        self.servers = self.servers.followed_by(all, &ports.tools, self.blueprint.stays);
+        let reach = channels(&self.blueprint, &wired);
+        let served = (serves(&reach), config.daemon.runs_parallel_max);
+        let terms = self.made.terms(&self.roots, (&self.servers, &self.blueprint));
+        self.roots.delivery.exchange(ways(&config, reach));
+        self.router.terms.store(Arc::new(terms));
+        self.router.lanes.exchange(ports, served);
+        self.move_channels(wired, &steps);
+        self.begin_these(begins);
+        if plan::restarts_extraction(&before.config, &config) {
+            self.draw_facts();
+        }
+        if before.config.memory.embedding != config.memory.embedding {
+            let known = self.made.ports.memory.clone();
+            memory::keep_up(&mut self.embedding, &self.switches, &known, &self.blueprint);
+        }
+        let (source, at) = (self.blueprint.source.clone(), self.blueprint.clock.now());
+        drop(self.running.send_replace(Arc::new(Running { config, source, at })));
+    }
+
+    /// Those that stay are not touched; in the place of one that ends the new one begins.
+    fn move_channels(&mut self, wired: Vec<Wired>, steps: &[(Address, Step)]) {
+        let live = std::mem::take(&mut self.live);
+        let mut before: BTreeMap<Address, Live> =
+            live.into_iter().map(|live| (live.wired.wiring.address(), live)).collect();
+        for wired in wired {
+            let address = wired.wiring.address();
+            let stays = steps.iter().any(|(known, step)| *known == address && *step == Step::Stays);
+            let next = match before.remove(&address) {
+                Some(live) if stays => live,
+                former => Live::begin(wired, former, (&self.router, &self.switches)),
+            };
+            self.live.push(next);
+        }
+        before.into_values().for_each(|gone| drop(gone.end()));
+    }
+}
+
+/// The account that is reached like this, and need not be touched.
+fn known<'a>(live: &'a [Live], wiring: &Wiring) -> Option<&'a Live> {
+    live.iter().find(|live| live.wired.wiring.is_as(wiring))
+}

@@ -1,0 +1,45 @@
+//! Tries out what is new before anything changes: the first model by a small call, a channel by its own question.
+
+use std::time::Duration;
+
+use crate::daemon::channels::Wired;
+use crate::model::catalog::Catalog;
+use crate::model::message::Message;
+use crate::model::provider::{NoSink, Request, ToolChoice};
+
+/// A model must answer within this.
+const MODEL_MAX: Duration = Duration::from_secs(45);
+/// A platform must answer within this.
+const CHANNEL_MAX: Duration = Duration::from_secs(20);
+/// Tokens of the answer, at most; nobody reads it.
+const TOKENS_MAX: u64 = 64;
+
+/// Asks the first model something small.
+pub(super) async fn model(models: &Catalog) -> Result<(), String> {
+    let Some(label) = models.by_role("primary") else { return Ok(()) };
+    // What rests is asked all the same: the change may be what mends it.
+    let Some(provider) = models.get_forced(label) else { return Ok(()) };
+    let request = Request {
+        system: "You are being tried out. Answer with the one word: yes.".to_owned(),
+        messages: vec![Message::user("Are you there?")],
+        stable: 0,
+        tools: Vec::new(),
+        tool_choice: ToolChoice::Auto,
+        max_output_tokens: Some(TOKENS_MAX),
+    };
+    match tokio::time::timeout(MODEL_MAX, provider.complete(&request, &NoSink)).await {
+        Ok(Ok(_answer)) => Ok(()),
+        Ok(Err(error)) => Err(format!("[provider]: {label} was asked and did not answer: {}", error.message)),
+        Err(_elapsed) => Err(format!("[provider]: {label} was asked and did not answer within {MODEL_MAX:?}")),
+    }
+}
+
+/// Asks the platform who Hob is there.
+pub(super) async fn channel(wired: &Wired) -> Result<(), String> {
+    let (kind, account) = wired.wiring.address();
+    match tokio::time::timeout(CHANNEL_MAX, wired.adapter.check()).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(why)) => Err(format!("[{kind}] ({account}): {why}")),
+        Err(_elapsed) => Err(format!("[{kind}] ({account}): no answer within {CHANNEL_MAX:?}")),
+    }
+}

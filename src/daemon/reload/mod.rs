@@ -1,0 +1,412 @@
+//! Takes over what stands in the config file while Hob runs (row K5).
+//!
+//! A round reads the file, checks it, makes everything anew that is of the config, tries out what is new, and then exchanges
+//! it in one step that neither waits nor fails; or leaves everything as it was, and says why. Runs go on with what they began
+//! with.
+//! Never: a part of a config, or a wait of a message for a reload.
+//! Start at [`Reloader::begin`]; [`plan`] says what a change means, [`apply`] does it.
+
+mod apply;
+mod canary;
+pub(in crate::daemon) mod plan;
+mod read;
+pub mod running;
+mod told;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch as current;
+use tokio::time::Instant;
+
+use crate::config::diff;
+use crate::daemon::assembly::{Made, Roots};
+use crate::daemon::begins::{self, Begins, Begun};
+use crate::daemon::channels::{Live, Wired};
+use crate::daemon::reload::read::{Look, Seen, is_doubtful};
+use crate::daemon::reload::running::{Current, Running};
+use crate::daemon::reload::told::{Outcome, words};
+use crate::daemon::reload::watch::Ear;
+use crate::daemon::slot::Slot;
+use crate::daemon::{Blueprint, StartError, Switches, chores, extraction, memory, troubles};
+use crate::domain::condition::{Part, Trouble};
+use crate::domain::inbound::Conversation;
+use crate::router::intake::Router;
+use crate::router::owners::Telling;
+use crate::skill::watch as skill_watch;
+use crate::tool::mcp::Servers;
+
+/// The file is looked at so often, whatever was heard of it.
+const LOOK_EVERY: Duration = Duration::from_secs(180);
+/// What is doubtful is looked at again after so long.
+const LOOK_AGAIN: Duration = Duration::from_millis(700);
+/// So often, if it keeps changing.
+const LOOKS_MAX: usize = 8;
+/// As long as nobody is known in whose name something begins, it is looked so often whether somebody is.
+const OWNER_EVERY: Duration = Duration::from_secs(5);
+/// Owners are told of changes at most so often.
+const TELL_EVERY: Duration = Duration::from_secs(5);
+
+/// What Hob was started with.
+pub(super) struct Parts {
+    pub(super) roots: Roots,
+    pub(super) made: Made,
+    pub(super) servers: Servers,
+    pub(super) begins: Begins,
+    pub(super) wired: Vec<Wired>,
+}
+
+/// All that runs and can be exchanged.
+pub(super) struct Reloader {
+    /// What runs, as it was read.
+    blueprint: Blueprint,
+    /// What the process began with.
+    began: Arc<Running>,
+    roots: Roots,
+    made: Made,
+    servers: Servers,
+    live: Vec<Live>,
+    begun: Begun,
+    waits_for_owner: bool,
+    extraction: Slot,
+    embedding: Slot,
+    running: current::Sender<Arc<Running>>,
+    router: Arc<Router>,
+    switches: Switches,
+    tell: Tell,
+}
+
+/// What owners are still to be told.
+struct Tell {
+    /// What they know of.
+    known: Arc<Running>,
+    last: Option<Instant>,
+    due: bool,
+}
+
+/// What made it look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// Something happened to the file.
+    File,
+    /// Somebody asked, or a signal came.
+    Asked,
+    /// It was time.
+    Time,
+}
+
+impl Reloader {
+    /// With what runs; nothing begins yet.
+    pub(super) fn of(
+        blueprint: &Blueprint,
+        parts: Parts,
+        (switches, router): (&Switches, &Arc<Router>),
+    ) -> (StartedWith, Current) {
+        let Parts { roots, made, servers, begins, wired } = parts;
+        let (config, source, at) = (Arc::clone(&made.config), blueprint.source.clone(), roots.started);
+        let began = Arc::new(Running { config, source, at });
+        let (running, current) = current::channel(Arc::clone(&began));
+        let file = blueprint.config_file.is_some();
+        roots.standing.stand(|standing| {
+            standing.at = file.then_some(at);
+            standing.hash = hash(&began);
+        });
+        let reloader = Self {
+            blueprint: blueprint.clone(),
+            tell: Tell { known: Arc::clone(&began), last: None, due: false },
+            began,
+            roots,
+            made,
+            servers,
+            live: Vec::new(),
+            begun: Begun::default(),
+            waits_for_owner: false,
+            extraction: Slot::default(),
+            embedding: Slot::default(),
+            running,
+            router: Arc::clone(router),
+            switches: switches.clone(),
+        };
+        (StartedWith { reloader, begins, wired }, current)
+    }
+
+    fn draw_facts(&mut self) {
+        let (extractor, draws) = (self.made.extractor.clone(), self.made.config.memory.extract);
+        let draw = |stop| extraction::draw_facts(extractor, draws, stop);
+        self.extraction.begin(&self.switches.channels, &self.switches.drain, draw);
+    }
+
+    /// Looks after the config until the stop.
+    async fn keep_up(mut self) {
+        let file = self.blueprint.config_file.clone().filter(|_| self.blueprint.stays);
+        // The name of a file alone says no folder.
+        let file = file.map(|file| std::path::absolute(&file).unwrap_or(file));
+        let mut ear = file.as_deref().map(Ear::of);
+        // Who sits at the terminal means something else by it.
+        let mut hangup = self
+            .blueprint
+            .own_channel
+            .is_none()
+            .then(|| signal(SignalKind::hangup()))
+            .and_then(|hears| hears.inspect_err(|error| tracing::warn!(%error, "SIGHUP is not heard")).ok());
+        let stop = self.switches.intake.clone();
+        let mut look_at = Instant::now() + LOOK_EVERY;
+        loop {
+            let cause = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = self.roots.standing.asked() => Cause::Asked,
+                () = hears(hangup.as_mut()) => Cause::Asked,
+                () = settled(ear.as_mut()) => Cause::File,
+                () = self.tell.is_due() => {
+                    self.tell_changes().await;
+                    continue;
+                }
+                () = tokio::time::sleep(OWNER_EVERY), if self.waits_for_owner => {
+                    self.begin_with_owner().await;
+                    continue;
+                }
+                () = tokio::time::sleep_until(look_at) => Cause::Time,
+            };
+            let asking = self.roots.standing.take_asking();
+            // A stop comes between two steps of it: what is exchanged is exchanged as a whole.
+            if stop.run_until_cancelled(self.round(cause, asking)).await.is_none() {
+                return;
+            }
+            look_at = Instant::now() + LOOK_EVERY;
+        }
+    }
+
+    async fn round(&mut self, cause: Cause, asking: Vec<Conversation>) {
+        let begun = Instant::now();
+        let known = self.roots.standing.now().refused.map(|(_, why)| why);
+        let outcome = self.look().await;
+        let is_known = matches!(&outcome, Outcome::Refused(why) if known.as_ref() == Some(why));
+        match &outcome {
+            Outcome::Refused(_) if is_known => tracing::debug!(?cause, "config.refused_still"),
+            Outcome::Unchanged { .. } | Outcome::NoFile => tracing::debug!(?cause, "config.unchanged"),
+            Outcome::Done(done) => {
+                let keys: Vec<&str> = done.changes.iter().map(|change| change.key.as_str()).collect();
+                let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let (changes, keys, waits) = (keys.len(), keys.join(", "), done.waits.join(", "));
+                tracing::info!(changes, keys, waits, took_ms, "config.reloaded");
+            }
+            Outcome::Refused(why) => tracing::error!(why, "config.refused: everything goes on as it was"),
+        }
+        self.tell_those(asking.clone(), &outcome).await;
+        if !is_known {
+            self.tell(&outcome, asking).await;
+        }
+    }
+
+    /// What stands in the file now is taken over, or not.
+    async fn look(&mut self) -> Outcome {
+        let Some(file) = &self.blueprint.config_file else { return Outcome::NoFile };
+        let look = Look {
+            file: std::path::absolute(file).unwrap_or_else(|_| file.clone()),
+            environment: self.blueprint.environment.clone(),
+            needs_channel: self.blueprint.own_channel.is_none(),
+        };
+        let refused = self.roots.standing.now().refused.is_some();
+        let outcome = match self.read(&look).await {
+            Seen::Bad(why) => Outcome::Refused(why),
+            Seen::Good(loaded) if loaded.source == self.blueprint.source && loaded.config == *self.made.config => {
+                Outcome::Unchanged { mends: refused }
+            }
+            Seen::Good(loaded) => match Box::pin(self.apply(*loaded)).await {
+                Ok(done) => Outcome::Done(done),
+                Err(why) => Outcome::Refused(format!("{}: {why}", look.file.display())),
+            },
+        };
+        self.note(&outcome);
+        outcome
+    }
+
+    /// What is half a file is looked at again, until it is whole or stays as it is.
+    async fn read(&self, look: &Look) -> Seen {
+        let mut seen = look.read(self.blueprint.clock.now()).await;
+        for _ in 0..LOOKS_MAX {
+            if !is_doubtful(&seen, &self.blueprint.source) {
+                break;
+            }
+            tracing::debug!("config.doubted: it may be half a file; it is looked at again");
+            tokio::time::sleep(LOOK_AGAIN).await;
+            let next = look.read(self.blueprint.clock.now()).await;
+            if next == seen {
+                break;
+            }
+            seen = next;
+        }
+        seen
+    }
+
+    /// It stands so from now on.
+    fn note(&self, outcome: &Outcome) {
+        let (now, conditions) = (self.blueprint.clock.now(), &self.blueprint.conditions);
+        match outcome {
+            Outcome::NoFile => return,
+            Outcome::Refused(why) => {
+                let what = format!("the config file was not taken over: {}", why.lines().next().unwrap_or_default());
+                let fix = "mend it; Hob looks by itself, and goes on as before until then".to_owned();
+                conditions.tell(Part::Config, Trouble { since: now, what, fix });
+            }
+            Outcome::Unchanged { mends: false } => {}
+            Outcome::Unchanged { mends: true } | Outcome::Done(_) => drop(conditions.mend(&Part::Config)),
+        }
+        let running = self.running.borrow().clone();
+        self.roots.standing.stand(|standing| match outcome {
+            Outcome::Refused(why) => standing.refused = Some((now, why.clone())),
+            Outcome::Done(done) => {
+                standing.at = Some(running.at);
+                standing.hash = hash(&running);
+                standing.changes = Some(done.changes.len());
+                standing.waits.clone_from(&done.waits);
+                standing.refused = None;
+            }
+            Outcome::Unchanged { .. } | Outcome::NoFile => standing.refused = None,
+        });
+    }
+
+    /// Who asked hears what came of it.
+    async fn tell_those(&self, asking: Vec<Conversation>, outcome: &Outcome) {
+        for place in asking {
+            let told = (format!("config:{}", self.blueprint.rng.id()), words(outcome));
+            if let Err(error) = self.router.tell(place, told).await {
+                tracing::warn!(%error, "it could not be told what came of the reload");
+            }
+        }
+    }
+
+    /// Every owner hears what changed, but for those who asked.
+    async fn tell(&mut self, outcome: &Outcome, asking: Vec<Conversation>) {
+        match outcome {
+            Outcome::Unchanged { mends: false } | Outcome::NoFile => {}
+            Outcome::Done(_) if asking.is_empty() => self.tell.due = true,
+            Outcome::Done(_) => {
+                self.tell.known = self.running.borrow().clone();
+                self.tell_owners(words(outcome), asking).await;
+            }
+            Outcome::Unchanged { mends: true } | Outcome::Refused(_) => {
+                self.tell_owners(words(outcome), asking).await;
+            }
+        }
+    }
+
+    /// Several changes in a moment are told as one.
+    async fn tell_changes(&mut self) {
+        let running = self.running.borrow().clone();
+        let known = std::mem::replace(&mut self.tell.known, Arc::clone(&running));
+        (self.tell.due, self.tell.last) = (false, Some(Instant::now()));
+        let changes = diff::between(known.source.expose(), running.source.expose());
+        let waits = plan::waits(&self.began.config, &running.config);
+        let done = told::Done { changes, channels: Vec::new(), waits, mends: false };
+        self.tell_owners(words(&Outcome::Done(done)), Vec::new()).await;
+    }
+
+    async fn tell_owners(&self, text: String, except: Vec<Conversation>) {
+        let telling = Telling { key: format!("config:{}", self.blueprint.rng.id()), text, except };
+        if let Err(error) = self.router.tell_owners(telling).await {
+            tracing::warn!(%error, "the owners could not be told of the config");
+        }
+    }
+
+    /// Somebody may have become the owner since: what waits for that begins.
+    async fn begin_with_owner(&mut self) {
+        let begins = match begins::prepare(&self.blueprint, &self.roots.store).await {
+            Ok(begins) if !begins.waits_for_owner => begins,
+            Ok(_) => return,
+            Err(error) => return tracing::warn!(%error, "it could not be looked whether there is an owner"),
+        };
+        if let Err(error) = self.router.sync_schedules(begins.declared.clone()).await {
+            return tracing::warn!(%error, "the config's schedules could not be stored; that is tried again");
+        }
+        tracing::info!("begins.owner_known: what waited for an owner begins");
+        self.begin_these(begins);
+    }
+
+    fn begin_these(&mut self, begins: Begins) {
+        if begins.waits_for_owner && !self.waits_for_owner {
+            tracing::warn!(
+                "no owner has written yet: schedules, webhooks and the heartbeat of config.toml begin when one has"
+            );
+        }
+        self.waits_for_owner = begins.waits_for_owner;
+        let adapters = self.live.iter().map(|live| Arc::clone(&live.wired.adapter));
+        self.begun.exchange(begins, adapters, (&self.switches, &self.router));
+        self.router.alarm.notify_one();
+    }
+}
+
+impl Tell {
+    /// Waits until there is something to be told, and not too soon after the last.
+    async fn is_due(&self) {
+        if !self.due {
+            return std::future::pending().await;
+        }
+        if let Some(last) = self.last {
+            tokio::time::sleep_until(last + TELL_EVERY).await;
+        }
+    }
+}
+
+/// A [`Reloader`], and what is to begin with it.
+pub(super) struct StartedWith {
+    reloader: Reloader,
+    begins: Begins,
+    wired: Vec<Wired>,
+}
+
+impl StartedWith {
+    /// Everything begins: what happens by itself, the channels, and the look after the config.
+    pub(super) async fn begin(self, listener: Option<TcpListener>) -> Result<(), StartError> {
+        let Self { mut reloader, begins, wired } = self;
+        let this = &mut reloader;
+        let (switches, router, blueprint) = (this.switches.clone(), Arc::clone(&this.router), this.blueprint.clone());
+        let (skills, drain) = (Arc::clone(&this.roots.skills), switches.drain.clone());
+        switches.channels.spawn(skill_watch::keep_up(skills, current::Sender::default(), drain));
+        let known = this.made.ports.memory.clone();
+        memory::keep_up(&mut this.embedding, &switches, &known, &blueprint);
+        chores::tidy(&switches, &known, (&this.roots.contents, &blueprint));
+        this.draw_facts();
+        begins::tell_first_owner(&blueprint, &router).await?;
+        if blueprint.stays {
+            router.sync_schedules(begins.declared.clone()).await?;
+        }
+        begins::keep_schedules(&switches, &router);
+        this.live = wired.into_iter().map(|wired| Live::begin(wired, None, (&router, &switches))).collect();
+        this.begin_these(begins);
+        this.begun.serve(listener, (&switches, &router));
+        if blueprint.stays {
+            troubles::keep_up(&switches, &router, &blueprint);
+        }
+        // Last: no server delays the start.
+        this.servers.keep(blueprint.stays);
+        switches.channels.clone().spawn(reloader.keep_up());
+        Ok(())
+    }
+}
+
+fn hash(running: &Running) -> String {
+    Sha256::digest(running.source.expose()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+async fn hears(signal: Option<&mut Signal>) {
+    let heard = match signal {
+        Some(signal) => signal.recv().await,
+        None => None,
+    };
+    if heard.is_none() {
+        std::future::pending::<()>().await;
+    }
+}
+
+async fn settled(ear: Option<&mut Ear>) {
+    match ear {
+        Some(ear) => ear.settled().await,
+        None => std::future::pending().await,
+    }
+}

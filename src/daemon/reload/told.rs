@@ -1,0 +1,109 @@
+//! What is said of a reload. Pure.
+
+use crate::config::diff::Change;
+use crate::daemon::reload::plan::{Address, Step};
+
+/// So many changes are listed; the rest are counted.
+const LISTED_MAX: usize = 20;
+
+/// What a reload did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Done {
+    pub(super) changes: Vec<Change>,
+    /// Accounts that were not left as they are.
+    pub(super) channels: Vec<(Address, Step)>,
+    /// What waits for a restart.
+    pub(super) waits: Vec<String>,
+    /// A refusal is mended by it.
+    pub(super) mends: bool,
+}
+
+/// What came of a look at the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It says what runs; whether it was refused before.
+    Unchanged { mends: bool },
+    /// It runs.
+    Done(Done),
+    /// It does not.
+    Refused(String),
+    /// Hob has no file.
+    NoFile,
+}
+
+/// In words for the owner.
+pub(super) fn words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::NoFile => "I was started without a config file: there is nothing to read.".to_owned(),
+        Outcome::Unchanged { mends: false } => "The config file says what I go by already.".to_owned(),
+        Outcome::Unchanged { mends: true } => "The config file is right again: it says what I go by.".to_owned(),
+        Outcome::Refused(why) => {
+            format!("I did not take over the config file, and go on as before.\n{why}")
+        }
+        Outcome::Done(done) => done_words(done),
+    }
+}
+
+fn done_words(done: &Done) -> String {
+    let again = if done.mends { "The config file is right again. " } else { "" };
+    let mut lines = vec![match done.changes.len() {
+        0 => format!("{again}I go by the config file as it is now: what it refers to has changed."),
+        1 => format!("{again}I go by the config file as it is now: 1 change."),
+        several => format!("{again}I go by the config file as it is now: {several} changes."),
+    }];
+    lines.extend(done.changes.iter().take(LISTED_MAX).map(|change| format!("- {change}")));
+    if let more @ 1.. = done.changes.len().saturating_sub(LISTED_MAX) {
+        lines.push(format!("- and {more} more"));
+    }
+    lines.extend(done.channels.iter().filter_map(|((kind, account), step)| {
+        let what = match step {
+            Step::Stays => return None,
+            Step::Restarts => "is connected anew",
+            Step::Begins => "is connected",
+            Step::Ends => "is disconnected",
+        };
+        Some(format!("{kind} ({account}) {what}."))
+    }));
+    if !done.waits.is_empty() {
+        lines.push(format!("Waits for a restart: {}.", done.waits.join(", ")));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::diff::between;
+    use crate::domain::inbound::ChannelKind;
+
+    #[test]
+    fn k5_it_is_said_what_changed() {
+        let changes = between("[agent]\niterations_max = 10", "[agent]\niterations_max = 20\n[daemon]\nlog = 'debug'");
+        let done = Done {
+            changes,
+            channels: vec![
+                ((ChannelKind::Telegram, "default".to_owned()), Step::Stays),
+                ((ChannelKind::Slack, "work".to_owned()), Step::Restarts),
+                ((ChannelKind::Discord, "default".to_owned()), Step::Ends),
+            ],
+            waits: vec!["daemon.log".to_owned()],
+            mends: true,
+        };
+        insta::assert_snapshot!(words(&Outcome::Done(done)), @r"
+        The config file is right again. I go by the config file as it is now: 2 changes.
+        - agent.iterations_max: 10 → 20
+        - daemon: added
+        slack (work) is connected anew.
+        discord (default) is disconnected.
+        Waits for a restart: daemon.log.
+        ");
+        let refused = Outcome::Refused("config.toml:3: agent.x: is not a known key".to_owned());
+        insta::assert_snapshot!(words(&refused), @r"
+        I did not take over the config file, and go on as before.
+        config.toml:3: agent.x: is not a known key
+        ");
+        let many = (0..23).map(|n| format!("k{n} = 1\n")).collect::<String>();
+        let done = Done { changes: between("", &many), channels: Vec::new(), waits: Vec::new(), mends: false };
+        assert!(words(&Outcome::Done(done)).ends_with("\n- and 3 more"));
+    }
+}

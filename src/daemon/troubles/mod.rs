@@ -1,0 +1,99 @@
+//! Tells owners in chat what does not work as it should, and when it works again (row N9); finds out what nobody else does.
+//!
+//! Never: a trouble told through the platform that has it, or told again while it comes and goes.
+//! Start at [`keep_up`]; [`ledger`] decides what is said when, [`signs`] what counts as trouble.
+
+mod ledger;
+mod signs;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::daemon::troubles::ledger::Ledger;
+use crate::daemon::troubles::signs::{Outages, embeddings, model};
+use crate::daemon::{Blueprint, Switches};
+use crate::domain::clock::Clock;
+use crate::domain::condition::{Conditions, Part, Trouble};
+use crate::router::intake::Router;
+use crate::router::owners::Telling;
+
+/// How often it is looked how channels, models and memory are.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+
+/// Looks and tells until the stop.
+pub(super) fn keep_up(switches: &Switches, router: &Arc<Router>, blueprint: &Blueprint) {
+    let conditions = blueprint.conditions.clone();
+    let look = look(Arc::clone(router), (conditions.clone(), Arc::clone(&blueprint.clock)), switches.drain.clone());
+    switches.channels.spawn(look);
+    if blueprint.own_channel.is_none() {
+        let tell = Teller { router: Arc::clone(router), conditions, clock: Arc::clone(&blueprint.clock) };
+        switches.channels.spawn(tell.run(switches.drain.clone()));
+    }
+}
+
+/// Puts on the board what is found.
+async fn look(router: Arc<Router>, (conditions, clock): (Conditions, Arc<dyn Clock>), stop: CancellationToken) {
+    let mut outages = Outages::default();
+    loop {
+        let (now, house) = (clock.now(), Arc::clone(&router.terms().house));
+        let chain = house.models.chain(None);
+        set(&conditions, Part::Model, model(&chain, &house.models.states()), now);
+        set(&conditions, Part::Embeddings, embeddings(&house.memory.nearby.standing()), now);
+        for (part, found) in outages.look(&router.delivery.health(), now) {
+            set(&conditions, part, found, now);
+        }
+        if tokio::time::timeout(LOOK_EVERY, stop.cancelled()).await.is_ok() {
+            return;
+        }
+    }
+}
+
+fn set(conditions: &Conditions, part: Part, found: Option<(String, String)>, now: Timestamp) {
+    match found {
+        Some((what, fix)) => {
+            let told = part.to_string();
+            if conditions.tell(part, Trouble { since: now, what: what.clone(), fix }) {
+                tracing::warn!(part = told, what, "condition.begun");
+            }
+        }
+        None => {
+            if conditions.mend(&part).is_some() {
+                tracing::info!(%part, "condition.ended");
+            }
+        }
+    }
+}
+
+struct Teller {
+    router: Arc<Router>,
+    conditions: Conditions,
+    clock: Arc<dyn Clock>,
+}
+
+impl Teller {
+    async fn run(self, stop: CancellationToken) {
+        let mut heard = self.conditions.subscribe();
+        // What a reload does is told by itself; what Hob was started with is not.
+        let mut ledger = Ledger::at_start(&self.conditions.all());
+        loop {
+            let all = heard.borrow_and_update().clone();
+            let now = self.clock.now();
+            for said in ledger.look(&all, now) {
+                let key = format!("trouble:{}:{}", said.part, now.as_millisecond());
+                if let Err(error) = self.router.tell_owners(Telling { key, text: said.text, except: Vec::new() }).await
+                {
+                    tracing::warn!(%error, "the owners could not be told what does not work");
+                }
+            }
+            let wait = ledger.next_look(now);
+            tokio::select! {
+                () = stop.cancelled() => return,
+                changed = heard.changed() => if changed.is_err() { return },
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The config of a running Hob is exchanged as a whole or not at all, and what runs goes on with what it began with (row K5).
+
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::fake_telegram::FakeTelegram;
+use crate::support::fake_telegram::world::World;
+use crate::support::house::{ADA, BOB, House, OWNER};
+
+/// A running Hob that its owner has written to.
+async fn owned(settings: &str) -> House {
+    let mut house = House::with(settings).await;
+    house.start().await;
+    assert_eq!(house.ask(OWNER, "Hi", Reply::text("Hello.")).await, "Hello.");
+    house
+}
+
+fn prompt(words: &str) -> String {
+    format!("[agent]\nsystem_prompt = '{words}'\n")
+}
+
+/// What the bot says next to the owner, who has heard so much.
+async fn told_next(house: &House, heard: usize) -> String {
+    house.telegram.until_sent(OWNER, heard + 1).await.pop().unwrap()
+}
+
+fn system_of(house: &House, request: usize) -> String {
+    house.model.requests()[request].system().to_owned()
+}
+
+fn connects(telegram: &FakeTelegram) -> usize {
+    telegram.look(|world| world.called("getMe"))
+}
+
+#[tokio::test]
+async fn k5_a_key_changes_in_place_and_a_run_ends_with_what_it_began_with() {
+    let mut house = owned(&prompt("You are old.")).await;
+    let (gate, known) = (Gate::default(), connects(&house.telegram));
+    let call = Script::default().gate(&gate).fragment(0, Some("call_1"), Some("current_time"), "{}");
+    house.model.reply(call.finish("tool_calls").into()).reply(Reply::text("It is late."));
+    house.say(ADA, "What time is it?");
+    house.asked(2).await;
+    house.configure(&prompt("You are new."));
+    house.hob().until_log("config.reloaded").await;
+    gate.open();
+    assert_eq!(house.told(ADA, 1).await, ["It is late."]);
+    assert_eq!(house.ask(ADA, "And now?", Reply::text("Later.")).await, "Later.");
+    for (request, expected) in [(1, "You are old."), (2, "You are old."), (3, "You are new.")] {
+        assert!(system_of(&house, request).contains(expected), "{request}: {}", system_of(&house, request));
+    }
+    assert_eq!(connects(&house.telegram), known, "the bot was left alone");
+    insta::assert_snapshot!(told_next(&house, 1).await, @r#"
+    I go by the config file as it is now: 1 change.
+    - agent.system_prompt: "You are old." → "You are new."
+    "#);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn k5_who_is_let_in_changes_at_once() {
+    let mut house = owned("").await;
+    house.say(BOB, "/help");
+    house.told(BOB, 1).await;
+    house.configure(&format!("telegram = {{ allowed_user_ids = [{ADA}] }}\ndaemon = {{ log_format = 'json' }}"));
+    house.hob().until_log("config.reloaded").await;
+    let said = told_next(&house, 1).await;
+    assert!(said.contains("telegram.allowed_user_ids: [7, 8] → [7]"), "{said}");
+    assert!(said.ends_with("Waits for a restart: daemon.log_format."), "{said}");
+    house.say(BOB, "/help");
+    let told = house.told(BOB, 2).await;
+    assert!(told[0].contains("/stop – ") && !told[1].contains("/stop – "), "he is a stranger now: {}", told[1]);
+    house.say(OWNER, "/status");
+    let status = told_next(&house, 2).await;
+    let line = status.lines().find(|line| line.starts_with("config: ")).unwrap();
+    assert!(line.contains(", 2 changes; waits for a restart: daemon.log_format"), "{line}");
+}
+
+#[tokio::test]
+async fn k5_what_cannot_be_is_refused_and_its_end_noticed() {
+    let mut house = owned("").await;
+    let file = house.path("config.toml");
+    let good = std::fs::read_to_string(&file).unwrap();
+    let write = |text: String| std::fs::write(&file, text).unwrap();
+    let mut heard = 1;
+    let mut refused = 0;
+    for (bad, expected) in [
+        ("[agent\n", ":1: "),
+        ("[agent]\niteratons_max = 3\n", "agent.iteratons_max: is not a known key; did you mean `iterations_max`?"),
+        ("[agent]\niterations_max = 0\n", "agent.iterations_max: "),
+        ("[agent]\nsystem_prompt = '${NOWHERE}'\n", "NOWHERE"),
+        ("", "no channel is configured any more"),
+    ] {
+        let hob = house.hob.as_mut().unwrap();
+        write(if bad.is_empty() { String::new() } else { format!("{bad}\n{}", without_agent(&good)) });
+        refused += 1;
+        hob.until_logged("config.refused", refused).await;
+        let said = told_next(&house, heard).await;
+        assert!(said.starts_with("I did not take over the config file") && said.contains(expected), "{said}");
+        write(good.clone());
+        let again = told_next(&house, heard + 1).await;
+        assert_eq!(again, "The config file is right again: it says what I go by.");
+        heard += 2;
+    }
+    assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
+    assert!(!house.hob().log().contains("config.reloaded"));
+}
+
+/// The config without its own section of that name.
+fn without_agent(text: &str) -> String {
+    let mut table: toml::Table = text.parse().unwrap();
+    table.remove("agent");
+    table.to_string()
+}
+
+#[tokio::test]
+async fn k5_a_file_that_is_gone_or_something_else_changes_nothing() {
+    let mut house = owned("").await;
+    let (file, good) = (house.path("config.toml"), house.path("good.toml"));
+    std::fs::copy(&file, &good).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    house.hob().until_logged("config.refused", 1).await;
+    assert!(told_next(&house, 1).await.contains("is not there any more"));
+    std::fs::create_dir(&file).unwrap();
+    house.hob().until_logged("config.refused", 2).await;
+    assert!(told_next(&house, 2).await.contains("is a directory"));
+    house.say(OWNER, "/status");
+    let status = told_next(&house, 3).await;
+    assert!(status.contains("degraded: config: the config file was not taken over"), "{status}");
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::copy(&good, &file).unwrap();
+    assert!(told_next(&house, 4).await.starts_with("The config file is right again"));
+    house.say(OWNER, "/status");
+    assert!(!told_next(&house, 5).await.contains("degraded"));
+}
+
+#[tokio::test]
+async fn k5_half_a_file_is_waited_for() {
+    let mut house = owned("").await;
+    let file = house.path("config.toml");
+    house.configure(&prompt("You are whole."));
+    house.hob().until_log("config.reloaded").await;
+    let whole = std::fs::read_to_string(&file).unwrap().replace("whole", "more");
+    // In the middle of a text.
+    let (head, tail) = whole.split_at(whole.find(FakeTelegram::TOKEN).unwrap() + 9);
+    std::fs::write(&file, head).unwrap();
+    house.hob().until_log("config.doubted").await;
+    std::fs::write(&file, format!("{head}{tail}")).unwrap();
+    house.hob().until_logged("config.reloaded", 2).await;
+    house.ask(ADA, "Who?", Reply::text("Me.")).await;
+    assert!(system_of(&house, 1).contains("You are more."));
+    assert!(!house.hob().log().contains("config.refused"), "{}", house.hob().log());
+}
+
+#[tokio::test]
+async fn k5_a_folder_that_is_exchanged_by_a_link_is_seen() {
+    let mut house = House::new().await;
+    // As a mounted ConfigMap is laid out.
+    let folder = |name: &str, words: &str| -> PathBuf {
+        house.configure(&prompt(words));
+        let folder = house.path(name);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::rename(house.path("config.toml"), folder.join("config.toml")).unwrap();
+        folder
+    };
+    let (one, two) = (folder("..1", "You are one."), folder("..2", "You are two."));
+    symlink(one, house.path("..data")).unwrap();
+    symlink("..data/config.toml", house.path("config.toml")).unwrap();
+    house.start().await;
+    symlink(two, house.path("..new")).unwrap();
+    std::fs::rename(house.path("..new"), house.path("..data")).unwrap();
+    house.hob().until_log("config.reloaded").await;
+    house.ask(ADA, "Who?", Reply::text("Me.")).await;
+    assert!(system_of(&house, 0).contains("You are two."));
+}
+
+#[tokio::test]
+async fn k5_edited_a_hundred_times_the_last_edit_holds_and_no_message_is_lost() {
+    let mut house = owned("").await;
+    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_user().len())));
+    let mut beat = tokio::time::interval(Duration::from_millis(50));
+    for edit in 0..100 {
+        beat.tick().await;
+        house.configure(&prompt(&format!("You are edit {edit}.")));
+        if edit % 10 == 0 {
+            house.say(ADA, &format!("A {edit}"));
+            house.say(BOB, &format!("B {edit}"));
+        }
+    }
+    let last =
+        |world: &World| world.chat(OWNER).by_bot().any(|message| message.text.ends_with("→ \"You are edit 99.\""));
+    house.telegram.until_true("word of the last edit", last).await;
+    // Those that came during a run are answered each by itself.
+    for person in [ADA, BOB] {
+        let answered = |world: &World| {
+            world.chat(person).by_bot().filter(|message| message.text.starts_with("You said")).count() == 10
+        };
+        house.telegram.until_true("ten answers", answered).await;
+    }
+    house.say(OWNER, "Who?");
+    house.ended(22).await;
+    let requests = house.model.requests();
+    assert!(requests.last().unwrap().system().contains("You are edit 99."));
+    assert_eq!(requests.len(), 22, "each was answered once");
+    assert!(!house.hob().log().contains("config.refused"));
+}
+
+#[tokio::test]
+async fn k5_one_account_restarts_comes_and_goes_and_the_other_keeps_its_connection() {
+    let work = FakeTelegram::start().await;
+    work.person(ADA);
+    let second = |timeout: u32| {
+        format!(
+            "[telegram_accounts.work]\nbot_token = '{}'\nallowed_user_ids = [{ADA}]\napi_url = '{}'\npoll_timeout_secs = {timeout}",
+            FakeTelegram::TOKEN,
+            work.api_url()
+        )
+    };
+    let mut house = owned("").await;
+    let known = connects(&house.telegram);
+    house.configure(&second(20));
+    house.hob().until_logged("config.reloaded", 1).await;
+    assert!(told_next(&house, 1).await.contains("telegram_accounts: "));
+    work.until_true("poll", |world| world.called("getUpdates") > 0).await;
+    house.model.reply(Reply::text("One."));
+    work.say(ADA, "1");
+    assert_eq!(work.until_sent(ADA, 1).await, ["One."]);
+    let asked = connects(&work);
+    // Said while nobody listens there, and not acknowledged: the next adapter gets it.
+    house.configure(&second(21));
+    house.hob().until_logged("config.reloaded", 2).await;
+    house.model.reply(Reply::text("Two."));
+    work.say(ADA, "2");
+    assert_eq!(work.until_sent(ADA, 2).await, ["One.", "Two."]);
+    assert!(connects(&work) > asked, "it was asked who Hob is, and connected anew");
+    // What is no part of the connection leaves it alone.
+    let asked = connects(&work);
+    house.configure(&second(21).replace(&format!("[{ADA}]"), &format!("[{ADA}, {BOB}]")));
+    house.hob().until_logged("config.reloaded", 3).await;
+    house.model.reply(Reply::text("Three."));
+    work.say(ADA, "3");
+    work.until_sent(ADA, 3).await;
+    assert_eq!(connects(&work), asked);
+    house.configure("");
+    house.hob().until_logged("config.reloaded", 4).await;
+    let polls = work.look(|world| world.called("getUpdates"));
+    assert_eq!(house.ask(ADA, "Here?", Reply::text("Here.")).await, "Here.");
+    assert_eq!(work.look(|world| world.called("getUpdates")), polls, "nobody listens there any more");
+    assert_eq!(connects(&house.telegram), known, "the first one was never touched");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn k5_a_platform_that_refuses_keeps_everything_as_it_was() {
+    let mut house = owned("").await;
+    let known = connects(&house.telegram);
+    house
+        .configure("telegram = { bot_token = '110201543:BBHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw', allowed_user_ids = [7] }");
+    house.hob().until_log("config.refused").await;
+    let said = told_next(&house, 1).await;
+    assert!(
+        said.contains("[telegram] (default): Telegram does not take the bot_token") && !said.contains("BBHdq"),
+        "{said}"
+    );
+    assert!(!house.hob().log().contains("BBHdq"));
+    assert_eq!(house.ask(BOB, "Still there?", Reply::text("Yes.")).await, "Yes.");
+    assert_eq!(connects(&house.telegram), known);
+}
+
+#[tokio::test]
+async fn k5_a_model_that_does_not_answer_keeps_everything_as_it_was() {
+    let mut house = owned("").await;
+    house.model.require_key("sk-test");
+    house.configure("provider = { api_key = 'sk-another-one' }");
+    house.hob().until_log("config.refused").await;
+    let said = told_next(&house, 1).await;
+    assert!(said.contains("[provider]: openai-compatible/fake was asked and did not answer"), "{said}");
+    assert!(!house.hob().log().contains("another-one"));
+    assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
+    // The new key is good now.
+    house.model.require_key("sk-another-one");
+    house.model.reply(Reply::text("yes"));
+    house.hob().signal(Signal::HUP);
+    house.hob().until_log("config.reloaded").await;
+    let said = told_next(&house, 2).await;
+    assert!(said.contains("provider.api_key: changed"), "{said}");
+    assert_eq!(house.ask(ADA, "And now?", Reply::text("Now.")).await, "Now.");
+}
+
+#[tokio::test]
+async fn k5_whoever_asks_hears_what_came_of_it_if_it_is_an_owner() {
+    let mut house = owned("").await;
+    house.say(ADA, "/reload");
+    assert_eq!(house.told(ADA, 1).await, ["Only an owner can do that."]);
+    house.say(OWNER, "/reload");
+    assert_eq!(told_next(&house, 1).await, "The config file says what I go by already.");
+    let unchanged = house.hob().log().matches("config.unchanged").count();
+    house.hob().signal(Signal::HUP);
+    house.hob().until_logged("config.unchanged", unchanged + 1).await;
+    assert_eq!(house.heard(OWNER).len(), 2, "nobody is told that nothing happened");
+}
+
+#[tokio::test]
+async fn k5_a_reload_at_the_stop_neither_happens_nor_holds_it_up() {
+    let mut house = owned("").await;
+    let gate = Gate::default();
+    // The new model takes its time to say whether it is there.
+    house.model.reply(Script::default().gate(&gate).text("yes").finish("stop").into());
+    house.configure("provider = { temperature = 0.5 }");
+    house.asked(2).await;
+    assert!(house.stop().await.success());
+    house.start().await;
+    assert_eq!(house.ask(ADA, "Hi", Reply::text("Hello.")).await, "Hello.");
+    let asked = house.model.requests().pop().unwrap();
+    assert_eq!(asked.body["temperature"], 0.5, "the next start takes the file as it is");
+}
+
+#[tokio::test]
+async fn k5_what_waits_for_an_owner_begins_when_there_is_one() {
+    let settings = "telegram = { owner_user_ids = [], allowed_user_ids = [7] }\n[[schedule]]\nname = 'tea'\nwhen = 'every day at 17:00'\ntask = 'Make tea.'";
+    let mut house = House::with(settings).await;
+    house.start().await;
+    house.hob().until_log("to become its owner").await;
+    let log = house.hob().log();
+    let code = log.split("/pair ").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    house.say(OWNER, &format!("/pair {code}"));
+    house.told(OWNER, 1).await;
+    house.hob().until_log("begins.owner_known").await;
+    house.say(OWNER, "/schedules");
+    let listed = house.told(OWNER, 2).await.pop().unwrap();
+    assert!(listed.contains("Make tea."), "{listed}");
+}
+
+#[tokio::test]
+async fn n9_owners_are_told_when_no_model_answers() {
+    let mut house = owned("").await;
+    house.model.reply(Reply::status(401));
+    house.say(ADA, "Hi");
+    house.ended(2).await;
+    let said = told_next(&house, 1).await;
+    assert!(said.starts_with("Something does not work. model: no model answers: openai-compatible/fake ("), "{said}");
+}
