@@ -39,6 +39,7 @@ use crate::channel::slack::SetupError as SlackError;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
+use crate::config::off;
 use crate::daemon::assembly::{Shared, channels, delivery, intake_limits, people, ports, skills};
 use crate::daemon::channels::adapters;
 use crate::daemon::chores::Household;
@@ -236,6 +237,7 @@ impl Daemon {
             clock: Arc::clone(&blueprint.clock),
         })
         .await?;
+        off::tell(&models.keyless, &blueprint.conditions, blueprint.clock.now());
         let adapters = adapters(&blueprint)?;
         let (switches, rest, contents) = (Switches::new(), Arc::default(), Contents::of(&blueprint.data_dir));
         let (channels, serves) = channels(&blueprint, &adapters);
