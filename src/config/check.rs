@@ -281,7 +281,12 @@ fn find(fields: &[Field], at: &str, name: &str) -> Option<String> {
         if field.name == name {
             return Some(here);
         }
-        match &field.shape {
+        let (here, shape) = match &field.shape {
+            Shape::List { item, .. } => (here, &**item),
+            Shape::Map { item, name } => (place::child(&here, name), &**item),
+            other => (here, other),
+        };
+        match shape {
             Shape::Section(inner) => find(inner, &here, name),
             _ => None,
         }

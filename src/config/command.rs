@@ -15,13 +15,18 @@ pub fn told(loaded: &Loaded, off: &[SectionOff], env: &Environment) -> String {
     let mut text = String::new();
     for SectionOff { section, key, line, what, fix } in off {
         let line = line.map(|line| format!("{line}:")).unwrap_or_default();
-        text.push_str(&format!("{path}:{line} {key}: {what}; {fix}. Until then [{section}] is off\n"));
+        add(&mut text, &format!("{path}:{line} {key}: {what}; {fix}. Until then [{section}] is off\n"));
     }
     for note in &loaded.notes {
-        text.push_str(&format!("{path}: {note}\n"));
+        add(&mut text, &format!("{path}: {note}\n"));
     }
     if off.is_empty() {
-        text.push_str(&format!("{path}: no problems\n"));
+        add(&mut text, &format!("{path}: no problems\n"));
     }
     text
+}
+
+/// Adds a piece of text.
+fn add(out: &mut String, text: &str) {
+    out.push_str(text);
 }

@@ -16,6 +16,8 @@ use crate::config::secrets;
 pub(super) enum Trouble {
     /// The variable is not set.
     Unset(String),
+    /// The variables that a secret comes from hold nothing.
+    Empty(String),
     /// The variable holds bytes that are not UTF-8.
     NotUtf8(String),
     /// A `${` that no name and `}` follow.
@@ -28,7 +30,7 @@ impl Trouble {
     /// Whether the file is right, and only what it names is not there.
     pub(super) fn is_absence(&self) -> bool {
         match self {
-            Self::Unset(_) | Self::NotUtf8(_) | Self::Missing(_) => true,
+            Self::Unset(_) | Self::Empty(_) | Self::NotUtf8(_) | Self::Missing(_) => true,
             Self::Malformed => false,
         }
     }
@@ -39,6 +41,10 @@ impl Trouble {
             Self::Unset(name) => (
                 format!("names the environment variable `{name}`, which is not set"),
                 "set it where Hob is started, or write `$${` for a plain `${`".to_owned(),
+            ),
+            Self::Empty(name) => (
+                format!("names the environment variable `{name}`, which is empty"),
+                "set it where Hob is started".to_owned(),
             ),
             Self::NotUtf8(name) => (
                 format!("names the environment variable `{name}`, which is not UTF-8 text"),
@@ -139,11 +145,14 @@ impl Walk<'_> {
         }
         let names = variables(text);
         self.done.has_plain_secret |= is_secret && names.is_empty() && !text.is_empty();
-        if !names.is_empty() {
-            let origin = Origin::Environment { names, written: text.to_owned() };
-            self.done.origins.insert(place::of(&self.at), origin);
+        let expanded = expand(text, env);
+        let Some(first) = names.first().cloned() else { return expanded };
+        let origin = Origin::Environment { names, written: text.to_owned() };
+        self.done.origins.insert(place::of(&self.at), origin);
+        if is_secret && expanded.as_ref().is_ok_and(String::is_empty) {
+            return Err(Trouble::Empty(first));
         }
-        expand(text, env)
+        expanded
     }
 }
 

@@ -29,12 +29,12 @@ fn sections(out: &mut String, at: &str, fields: &[Field]) {
         let path = place::child(at, &field.name);
         let Some((header, inner)) = header(&path, &field.shape) else {
             if at.is_empty() {
-                out.push_str(&format!("\n## `[{path}]`\n\n{}\n", prose(&field.doc)));
-                out.push_str(&format!("\n{}, such as `{}`.\n", capital(&expected(&field.shape)), value(field)));
+                add(out, &format!("\n## `[{path}]`\n\n{}\n", prose(&field.doc)));
+                add(out, &format!("\n{}, such as `{}`.\n", capital(&expected(&field.shape)), value(field)));
             }
             continue;
         };
-        out.push_str(&format!("\n## `{header}`\n\n{}\n", prose(&field.doc)));
+        add(out, &format!("\n## `{header}`\n\n{}\n", prose(&field.doc)));
         let keys: Vec<&Field> = inner.iter().filter(|field| header_of(field).is_none()).collect();
         if !keys.is_empty() {
             out.push_str("\n| key | what | default | meaning |\n|---|---|---|---|\n");
@@ -81,9 +81,9 @@ fn row(out: &mut String, field: &Field) {
         let words = words
             .iter()
             .map(|(word, doc)| if doc.is_empty() { format!("`{word}`") } else { format!("`{word}`: {doc}") });
-        meaning.push_str(&format!(" {}.", cell(&words.collect::<Vec<_>>().join("; "))));
+        add(&mut meaning, &format!(" {}.", cell(&words.collect::<Vec<_>>().join("; "))));
     }
-    out.push_str(&format!("| `{name}` | {secret}{what} | {default} | {meaning} |\n"));
+    add(out, &format!("| `{name}` | {secret}{what} | {default} | {meaning} |\n"));
 }
 
 /// The default, else the example.
@@ -104,4 +104,9 @@ fn cell(text: &str) -> String {
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Adds a piece of text.
+fn add(out: &mut String, text: &str) {
+    out.push_str(text);
 }

@@ -6,17 +6,17 @@ use crate::config::place;
 
 /// A key under a new name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Renamed {
+pub struct Renamed {
     /// Its old path; `*` is any name.
-    pub(super) from: &'static [&'static str],
+    pub from: &'static [&'static str],
     /// What it is called now, at the same place but for its last steps; as many `*` as in `from`.
-    pub(super) to: &'static [&'static str],
+    pub to: &'static [&'static str],
     /// Since which version.
-    pub(super) since: &'static str,
+    pub since: &'static str,
 }
 
 /// All of them, since the first release.
-pub(super) const RENAMED: [Renamed; 0] = [];
+pub const RENAMED: [Renamed; 0] = [];
 
 /// An old and a new name that both stand in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -43,8 +43,8 @@ fn text(loaded: &Loaded, env: &Environment, all: bool) -> String {
         Some(path) => format!("# {}\n", path.display()),
         None => "# no config file: every setting has its default\n".to_owned(),
     };
-    loaded.off.iter().for_each(|off| out.push_str(&format!("# {off}\n")));
-    loaded.notes.iter().for_each(|note| out.push_str(&format!("# {note}\n")));
+    loaded.off.iter().for_each(|off| add(&mut out, &format!("# {off}\n")));
+    loaded.notes.iter().for_each(|note| add(&mut out, &format!("# {note}\n")));
     let mut page = Page { out, origins: &origins, all };
     page.section("", &shape::of::<Config>(), Some(&table));
     page.out
@@ -109,7 +109,7 @@ impl Page<'_> {
 
     fn headed(&mut self, header: &str, here: &str, fields: &[Field], table: Option<&Table>) {
         let before = self.out.len();
-        self.out.push_str(&format!("\n{header}\n"));
+        add(&mut self.out, &format!("\n{header}\n"));
         let empty = self.out.len();
         self.section(here, fields, table);
         // Nothing of it is set, and nothing is a default.
@@ -124,12 +124,12 @@ impl Page<'_> {
             self.origins.iter().filter(|(at, _)| within(at)).map(|(_, origin)| from(origin)).collect();
         let value = self.value(here, field.secret, node);
         let mut whence = format!("line {line}");
-        origins.iter().for_each(|origin| whence.push_str(&format!(", {origin}")));
+        origins.iter().for_each(|origin| add(&mut whence, &format!(", {origin}")));
         self.line(&place::key(&field.name), &value, &whence);
     }
 
     fn line(&mut self, name: &str, value: &str, whence: &str) {
-        self.out.push_str(&format!("{name} = {value}  # {whence}\n"));
+        add(&mut self.out, &format!("{name} = {value}  # {whence}\n"));
     }
 
     /// A value in TOML: a secret is veiled, and what comes from a variable stands as it is written.
@@ -172,4 +172,9 @@ fn from(origin: &Origin) -> String {
         Origin::Environment { names, .. } => format!("environment {}", names.join(", ")),
         Origin::Elsewhere(reference) => reference.to_string(),
     }
+}
+
+/// Adds a piece of text.
+fn add(out: &mut String, text: &str) {
+    out.push_str(text);
 }

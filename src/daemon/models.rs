@@ -87,7 +87,7 @@ pub fn keyless(config: &Config, environment: &Environment) -> Vec<SectionOff> {
     let own = (SECTION.to_owned(), configured(provider, None), provider.off.is_some());
     let others = provider.fallbacks.iter().enumerate();
     let others = others.map(|(index, fallback)| (section(index), wanted(fallback), fallback.off.is_some()));
-    let known_to_work = |(section, configured, off): (String, Configured, bool)| {
+    let lacking = |(section, configured, off): (String, Configured, bool)| {
         let name = discover::lacks_key(&configured, &lookup).filter(|_| !off)?;
         Some(SectionOff {
             key: format!("{section}.api_key"),
@@ -97,7 +97,7 @@ pub fn keyless(config: &Config, environment: &Environment) -> Vec<SectionOff> {
             fix: format!("set `api_key`, or {name} where Hob is started"),
         })
     };
-    std::iter::once(own).chain(others).filter_map(known_to_work).collect()
+    std::iter::once(own).chain(others).filter_map(lacking).collect()
 }
 
 /// The section of the models.

@@ -32,6 +32,7 @@ impl Room {
             dir.path(),
             [
                 ("TOKEN", "123:token".into()),
+                ("EMPTY", "".into()),
                 ("KEYS", dir.path().join("keys").into_os_string()),
                 ("LOOKS", "file:keys/open".into()),
                 ("CREDENTIALS_DIRECTORY", dir.path().join("credentials").into_os_string()),
@@ -103,6 +104,7 @@ fn n7_what_cannot_be_had_is_told_with_what_to_do() {
     ];
     let told = |written: &str| Room::of(&format!("[telegram]\nbot_token = '{written}'\n"), &files).off();
     insta::assert_snapshot!(told("${NONE}"), @"[telegram] is off: telegram.bot_token names the environment variable `NONE`, which is not set; set it where Hob is started, or write `$${` for a plain `${`");
+    insta::assert_snapshot!(told("${EMPTY}"), @"[telegram] is off: telegram.bot_token names the environment variable `EMPTY`, which is empty; set it where Hob is started");
     insta::assert_snapshot!(told("file:keys/none"), @"[telegram] is off: telegram.bot_token refers to /keys/none, which is not there; make the file, or correct the path; a relative one begins at the config's folder");
     insta::assert_snapshot!(told("file:keys/open"), @"[telegram] is off: telegram.bot_token refers to /keys/open, which others than its owner may read or change (0644); `chmod 600 /keys/open`");
     insta::assert_snapshot!(told("file:keys/empty"), @"[telegram] is off: telegram.bot_token refers to /keys/empty, which is empty; write the secret into it");
