@@ -1,4 +1,4 @@
-//! The system's keychain (row N7): the Secret Service over D-Bus, in builds with the feature `keyring`.
+//! The system's keychain (row N6): the Secret Service over D-Bus, in builds with the feature `keyring`.
 //!
 //! Never: a wait without an end, or D-Bus where no key asks for it.
 

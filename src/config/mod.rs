@@ -2,9 +2,9 @@
 //!
 //! Never: a look at `std::env` outside [`environment`], a secret in a text, a write to the user's file, or an import of
 //! another room but `domain`.
-//! Start at [`load::load`]; the order is `document` → `expand` → `check` → each section's `validate`. The types are
-//! the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as well as
-//! `config.example.toml` follow from it.
+//! Start at [`load::load`]; the order is `document` → `renamed` → `expand` → `check` → each section's `validate` → `off`.
+//! The types are the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as
+//! well as `config.example.toml`, `docs/config.md` and the editors' schema follow from it.
 
 pub mod agent;
 pub mod approvals;

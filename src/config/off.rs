@@ -1,4 +1,4 @@
-//! What is switched off while a secret is missing: the smallest section that Hob can do without (row N7).
+//! What is switched off while a secret is missing: the smallest section that Hob can do without (row N6).
 //!
 //! Never: a section off whose absence would let somebody in or let a tool do more.
 //! Start at [`unit`]: its table is the whole rule. `tests/off.rs` holds that every secret lies in one of them.

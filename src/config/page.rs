@@ -1,4 +1,4 @@
-//! `docs/config.md`: every key as a table, written from the types (row K6).
+//! `docs/config.md`: every key as a table, written from the types (row N7).
 
 use crate::config::Config;
 use crate::config::check::expected;
@@ -9,7 +9,7 @@ use crate::config::shape::{self, Field, Shape};
 const HEAD: &str = "\
 # The keys of config.toml
 
-Made from the types by `UPDATE_EXAMPLE=1 cargo nextest run --lib the_page_is_what_the_types_say`: do not edit. `config.example.toml`
+Made from the types by `UPDATE_EXAMPLE=1 cargo nextest run --lib what_the_types_say`: do not edit. `config.example.toml`
 says the same as a file that can be copied from. `hob config check` says what is wrong with yours, `hob config show` what holds,
 `hob config schema` makes a schema for editors. [Secrets](secrets.md) may stand elsewhere: `${NAME}`, `file:/path`, `cred:NAME`,
 `keychain:NAME`.

@@ -1,4 +1,4 @@
-//! Where a secret is, if it does not stand in the config itself: `file:`, `cred:`, `keychain:` (row N7).
+//! Where a secret is, if it does not stand in the config itself: `file:`, `cred:`, `keychain:` (row N6).
 //!
 //! Never: a look at a file that others may change, or a secret in an error.
 //! Start at [`Reference::of`]; [`Sources::obtain`] is the one place that goes there.
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn n7_what_a_secret_key_refers_to() {
+    fn n6_what_a_secret_key_refers_to() {
         for (text, expected) in [
             ("file:/run/key", Some(Reference::File("/run/key".into()))),
             ("file:keys/openai", Some(Reference::File("keys/openai".into()))),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn n7_who_may_read_and_change_a_file_with_a_secret() {
+    fn n6_who_may_read_and_change_a_file_with_a_secret() {
         let fine = |mode, owner, me, mounted| judge(Path::new("/k"), Looks { mode, owner, me, mounted }).is_ok();
         for (mode, owner, me, mounted, expected) in [
             (0o100_600, 7, 7, false, true),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn n7_only_the_usual_mounts_are_mounts() {
+    fn n6_only_the_usual_mounts_are_mounts() {
         for (path, expected) in [
             ("/run/secrets/key", true),
             ("/run/secrets/hob/..data/key", true),

@@ -1,4 +1,4 @@
-//! Keys that were called otherwise once: they are read under their new name, and the file stays as it is (row K6).
+//! Keys that were called otherwise once: they are read under their new name, and the file stays as it is (row N7).
 
 use crate::config::document::{Node, Table, Value};
 use crate::config::load::Note;

@@ -1,4 +1,4 @@
-//! The JSON schema of a config file, for editors (row K6): what the types say, and what may stand for a text besides.
+//! The JSON schema of a config file, for editors (row N7): what the types say, and what may stand for a text besides.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -55,7 +55,9 @@ fn merged(schema: Json) -> Json {
         let some = any.into_iter().find(|any| any["type"] != "null");
         if let Some(Json::Object(some)) = some.map(merged) {
             // What is said of the key goes before what is said of its type.
-            some.into_iter().for_each(|(word, value)| drop(words.entry(word).or_insert(value)));
+            for (word, value) in some {
+                words.entry(word).or_insert(value);
+            }
         }
     }
     Json::Object(words)

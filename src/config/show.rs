@@ -1,4 +1,4 @@
-//! `hob config show`: the config as Hob holds it, each value with where it comes from, and no secret (row N7).
+//! `hob config show`: the config as Hob holds it, each value with where it comes from, and no secret (row N6).
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A secret that is missing switches its section off, and nothing else (row N7).
+//! A secret that is missing switches its section off, and nothing else (row N6).
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +57,7 @@ impl Room {
 }
 
 #[test]
-fn n7_a_secret_is_plain_or_comes_from_the_environment_a_file_or_systemd() {
+fn n6_a_secret_is_plain_or_comes_from_the_environment_a_file_or_systemd() {
     let files: [(&str, &[u8], u32); 4] = [
         ("keys/token", b"1:file\n", 0o600),
         ("keys/crlf", b"1:crlf\r\n", 0o400),
@@ -84,7 +84,7 @@ fn n7_a_secret_is_plain_or_comes_from_the_environment_a_file_or_systemd() {
 }
 
 #[test]
-fn n7_only_secrets_refer_to_elsewhere_and_no_value_of_a_variable_does() {
+fn n6_only_secrets_refer_to_elsewhere_and_no_value_of_a_variable_does() {
     let config =
         "[agent]\nsystem_prompt = 'file:keys/token'\n[http.x]\nhosts = ['api.example.org']\nsecret = '${LOOKS}'\n";
     let loaded = Room::of(config, &[]).load().unwrap();
@@ -93,7 +93,7 @@ fn n7_only_secrets_refer_to_elsewhere_and_no_value_of_a_variable_does() {
 }
 
 #[test]
-fn n7_what_cannot_be_had_is_told_with_what_to_do() {
+fn n6_what_cannot_be_had_is_told_with_what_to_do() {
     let files: [(&str, &[u8], u32); 6] = [
         ("keys/open", b"1:a", 0o644),
         ("keys/empty", b"\n", 0o600),
@@ -120,7 +120,7 @@ fn n7_what_cannot_be_had_is_told_with_what_to_do() {
 
 #[cfg(not(feature = "keyring"))]
 #[test]
-fn n7_a_build_without_the_keychain_says_so_for_the_section_alone() {
+fn n6_a_build_without_the_keychain_says_so_for_the_section_alone() {
     let room = Room::of("[telegram]\nbot_token = 'keychain:bot'\n[agent]\niterations_max = 7\n", &[]);
     insta::assert_snapshot!(room.off(), @"[telegram] is off: telegram.bot_token refers to the keychain entry bot: this Hob was built without the keychain; use `file:/path` or `cred:NAME`, or build with `cargo build --release --features keyring`");
     assert_eq!(room.load().unwrap().config.agent.iterations_max, 7);
@@ -183,7 +183,7 @@ prompt = 'x'
 ";
 
 #[test]
-fn n7_each_section_is_off_for_itself_and_nothing_else_is() {
+fn n6_each_section_is_off_for_itself_and_nothing_else_is() {
     let loaded = Room::of(MUCH, &[]).load().unwrap();
     let off: Vec<(&str, usize)> = loaded.off.iter().map(|off| (off.section.as_str(), off.line.unwrap())).collect();
     assert_eq!(
@@ -217,7 +217,7 @@ fn n7_each_section_is_off_for_itself_and_nothing_else_is() {
 }
 
 #[test]
-fn n7_what_is_off_is_still_checked_and_what_no_section_can_do_without_is_a_problem() {
+fn n6_what_is_off_is_still_checked_and_what_no_section_can_do_without_is_a_problem() {
     for (config, expected) in [
         (
             "[telegram]\nbot_token = '${NONE}'\npoll_timeout_secs = 0\n",
@@ -236,7 +236,7 @@ fn n7_what_is_off_is_still_checked_and_what_no_section_can_do_without_is_a_probl
 }
 
 #[test]
-fn n7_a_broken_list_of_who_may_speak_closes_its_channel() {
+fn n6_a_broken_list_of_who_may_speak_closes_its_channel() {
     let config = "[email]\naddress = 'hob@example.org'\nimap_password = 'x'\nimap_host = 'i.example.org'\n\
                   smtp_host = 's.example.org'\nallowed_addresses = ['a@example.org', '${NONE}']\n";
     let room = Room::of(config, &[]);
@@ -245,7 +245,7 @@ fn n7_a_broken_list_of_who_may_speak_closes_its_channel() {
 }
 
 #[test]
-fn n7_every_secret_lies_in_a_section_that_can_be_off() {
+fn n6_every_secret_lies_in_a_section_that_can_be_off() {
     fn walk(at: &mut Vec<Step>, fields: &[Field], seen: &mut usize) {
         for field in fields {
             at.push(Step::Key(field.name.clone()));
@@ -273,7 +273,7 @@ fn n7_every_secret_lies_in_a_section_that_can_be_off() {
 }
 
 #[test]
-fn n7_a_file_with_secrets_that_others_can_read_is_told_not_refused() {
+fn n6_a_file_with_secrets_that_others_can_read_is_told_not_refused() {
     let note = |config: &str, mode: u32| {
         let room = Room::of(config, &[("keys/token", b"1:a", 0o600)]);
         fs::set_permissions(room.dir.path().join("config.toml"), Permissions::from_mode(mode)).unwrap();

@@ -8,7 +8,7 @@ use crate::config::page::page;
 const UPDATE: &str = "UPDATE_EXAMPLE";
 
 #[test]
-fn k6_the_page_is_what_the_types_say() {
+fn n7_the_page_is_what_the_types_say() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/config.md");
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&path, page()).unwrap();

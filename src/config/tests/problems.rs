@@ -80,7 +80,7 @@ fn unknown_keys() {
 }
 
 #[test]
-fn k6_the_nearest_key_is_offered_at_every_depth_and_from_the_wrong_section() {
+fn n7_the_nearest_key_is_offered_at_every_depth_and_from_the_wrong_section() {
     for (text, expected) in [
         ("[telegramm]\n", "telegramm: is not a known key; did you mean `telegram`?"),
         ("[memory.embeding]\n", "memory.embeding: is not a known key; did you mean `embedding`?"),

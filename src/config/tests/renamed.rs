@@ -18,7 +18,7 @@ fn load(text: &str) -> Result<Loaded, String> {
 }
 
 #[test]
-fn k6_an_old_name_is_read_as_the_new_one_and_told() {
+fn n7_an_old_name_is_read_as_the_new_one_and_told() {
     let loaded = load(
         "[service]\ndrain_secs = 7\n[agent]\nturns_max = 9\n[bots.work]\nkey = '${A}'\n[bots.home]\nkey = '2:b'\n",
     );
@@ -35,7 +35,7 @@ fn k6_an_old_name_is_read_as_the_new_one_and_told() {
 }
 
 #[test]
-fn k6_both_names_are_a_problem_and_the_line_of_a_wrong_value_is_its_own() {
+fn n7_both_names_are_a_problem_and_the_line_of_a_wrong_value_is_its_own() {
     insta::assert_snapshot!(load("[agent]\nturns_max = 9\niterations_max = 8\n").unwrap_err(), @r"
     /w/config.toml:2: agent.turns_max: is the old name of agent.iterations_max, which is there as well; remove it
     ");

@@ -14,7 +14,7 @@ fn is_valid(text: &str) -> bool {
 }
 
 #[test]
-fn k6_the_schema_is_one_and_has_docs_defaults_and_limits() {
+fn n7_the_schema_is_one_and_has_docs_defaults_and_limits() {
     let schema: Json = serde_json::from_str(&schema()).unwrap();
     assert!(jsonschema::meta::is_valid(&schema));
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
@@ -28,7 +28,7 @@ fn k6_the_schema_is_one_and_has_docs_defaults_and_limits() {
 }
 
 #[test]
-fn k6_the_schema_takes_the_example_and_all_of_it() {
+fn n7_the_schema_takes_the_example_and_all_of_it() {
     assert!(is_valid(&example()));
     let on = |line: &str| match line.strip_prefix('#') {
         Some(rest) if !rest.is_empty() && !rest.starts_with(' ') => format!("{rest}\n"),
@@ -44,7 +44,7 @@ fn k6_the_schema_takes_the_example_and_all_of_it() {
 }
 
 #[test]
-fn k6_the_schema_and_the_loader_agree() {
+fn n7_the_schema_and_the_loader_agree() {
     for (text, expected) in [
         ("", true),
         ("[agent]\niterations_max = 7", true),
