@@ -259,3 +259,36 @@ fn kind(kind: ProviderKind) -> discover::ProviderKind {
         ProviderKind::Offline => discover::ProviderKind::Offline,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::load::parse;
+
+    #[test]
+    fn n6_a_provider_that_needs_a_key_and_has_none_is_off() {
+        let off = |config: &str, variables: &[(&str, &str)]| {
+            let environment = Environment::of("/w", variables.iter().copied());
+            let config = parse(Path::new("/c.toml"), config, &environment).unwrap();
+            let off = keyless(&config, &environment);
+            off.into_iter().map(|off| off.section).collect::<Vec<_>>().join(" ")
+        };
+        let chain = "[provider]\nkind = 'openai'\n[[provider.fallbacks]]\nkind = 'anthropic'\nmodel = 'm'\n\
+                     [[provider.fallbacks]]\nkind = 'ollama'\nmodel = 'q'\n";
+        for (config, variables, expected) in [
+            (chain, &[][..], "provider provider.fallbacks[1]"),
+            (chain, &[("OPENAI_API_KEY", "k")], "provider.fallbacks[1]"),
+            (chain, &[("OPENAI_API_KEY", " "), ("ANTHROPIC_API_KEY", "k")], "provider"),
+            ("[provider]\nkind = 'openai'\napi_key = 'k'\n", &[], ""),
+            ("[provider]\nkind = 'openai'\nbase_url = 'http://h'\n", &[], ""),
+            ("[provider]\nkind = 'offline'\n", &[], ""),
+            // That is known already.
+            ("[provider]\nkind = 'openai'\napi_key = '${NONE}'\n", &[("OPENAI_API_KEY", "k")], ""),
+            ("", &[], ""),
+        ] {
+            assert_eq!(off(config, variables), expected, "{config} {variables:?}");
+        }
+    }
+}
