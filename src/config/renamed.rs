@@ -78,10 +78,15 @@ fn take(table: &mut Table, path: &[String]) -> Option<(usize, Node)> {
     match path {
         [] => None,
         [last] => table.remove(last),
-        [first, rest @ ..] => match &mut table.get_mut(first)?.1.value {
-            Value::Table(inner) => take(inner, rest),
-            _ => None,
-        },
+        [first, rest @ ..] => {
+            let Value::Table(inner) = &mut table.get_mut(first)?.1.value else { return None };
+            let taken = take(inner, rest);
+            // A section that is left without a key was there for this one only.
+            if inner.is_empty() {
+                table.remove(first);
+            }
+            taken
+        }
     }
 }
 

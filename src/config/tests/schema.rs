@@ -20,7 +20,7 @@ fn n7_the_schema_is_one_and_has_docs_defaults_and_limits() {
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     let key = &schema["properties"]["agent"]["properties"]["iterations_max"];
     assert!(key["description"].as_str().unwrap().len() > 10);
-    assert_eq!((&key["default"], &key["minimum"], &key["maximum"]), (&30.into(), &1.into(), &1000.into()));
+    assert_eq!((&key["default"], &key["minimum"], &key["maximum"]), (&10.into(), &1.into(), &1000.into()));
     let text = schema.to_string();
     for word in ["x-order", "x-secret", "x-name", "\"null\"", "\"format\"", "$ref"] {
         assert!(!text.contains(word), "{word}");

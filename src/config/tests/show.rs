@@ -18,13 +18,40 @@ fn n6_each_value_is_shown_with_where_it_comes_from_and_no_secret() {
     }
     let env = Environment::of(dir.path(), [("FIRST", "hunter2-env"), ("PLACE", "home")]);
     let shown = |all: bool| show(None, &env, all).unwrap().replace(&dir.path().display().to_string(), "");
-    insta::assert_snapshot!(shown(false), @"");
+    insta::assert_snapshot!(shown(false), @r#"
+    # /config.toml
+    # [slack] is off: slack.bot_token names the environment variable `NONE`, which is not set; set it where Hob is started, or write `$${` for a plain `${`
+
+    [provider]
+    kind = "anthropic"  # line 2
+    api_key = "[redacted]"  # line 3
+
+    [[provider.fallbacks]]
+    kind = "openai"  # line 5
+    model = "m"  # line 6
+    api_key = "[redacted]"  # line 7, environment FIRST
+
+    [telegram]
+    bot_token = "[redacted]"  # line 9, file token
+    owner_user_ids = [7]  # line 10
+
+    [slack]
+    bot_token = "[missing]"  # line 14, environment NONE
+    app_token = "[redacted]"  # line 15
+
+    [agent]
+    system_prompt = "The key is [redacted], at ${PLACE}."  # line 12, environment PLACE
+
+    [mcp.notes]
+    command = ["/bin/notes", "${FIRST}"]  # line 17, environment FIRST
+    env = { KEY = "[redacted]", MODE = "[redacted]" }  # line 18, environment FIRST
+    "#);
     let all = shown(true);
     assert!(!all.contains("hunter2"), "{all}");
     assert!(all.contains("\n[daemon]\ndrain_secs = 25  # default\n"), "{all}");
     assert!(all.contains("\npoll_timeout_secs = 50  # default\n") && !all.contains("[discord]"), "{all}");
     let parsed: toml::Table = all.parse().unwrap();
-    assert_eq!(parsed["agent"]["iterations_max"].as_integer(), Some(30));
+    assert_eq!(parsed["agent"]["iterations_max"].as_integer(), Some(10));
     let none = show(None, &Environment::of("/nowhere", [("A", "b")]), false).unwrap();
     insta::assert_snapshot!(none, @"# no config file: every setting has its default");
 }
