@@ -14,10 +14,11 @@ use crate::channel::console::terminal::Terminal;
 use crate::channel::console::{Ports, Quiet, local};
 use crate::cli::{Base, runtime};
 use crate::config::environment::Environment;
+use crate::config::off;
 use crate::daemon::rest::RestWatch;
 use crate::daemon::{Blueprint, Daemon, chat_log};
 use crate::domain::channel::Channel;
-use crate::domain::clock::SystemClock;
+use crate::domain::clock::{Clock as _, SystemClock};
 use crate::domain::condition::Conditions;
 use crate::domain::rng::SystemRng;
 use crate::telemetry::{self, Format, Sink};
@@ -80,6 +81,8 @@ enum Visit {
 }
 
 async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::Result<Daemon> {
+    let conditions = Conditions::default();
+    off::tell(&base.loaded.off, &conditions, SystemClock.now());
     let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,
         config_file: base.loaded.path,
@@ -89,7 +92,7 @@ async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::R
         environment: base.environment,
         own_channel: Some(console),
         stays: matches!(visit, Visit::Person),
-        conditions: Conditions::default(),
+        conditions,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     }))

@@ -3,11 +3,14 @@
 use std::io::Write;
 use std::path::Path;
 
+use anyhow::bail;
 use clap::Subcommand;
 
 use crate::cli::checked;
 use crate::config::environment::Environment;
-use crate::config::{command, example};
+use crate::config::off::SectionOff;
+use crate::config::{command, example, schema, show};
+use crate::daemon::models;
 
 /// What `hob config` can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
@@ -16,6 +19,14 @@ pub enum ConfigCommand {
     Check,
     /// Print an example with every key, its meaning and its default
     Example,
+    /// Print the config as Hob holds it, each value with where it comes from, without secrets
+    Show {
+        /// Defaults as well
+        #[arg(long)]
+        all: bool,
+    },
+    /// Print the JSON schema of a config file, for editors
+    Schema,
 }
 
 /// Runs the command; `named` is the global `--config`, and what it says goes to `out`.
@@ -25,11 +36,18 @@ pub enum ConfigCommand {
 pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &mut dyn Write) -> anyhow::Result<()> {
     let text = match what {
         ConfigCommand::Check => {
-            let told = command::check(named, env)?;
-            checked(named, env)?;
+            let loaded = checked(named, env)?;
+            let keyless = models::keyless(&loaded.config, env);
+            let off: Vec<SectionOff> = loaded.off.iter().cloned().chain(keyless).collect();
+            let told = command::told(&loaded, &off, env);
+            if !off.is_empty() {
+                bail!("{}", told.trim_end());
+            }
             told
         }
         ConfigCommand::Example => example::example(),
+        ConfigCommand::Show { all } => show::show(named, env, all)?,
+        ConfigCommand::Schema => schema::schema(),
     };
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)

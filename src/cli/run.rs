@@ -9,8 +9,10 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Base, runtime};
 use crate::config::daemon::LogFormat;
+use crate::config::load::{Loaded, Note};
+use crate::config::off::{self, SectionOff};
 use crate::daemon::{Blueprint, Daemon, configured_channels};
-use crate::domain::clock::SystemClock;
+use crate::domain::clock::{Clock as _, SystemClock};
 use crate::domain::condition::Conditions;
 use crate::domain::rng::SystemRng;
 use crate::telemetry::{self, Format, Sink};
@@ -23,7 +25,8 @@ const ALIVE_WITHIN: Duration = Duration::from_secs(20);
 /// # Errors
 /// When no channel is configured, or something cannot be started.
 pub(super) fn run(base: Base) -> anyhow::Result<()> {
-    if configured_channels(&base.loaded.config).is_empty() {
+    // With every channel off, Hob runs nevertheless: it says what is missing, and serves as soon as it is there.
+    if configured_channels(&base.loaded.config).is_empty() && !base.loaded.lacks_a_channel() {
         bail!(
             "no channel is configured: add [telegram], [slack], [discord] or [email] to config.toml (README.md, \
              \"Connect\"), or talk to Hob at the terminal with `hob chat`"
@@ -43,6 +46,9 @@ async fn serve(base: Base) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let config = base.loaded.path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
+    let conditions = Conditions::default();
+    off::tell(&base.loaded.off, &conditions, SystemClock.now());
+    say_what_is_off(&base.loaded);
     let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,
         config_file: base.loaded.path,
@@ -52,7 +58,7 @@ async fn serve(base: Base) -> anyhow::Result<()> {
         environment: base.environment,
         own_channel: None,
         stays: true,
-        conditions: Conditions::default(),
+        conditions,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     }))
@@ -69,6 +75,19 @@ async fn serve(base: Base) -> anyhow::Result<()> {
     daemon.stop().await;
     tracing::info!("hob.stopped");
     Ok(())
+}
+
+/// Writes to the log which sections are off, and what should be known about the file.
+fn say_what_is_off(loaded: &Loaded) {
+    for SectionOff { section, key, what, fix, .. } in &loaded.off {
+        tracing::error!(section, key, what, fix, "config.section_off");
+    }
+    for Note { key, what, fix, .. } in &loaded.notes {
+        tracing::warn!(key, what, fix, "config.note");
+    }
+    if loaded.lacks_a_channel() && configured_channels(&loaded.config).is_empty() {
+        tracing::error!("every channel is off, so nobody can reach Hob; `hob config check` says what is missing");
+    }
 }
 
 /// Tells systemd that Hob lives, as long as the runtime and the database's writer do what they are asked.

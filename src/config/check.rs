@@ -10,6 +10,7 @@ use crate::config::example;
 use crate::config::expand::Failure;
 use crate::config::place;
 use crate::config::problem::{Finding, Problem};
+use crate::config::renamed::Both;
 use crate::config::shape::{Field, Shape};
 
 /// What is known about one document while it is checked.
@@ -30,9 +31,21 @@ impl<'a> Check<'a> {
 
     /// Takes over what could not be expanded.
     pub(super) fn unexpanded(&mut self, failures: Vec<Failure>) {
-        for Failure { place, line, trouble } in failures {
+        for Failure { steps, line, trouble } in failures {
             let (why, fix) = trouble.words();
-            self.report(&place, line, why, fix);
+            self.report(&place::of(&steps), line, why, fix);
+        }
+    }
+
+    /// Takes over where something is missing that switches its section off: that is no problem of the file.
+    pub(super) fn off(&mut self, places: Vec<String>) {
+        self.broken.extend(places);
+    }
+
+    /// Takes over what stands in the document under an old name and a new one.
+    pub(super) fn renamed(&mut self, both: Vec<Both>) {
+        for Both { key, line, now } in both {
+            self.report(&key, line, format!("is the old name of {now}, which is there as well"), "remove it");
         }
     }
 
@@ -218,7 +231,7 @@ fn for_example(field: Option<&Field>) -> String {
 }
 
 /// What a shape takes, in words.
-fn expected(shape: &Shape) -> String {
+pub(super) fn expected(shape: &Shape) -> String {
     match shape {
         Shape::Text { min: 0, max } => format!("text of at most {max} characters"),
         Shape::Text { min, max } => format!("text of {min} to {max} characters"),
@@ -268,7 +281,12 @@ fn find(fields: &[Field], at: &str, name: &str) -> Option<String> {
         if field.name == name {
             return Some(here);
         }
-        match &field.shape {
+        let (here, shape) = match &field.shape {
+            Shape::List { item, .. } => (here, &**item),
+            Shape::Map { item, name } => (place::child(&here, name), &**item),
+            other => (here, other),
+        };
+        match shape {
             Shape::Section(inner) => find(inner, &here, name),
             _ => None,
         }

@@ -1,21 +1,32 @@
-//! What `hob config …` says, as text.
-
-use std::path::Path;
+//! What `hob config check` says, as text.
 
 use crate::config::environment::Environment;
-use crate::config::load::{self, LoadError, Loaded};
+use crate::config::load::{self, Loaded};
+use crate::config::off::SectionOff;
 
-/// The good news of `hob config check`: which file is fine, or where none was found.
-///
-/// # Errors
-/// With every problem there is.
-pub fn check(named: Option<&Path>, env: &Environment) -> Result<String, LoadError> {
-    let Loaded { path, .. } = load::load(named, env)?;
-    Ok(match path {
-        Some(path) => format!("{}: no problems\n", path.display()),
-        None => {
-            let places: Vec<String> = load::usual_places(env).iter().map(|place| place.display().to_string()).collect();
-            format!("no config file ({}): every setting has its default\n", places.join(", "))
-        }
-    })
+/// What is to be said of a config without problems: what is off, what is to be known, or that all is well.
+#[must_use]
+pub fn told(loaded: &Loaded, off: &[SectionOff], env: &Environment) -> String {
+    let Some(path) = &loaded.path else {
+        let places: Vec<String> = load::usual_places(env).iter().map(|place| place.display().to_string()).collect();
+        return format!("no config file ({}): every setting has its default\n", places.join(", "));
+    };
+    let path = path.display();
+    let mut text = String::new();
+    for SectionOff { section, key, line, what, fix } in off {
+        let line = line.map(|line| format!("{line}:")).unwrap_or_default();
+        add(&mut text, &format!("{path}:{line} {key}: {what}; {fix}. Until then [{section}] is off\n"));
+    }
+    for note in &loaded.notes {
+        add(&mut text, &format!("{path}: {note}\n"));
+    }
+    if off.is_empty() {
+        add(&mut text, &format!("{path}: no problems\n"));
+    }
+    text
+}
+
+/// Adds a piece of text.
+fn add(out: &mut String, text: &str) {
+    out.push_str(text);
 }

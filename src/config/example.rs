@@ -11,7 +11,8 @@ const HEAD: &str = "\
 # Hob's configuration: every key there is. Copy what you need to config.toml; what is left out has its default.
 #
 # Looked for at --config, $HOB_CONFIG, ./config.toml, ~/.config/hob/config.toml; `hob config check` says what is wrong.
-# `${NAME}` in any text stands for that environment variable, `$${` for a plain `${`.
+# `${NAME}` in any text stands for that environment variable, `$${` for a plain `${`. A secret may also be `file:/path`,
+# `cred:NAME` (systemd) or `keychain:NAME`: docs/secrets.md. All keys in tables: docs/config.md.
 # Lines that begin with `#` and no space are settings that are off; their values are examples.
 #
 # Made from the types by `hob config example`: do not edit.
@@ -48,7 +49,7 @@ pub(super) fn toml(json: &Json) -> Option<Toml> {
 }
 
 /// A value on one line.
-fn inline(value: &Toml) -> String {
+pub(super) fn inline(value: &Toml) -> String {
     match value {
         Toml::Table(table) if table.is_empty() => "{}".to_owned(),
         Toml::Table(table) => {

@@ -1,15 +1,22 @@
 //! From the command line and the environment to a [`Config`]: find the file, read it, check it.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use toml::Value as Toml;
 
 use crate::config::check::Check;
 use crate::config::environment::Environment;
+use crate::config::expand::Expansion;
+use crate::config::off::{SectionOff, Switched};
 use crate::config::problem::{Finding, Problem, Problems};
-use crate::config::{Config, document, expand, secrets, shape};
+use crate::config::reference::Sources;
+use crate::config::renamed::{RENAMED, Renamed};
+use crate::config::{Config, document, expand, renamed, secrets, shape};
 use crate::domain::secret::Secret;
 
 /// The biggest config file that is read, in bytes.
@@ -18,28 +25,72 @@ pub const FILE_BYTES_MAX: u64 = 1024 * 1024;
 /// A config and where it came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
-    /// The config: all defaults if there is no file.
+    /// The config: all defaults if there is no file. What is off is not in it, or says so itself.
     pub config: Config,
     /// The file it was read from.
     pub path: Option<PathBuf>,
     /// The file's text as it was when it was read; empty without a file. It may hold keys.
     pub source: Secret,
+    /// The sections that are off, as a secret of theirs cannot be had.
+    pub off: Vec<SectionOff>,
+    /// What is to be told although it is no problem.
+    pub notes: Vec<Note>,
+    /// Every secret of the config, from wherever it came.
+    hidden: Vec<Secret>,
+}
+
+/// Something that whoever runs Hob should know about the file, though it can be used. It holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The key's dotted path; empty: the file as a whole.
+    pub key: String,
+    /// The key's line.
+    pub line: Option<usize>,
+    /// What it is.
+    pub what: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        if !self.key.is_empty() {
+            write!(f, "{} ", self.key)?;
+        }
+        write!(f, "{}; {}", self.what, self.fix)
+    }
 }
 
 impl Loaded {
+    /// What there is without a file.
+    fn none() -> Self {
+        let (config, source) = (Config::default(), Secret::new(String::new()));
+        Self { config, path: None, source, off: Vec::new(), notes: Vec::new(), hidden: Vec::new() }
+    }
+
     /// What of it, and of `env`, must never be seen.
     #[must_use]
     pub fn secrets(&self, env: &Environment) -> Vec<Secret> {
-        secrets::of(self.source.expose(), env)
+        secrets::of_environment(env).into_iter().chain(self.hidden.iter().cloned()).collect()
     }
 
     /// What was found in the config beyond its own checks, as problems of its file; none: nothing was.
     #[must_use]
     pub fn problems(&self, findings: Vec<Finding>) -> Option<Problems> {
         let file = self.path.as_deref()?;
-        let table = document::parse(file, self.source.expose()).ok()?;
+        let mut table = document::parse(file, self.source.expose()).ok()?;
+        renamed::apply(&mut table, &RENAMED);
         let root = shape::of::<Config>();
         Problems::of(Check::new(file, &root).alone(&table, findings))
+    }
+
+    /// Whether a channel is off that the file has.
+    #[must_use]
+    pub fn lacks_a_channel(&self) -> bool {
+        self.off.iter().any(SectionOff::is_channel)
     }
 }
 
@@ -112,10 +163,21 @@ pub enum LoadError {
 /// If a file that was named is not there, or the file that was found cannot be read or has problems.
 pub fn load(named: Option<&Path>, env: &Environment) -> Result<Loaded, LoadError> {
     let Some((path, source)) = find(named, env)? else {
-        return Ok(Loaded { config: Config::default(), path: None, source: Secret::new(String::new()) });
+        return Ok(Loaded::none());
     };
-    let config = parse(&path, &source, env)?;
-    Ok(Loaded { config, path: Some(path), source: Secret::new(source) })
+    let (mut loaded, has_plain_secret) = understand(&path, &source, (env, &RENAMED))?;
+    if has_plain_secret {
+        loaded.notes.extend(open_to_others(&path));
+    }
+    Ok(loaded)
+}
+
+/// Checks `text` as the content of `file`, fetches its secrets and makes it a config.
+///
+/// # Errors
+/// With every problem there is. A secret that cannot be had is none: its section is off.
+pub fn of_text(file: &Path, text: &str, env: &Environment) -> Result<Loaded, Problems> {
+    understand(file, text, (env, &RENAMED)).map(|(loaded, _)| loaded)
 }
 
 /// Checks `text` as the content of `file` and makes it a [`Config`].
@@ -123,23 +185,61 @@ pub fn load(named: Option<&Path>, env: &Environment) -> Result<Loaded, LoadError
 /// # Errors
 /// With every problem there is.
 pub fn parse(file: &Path, text: &str, env: &Environment) -> Result<Config, Problems> {
+    of_text(file, text, env).map(|loaded| loaded.config)
+}
+
+/// The document of a text that is right, with its keys under today's names and its secrets fetched.
+pub(super) fn resolved(file: &Path, text: &str, env: &Environment) -> (document::Table, Expansion) {
+    let mut table = document::parse(file, text).unwrap_or_default();
+    renamed::apply(&mut table, &RENAMED);
+    let expansion = expand::document(&mut table, &secrets::schema(), &Sources::of(file, env));
+    (table, expansion)
+}
+
+/// The config of a text, and whether a secret stands in the text itself.
+pub(super) fn understand(
+    file: &Path,
+    text: &str,
+    (env, all_renamed): (&Environment, &[Renamed]),
+) -> Result<(Loaded, bool), Problems> {
     let mut table = match document::parse(file, text) {
         Ok(table) => table,
-        Err(problems) => return Problems::of(problems).map_or_else(|| Ok(Config::default()), Err),
+        Err(problems) => return Problems::of(problems).map_or_else(|| Ok((Loaded::none(), false)), Err),
     };
-    let mut failures = Vec::new();
-    expand::table("", &mut table, env, &mut failures);
+    let (notes, both) = renamed::apply(&mut table, all_renamed);
+    let (root, schema) = (shape::of::<Config>(), secrets::schema());
+    let expansion = expand::document(&mut table, &schema, &Sources::of(file, env));
+    let mut switched = Switched::default();
+    let (failures, places) = switched.sort(expansion.failures);
 
-    let root = shape::of::<Config>();
     let mut check = Check::new(file, &root);
+    check.renamed(both);
     check.unexpanded(failures);
-    let clean = check.document(&table);
-    let config = match Config::deserialize(toml::Value::Table(clean)) {
-        Ok(config) => config,
-        Err(_may_quote_a_secret) => return Err(Problems::one(contradiction(file))),
-    };
-    check.findings(config.validate());
-    Problems::of(check.into_problems()).map_or(Ok(config), Err)
+    check.off(places);
+    let mut clean = check.document(&table);
+    let refused = |_may_quote_a_secret| Problems::one(contradiction(file));
+    // Looked at as a whole, stand-ins for what is missing included: what is off can still be wrong otherwise.
+    check.findings(Config::deserialize(Toml::Table(clean.clone())).map_err(refused)?.validate());
+    if let Some(problems) = Problems::of(check.into_problems()) {
+        return Err(problems);
+    }
+    switched.cut(&mut clean);
+    let mut config = Config::deserialize(Toml::Table(clean)).map_err(refused)?;
+    switched.mark(&mut config);
+    let (path, source, off) = (Some(file.to_owned()), Secret::new(text.to_owned()), switched.told);
+    let loaded = Loaded { config, path, source, off, notes, hidden: secrets::in_document(&table, &schema) };
+    Ok((loaded, expansion.has_plain_secret))
+}
+
+/// A note if others than its owner can read or change the file, which has secrets in it.
+fn open_to_others(path: &Path) -> Option<Note> {
+    let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then(|| Note {
+        key: String::new(),
+        line: None,
+        what: format!("the file has secrets in it, and others than its owner may read or change it ({mode:04o})"),
+        fix: format!("`chmod 600 {}`, or move the secrets out: `file:/path`", path.display()),
+    })
 }
 
 /// What is left to say if the types refuse what their own schema lets pass; tests hold that this does not happen.

@@ -2,9 +2,9 @@
 //!
 //! Never: a look at `std::env` outside [`environment`], a secret in a text, a write to the user's file, or an import of
 //! another room but `domain`.
-//! Start at [`load::load`]; the order is `document` → `expand` → `check` → each section's `validate`. The types are
-//! the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as well as
-//! `config.example.toml` follow from it.
+//! Start at [`load::load`]; the order is `document` → `renamed` → `expand` → `check` → each section's `validate` → `off`.
+//! The types are the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as
+//! well as `config.example.toml`, `docs/config.md` and the editors' schema follow from it.
 
 pub mod agent;
 pub mod approvals;
@@ -12,6 +12,7 @@ pub mod backup;
 pub mod budget;
 mod check;
 pub mod cli_agents;
+pub mod closed;
 pub mod command;
 pub mod context;
 pub mod daemon;
@@ -32,19 +33,26 @@ pub mod guards;
 pub mod heartbeat;
 pub mod hooks;
 pub mod http;
+pub mod keychain;
 pub mod load;
 pub mod mcp;
 pub mod memory;
 pub mod models;
+pub mod off;
+pub mod page;
 pub mod people;
 pub mod persona;
 mod place;
 pub mod problem;
 pub mod provider;
 pub mod quotas;
+pub mod reference;
+pub mod renamed;
 pub mod schedule;
+pub mod schema;
 pub mod secrets;
 mod shape;
+pub mod show;
 pub mod skills;
 pub mod slack;
 pub mod state;

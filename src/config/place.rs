@@ -18,6 +18,23 @@ pub(super) fn child(parent: &str, name: &str) -> String {
     if parent.is_empty() { key(name) } else { format!("{parent}.{}", key(name)) }
 }
 
+/// One step from a table or a list to what is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A key of a table.
+    Key(String),
+    /// An item of a list, from 0.
+    Item(usize),
+}
+
+/// The place that these steps lead to.
+pub(super) fn of(steps: &[Step]) -> String {
+    steps.iter().fold(String::new(), |at, step| match step {
+        Step::Key(name) => child(&at, name),
+        Step::Item(index) => item(&at, *index),
+    })
+}
+
 /// The place of the item `index` (from 0, shown from 1) in the list at `parent`.
 pub(super) fn item(parent: &str, index: usize) -> String {
     format!("{parent}[{}]", index + 1)

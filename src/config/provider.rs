@@ -101,6 +101,9 @@ pub struct ProviderConfig {
     #[serde(default)]
     #[schemars(length(max = 16))]
     pub fallbacks: Vec<FallbackConfig>,
+    /// Set while something that it needs is missing, such as its key: what, in words. It is asked nothing then.
+    #[serde(skip)]
+    pub off: Option<String>,
 }
 
 /// Which models of the provider.
@@ -152,6 +155,9 @@ pub struct FallbackConfig {
     /// The most tokens that the model can read and write together, where Hob's own table is wrong or has none.
     #[schemars(range(min = 1024, max = 100_000_000), example = 32_768)]
     pub context_tokens: Option<u64>,
+    /// Set while something that it needs is missing, such as its key: what, in words. It is asked nothing then.
+    #[serde(skip)]
+    pub off: Option<String>,
 }
 
 fn connect_timeout_secs() -> u64 {
@@ -183,6 +189,7 @@ impl ProviderConfig {
             context_tokens: None,
             models: ModelsConfig::default(),
             fallbacks: Vec::new(),
+            off: None,
         }
     }
 

@@ -1,13 +1,11 @@
 //! What of a config and its environment must never be seen: by the marks that its types carry, not by a list.
 
-use std::path::Path;
-
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
+use crate::config::Config;
 use crate::config::document::{Node, Table, Value};
 use crate::config::environment::Environment;
-use crate::config::{Config, document, expand};
 use crate::domain::secret::{MARK, Secret};
 
 /// Environment variables with names that end so hold secrets.
@@ -15,19 +13,16 @@ const NAMES: [&str; 8] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "
 /// The shortest value of such a variable that is taken for a secret, in characters.
 const VALUE_CHARS_MIN: usize = 8;
 
-/// The secrets of a config file's text, with `${VAR}` as it is in `env`, and those of the environment itself.
-#[must_use]
-pub fn of(text: &str, env: &Environment) -> Vec<Secret> {
-    let mut found = of_environment(env);
-    // Whoever loads the config has told what is wrong with it.
-    if let Ok(mut table) = document::parse(Path::new("config.toml"), text) {
-        expand::table("", &mut table, env, &mut Vec::new());
-        collect(&schema(), &table, &mut found);
-    }
+/// The secrets of a document whose references are resolved.
+pub(super) fn in_document(table: &Table, schema: &Json) -> Vec<Secret> {
+    let mut found = Vec::new();
+    collect(schema, table, &mut found);
     found
 }
 
-fn of_environment(env: &Environment) -> Vec<Secret> {
+/// The secrets of the environment itself.
+#[must_use]
+pub fn of_environment(env: &Environment) -> Vec<Secret> {
     let secret = |(name, value): (&str, &str)| {
         let named = NAMES.iter().any(|end| name.to_ascii_uppercase().ends_with(end));
         // A path to a key is none.
@@ -95,7 +90,10 @@ fn collect_node(schema: &Json, node: &Node, found: &mut Vec<Secret>) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::config::load::of_text;
 
     #[test]
     fn n6_every_secret_of_a_config_is_found_by_its_type() {
@@ -119,10 +117,10 @@ mod tests {
             ("SSH_KEY", "/home/me/.ssh/id"),
             ("SHORT_KEY", "yes"),
         ];
-        let found = of(text, &Environment::of("/w", env));
+        let env = Environment::of("/w", env);
+        let found = of_text(Path::new("/w/config.toml"), text, &env).unwrap().secrets(&env);
         let mut found: Vec<&str> = found.iter().map(Secret::expose).collect();
         found.sort_unstable();
         assert_eq!(found, ["12:AAA", "first-key", "second-key", "third-key"]);
-        assert_eq!(of("not = = toml", &Environment::default()).len(), 0);
     }
 }

@@ -5,6 +5,8 @@ use schemars::{JsonSchema, Schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::Value as Json;
 
+use crate::config::secrets;
+
 /// The longest text of any key that sets no limit of its own, in characters.
 const TEXT_CHARS_MAX: usize = 4000;
 
@@ -43,6 +45,8 @@ pub(super) struct Field {
     pub(super) optional: bool,
     pub(super) default: Option<Json>,
     pub(super) example: Option<Json>,
+    /// Its texts are secrets.
+    pub(super) secret: bool,
     pub(super) shape: Shape,
 }
 
@@ -65,6 +69,8 @@ fn fields(section: &Json) -> Vec<Field> {
         let schema = &section["properties"][name];
         let inner = not_null(schema);
         let default = schema.get("default").filter(|default| !default.is_null()).cloned();
+        let shape = shape(inner);
+        let secret = !is_sections(&shape) && secrets::holds_secret(schema);
         Field {
             name: name.to_owned(),
             doc: schema["description"].as_str().unwrap_or_default().to_owned(),
@@ -72,10 +78,20 @@ fn fields(section: &Json) -> Vec<Field> {
             optional: allows_null(schema),
             default,
             example: schema["examples"].get(0).cloned(),
-            shape: shape(inner),
+            secret,
+            shape,
         }
     };
     names(ORDER).map(field).collect()
+}
+
+/// Whether it is a section, or several: those hold secrets, and are none.
+fn is_sections(shape: &Shape) -> bool {
+    match shape {
+        Shape::Section(_) => true,
+        Shape::List { item, .. } | Shape::Map { item, .. } => is_sections(item),
+        Shape::Text { .. } | Shape::Choice(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Bool => false,
+    }
 }
 
 fn allows_null(schema: &Json) -> bool {

@@ -33,6 +33,8 @@ pub enum SearchKind {
     Brave,
     /// a SearXNG at base_url, which must answer in JSON
     Searxng,
+    /// nobody: the web is not searched
+    None,
 }
 
 /// Who searches the web.

@@ -13,6 +13,7 @@ use crate::agent::ports::{Ports, RunLimits};
 use crate::agent::prompt::{self, PromptSettings};
 use crate::agent::quota::Meter;
 use crate::config::Config;
+use crate::config::off::SectionOff;
 use crate::daemon::channels::Wired;
 use crate::daemon::learned::LearnedFile;
 use crate::daemon::reload::plan;
@@ -153,6 +154,8 @@ pub(super) struct Made {
     pub(super) ports: Arc<Ports>,
     /// Which model answers, why, and how to change it.
     pub(super) told: String,
+    /// What of `[provider]` has no key.
+    pub(super) keyless: Vec<SectionOff>,
     pub(super) extractor: Extractor,
     transcriber: Option<Arc<Transcriber>>,
 }
@@ -161,14 +164,14 @@ impl Made {
     /// Makes it. The models of `former` are taken over where nothing about them has changed, and what rests goes on resting.
     pub(super) async fn of(blueprint: &Blueprint, roots: &Roots, former: Option<&Self>) -> Result<Self, StartError> {
         let config = &blueprint.config;
-        let (table, models, told) = models(blueprint, roots, former).await?;
+        let (table, models, (told, keyless)) = models(blueprint, roots, former).await?;
         let purse = Arc::new(parts::purse(config)?);
         let memory = memory::build(&config.memory, roots, purse.zone.clone());
         let extractor = parts::extractor(blueprint, &memory, (&models, &table, &purse))?;
         let shared = Shared { models, table, purse, memory };
         let ports = Arc::new(ports(blueprint, roots, shared)?);
         let transcriber = parts::transcriber(blueprint)?.map(Arc::new);
-        Ok(Self { config: Arc::new(config.clone()), ports, told, extractor, transcriber })
+        Ok(Self { config: Arc::new(config.clone()), ports, told, keyless, extractor, transcriber })
     }
 
     /// What intake and commands go by.
@@ -201,11 +204,11 @@ async fn models(
     blueprint: &Blueprint,
     roots: &Roots,
     former: Option<&Made>,
-) -> Result<(Arc<Table>, Arc<Catalog>, String), StartError> {
+) -> Result<(Arc<Table>, Arc<Catalog>, (String, Vec<SectionOff>)), StartError> {
     let config = &blueprint.config;
     if let Some(former) = former.filter(|former| !plan::rebuilds_models(&former.config, config)) {
         let Ports { table, models, .. } = &*former.ports;
-        return Ok((Arc::clone(table), Arc::clone(models), former.told.clone()));
+        return Ok((Arc::clone(table), Arc::clone(models), (former.told.clone(), former.keyless.clone())));
     }
     let table = Arc::new(Table::new(&config.models)?);
     let fresh = || Watch::new(Arc::clone(&blueprint.clock));
@@ -216,8 +219,8 @@ async fn models(
         remember: Arc::clone(&roots.remember),
         watch: former.map_or_else(fresh, |former| former.ports.models.watch()),
     };
-    let models::Models { catalog, told } = models::build(sources).await?;
-    Ok((table, Arc::new(catalog.redacting(&blueprint.redactor)), told))
+    let models::Models { catalog, told, keyless } = models::build(sources).await?;
+    Ok((table, Arc::new(catalog.redacting(&blueprint.redactor)), (told, keyless)))
 }
 
 /// What runs share with the other parts.

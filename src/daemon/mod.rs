@@ -45,6 +45,7 @@ use crate::channel::slack::SetupError as SlackError;
 use crate::channel::telegram::SetupError;
 use crate::config::Config;
 use crate::config::environment::Environment;
+use crate::config::off;
 use crate::daemon::assembly::{Made, Roots, channels, delivery, serves};
 use crate::daemon::channels::wired;
 use crate::daemon::chores::Household;
@@ -244,6 +245,7 @@ impl Daemon {
         let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
         let roots = Roots::of(&blueprint, (store.clone(), contents, owner), delivery.clone()).await;
         let made = Made::of(&blueprint, &roots, None).await?;
+        off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
         let servers = toolset::mcp::servers(&blueprint, &made.ports.tools, (&switches.channels, &switches.cut));
         let settings = switches.lanes(&blueprint.config, serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);

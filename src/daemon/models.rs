@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::config::environment::Environment;
-use crate::config::provider::{EffortConfig, ModelsConfig, ProviderConfig, ProviderKind};
+use crate::config::off::SectionOff;
+use crate::config::provider::{EffortConfig, FallbackConfig, ModelsConfig, ProviderConfig, ProviderKind};
 use crate::daemon::{StartError, parts};
+use crate::domain::secret::Secret;
 use crate::model::catalog::{Catalog, Entry};
 use crate::model::discover::ollama::OllamaAddress;
-use crate::model::discover::{self, Configured, Found, Lookup, discover};
+use crate::model::discover::{self, Configured, DiscoverError, Found, Lookup, discover};
 use crate::model::guarded::Watch;
+use crate::model::keyless::Keyless;
 use crate::model::learned::Remember;
 use crate::model::settings::{Deadlines, Effort, Tuning};
 use crate::model::table::Table;
@@ -18,12 +21,17 @@ use crate::model::table::Table;
 /// Where an Ollama is looked for.
 pub const OLLAMA: &str = "127.0.0.1:11434";
 
+/// An address that is nobody's.
+const NOWHERE: &str = "http://off.invalid";
+
 /// The models, and the sentence that tells which was taken.
 pub struct Models {
     /// All that can be asked.
     pub catalog: Catalog,
     /// Which was taken, and why.
     pub told: String,
+    /// What of `[provider]` has no key.
+    pub keyless: Vec<SectionOff>,
 }
 
 /// What models are built from.
@@ -52,17 +60,71 @@ pub async fn build(sources: Sources<'_>) -> Result<Models, StartError> {
     let deadlines = config.provider.as_ref().map(deadlines).unwrap_or_default();
     let reply_tokens = (!parts::budget(&config.budget).is_unlimited()).then_some(parts::REPLY_TOKENS);
     let finder = Finder { lookup: &lookup, ollama, deadlines, remember, table, reply_tokens };
-    let wanted = config.provider.as_ref().map(|provider| configured(provider, provider.models.primary.clone()));
-    let primary = discover(wanted.as_ref(), &lookup, &finder.ollama).await?;
-    let told = primary.to_string();
+    let keyless = keyless(config, environment);
+    let provider = config.provider.as_ref().map(|provider| marked(provider, &keyless));
+    let wanted = provider.as_ref().map(|provider| configured(provider, provider.models.primary.clone()));
+    let primary = finder.find(wanted.as_ref(), provider.as_ref().and_then(|provider| provider.off.as_deref())).await?;
+    let told = match &primary.missing {
+        None => primary.found.to_string(),
+        Some(missing) => format!("{} is to answer, but it is off: {missing}.", primary.found.label),
+    };
     let mut others = Vec::new();
-    if let Some(provider) = &config.provider {
+    if let Some(provider) = &provider {
         others = finder.siblings(provider).await?;
         others.extend(finder.fallbacks(provider).await?);
     }
-    others.extend(finder.spare(&primary.label)?);
-    let catalog = Catalog::watched(finder.entry("primary", &primary)?, others, watch);
-    Ok(Models { catalog: catalog.with_aliases(config.aliases.clone()), told })
+    others.extend(finder.spare(&primary.found.label)?);
+    let catalog = Catalog::watched(finder.seen("primary", &primary)?, others, watch);
+    Ok(Models { catalog: catalog.with_aliases(config.aliases.clone()), told, keyless })
+}
+
+/// What of `[provider]` needs a key that neither the config gives nor the environment: it is off, and nobody else is asked
+/// for it but the fallbacks, as the owner has put them.
+#[must_use]
+pub fn keyless(config: &Config, environment: &Environment) -> Vec<SectionOff> {
+    let Some(provider) = &config.provider else { return Vec::new() };
+    let lookup = |name: &str| environment.text(name).map(str::to_owned);
+    let own = (SECTION.to_owned(), configured(provider, None), provider.off.is_some());
+    let others = provider.fallbacks.iter().enumerate();
+    let others = others.map(|(index, fallback)| (section(index), wanted(fallback), fallback.off.is_some()));
+    let lacking = |(section, configured, off): (String, Configured, bool)| {
+        let name = discover::lacks_key(&configured, &lookup).filter(|_| !off)?;
+        Some(SectionOff {
+            key: format!("{section}.api_key"),
+            section,
+            line: None,
+            what: format!("is missing, and {name} is not set in the environment"),
+            fix: format!("set `api_key`, or {name} where Hob is started"),
+        })
+    };
+    std::iter::once(own).chain(others).filter_map(lacking).collect()
+}
+
+/// The section of the models.
+const SECTION: &str = "provider";
+
+/// The section of a fallback, numbered from 0.
+fn section(index: usize) -> String {
+    format!("{SECTION}.fallbacks[{}]", index + 1)
+}
+
+/// The same, with what has no key marked as off.
+fn marked(provider: &ProviderConfig, keyless: &[SectionOff]) -> ProviderConfig {
+    let off = |section: &str, known: &Option<String>| {
+        let missing = keyless.iter().find(|off| off.section == section);
+        known.clone().or_else(|| missing.map(|off| format!("{} {}", off.key, off.what)))
+    };
+    let mut marked = ProviderConfig { off: off(SECTION, &provider.off), ..provider.clone() };
+    for (index, fallback) in marked.fallbacks.iter_mut().enumerate() {
+        fallback.off = off(&section(index), &fallback.off);
+    }
+    marked
+}
+
+/// What was found, or what is missing of it.
+struct Seen {
+    found: Found,
+    missing: Option<String>,
 }
 
 struct Finder<'a> {
@@ -76,6 +138,32 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
+    /// Finds a model; one that is `off` only by its name.
+    async fn find(&self, wanted: Option<&Configured>, off: Option<&str>) -> Result<Seen, DiscoverError> {
+        let (Some(wanted), Some(missing)) = (wanted, off) else {
+            let found = discover(wanted, self.lookup, &self.ollama).await?;
+            return Ok(Seen { found, missing: None });
+        };
+        // It is never asked: what stands here only gives it its name.
+        let named = wanted.model.clone().or_else(|| discover::usual_model(wanted.kind).map(str::to_owned));
+        let stand_in = Configured {
+            base_url: Some(NOWHERE.to_owned()),
+            api_key: Some(Secret::new(String::new())),
+            model: Some(named.unwrap_or_else(|| "unknown".to_owned())),
+            ..wanted.clone()
+        };
+        let found = discover(Some(&stand_in), self.lookup, &self.ollama).await?;
+        Ok(Seen { found, missing: Some(missing.to_owned()) })
+    }
+
+    fn seen(&self, role: &'static str, seen: &Seen) -> Result<Entry, StartError> {
+        let label = || seen.found.label.clone();
+        match &seen.missing {
+            None => self.entry(role, &seen.found),
+            Some(missing) => Ok(Entry::new(role, Arc::new(Keyless { label: label(), missing: missing.clone() }))),
+        }
+    }
+
     fn entry(&self, role: &'static str, found: &Found) -> Result<Entry, StartError> {
         let provider = found.limited(self.reply_tokens).provider(self.deadlines, &self.remember, self.table)?;
         Ok(Entry::new(role, provider).on(found.credential()))
@@ -88,8 +176,8 @@ impl Finder<'_> {
             [("fast", fast), ("smart", smart)].into_iter().filter_map(|(role, model)| Some((role, model.as_ref()?)));
         let mut entries = Vec::new();
         for (role, model) in tiers.chain(others.iter().map(|model| ("other", model))) {
-            let found = discover(Some(&configured(provider, Some(model.clone()))), self.lookup, &self.ollama).await?;
-            entries.push(self.entry(role, &found)?);
+            let wanted = configured(provider, Some(model.clone()));
+            entries.push(self.seen(role, &self.find(Some(&wanted), provider.off.as_deref()).await?)?);
         }
         Ok(entries)
     }
@@ -97,17 +185,9 @@ impl Finder<'_> {
     async fn fallbacks(&self, provider: &ProviderConfig) -> Result<Vec<Entry>, StartError> {
         let mut entries = Vec::new();
         for fallback in &provider.fallbacks {
-            let wanted = Configured {
-                base_url: fallback.base_url.clone(),
-                api_key: fallback.api_key.clone(),
-                model: Some(fallback.model.clone()),
-                tuning: tuning(fallback.temperature, fallback.max_output_tokens, fallback.effort),
-                context_tokens: fallback.context_tokens,
-                ..Configured::usual(kind(fallback.kind))
-            };
-            let found = discover(Some(&wanted), self.lookup, &self.ollama).await;
-            let found = found.map_err(|source| StartError::Fallback { model: fallback.model.clone(), source })?;
-            entries.push(self.entry("fallback", &found)?);
+            let seen = self.find(Some(&wanted(fallback)), fallback.off.as_deref()).await;
+            let seen = seen.map_err(|source| StartError::Fallback { model: fallback.model.clone(), source })?;
+            entries.push(self.seen("fallback", &seen)?);
         }
         Ok(entries)
     }
@@ -126,6 +206,17 @@ fn deadlines(provider: &ProviderConfig) -> Deadlines {
         connect: Duration::from_secs(provider.connect_timeout_secs),
         first_event: Duration::from_secs(provider.first_event_timeout_secs),
         between_events: Duration::from_secs(provider.idle_timeout_secs),
+    }
+}
+
+fn wanted(fallback: &FallbackConfig) -> Configured {
+    Configured {
+        base_url: fallback.base_url.clone(),
+        api_key: fallback.api_key.clone(),
+        model: Some(fallback.model.clone()),
+        tuning: tuning(fallback.temperature, fallback.max_output_tokens, fallback.effort),
+        context_tokens: fallback.context_tokens,
+        ..Configured::usual(kind(fallback.kind))
     }
 }
 
@@ -166,5 +257,38 @@ fn kind(kind: ProviderKind) -> discover::ProviderKind {
         ProviderKind::LmStudio => discover::ProviderKind::LmStudio,
         ProviderKind::OpenaiCompatible => discover::ProviderKind::OpenAiCompatible,
         ProviderKind::Offline => discover::ProviderKind::Offline,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::load::parse;
+
+    #[test]
+    fn n6_a_provider_that_needs_a_key_and_has_none_is_off() {
+        let off = |config: &str, variables: &[(&str, &str)]| {
+            let environment = Environment::of("/w", variables.iter().copied());
+            let config = parse(Path::new("/c.toml"), config, &environment).unwrap();
+            let off = keyless(&config, &environment);
+            off.into_iter().map(|off| off.section).collect::<Vec<_>>().join(" ")
+        };
+        let chain = "[provider]\nkind = 'openai'\n[[provider.fallbacks]]\nkind = 'anthropic'\nmodel = 'm'\n\
+                     [[provider.fallbacks]]\nkind = 'ollama'\nmodel = 'q'\n";
+        for (config, variables, expected) in [
+            (chain, &[][..], "provider provider.fallbacks[1]"),
+            (chain, &[("OPENAI_API_KEY", "k")], "provider.fallbacks[1]"),
+            (chain, &[("OPENAI_API_KEY", " "), ("ANTHROPIC_API_KEY", "k")], "provider"),
+            ("[provider]\nkind = 'openai'\napi_key = 'k'\n", &[], ""),
+            ("[provider]\nkind = 'openai'\nbase_url = 'http://h'\n", &[], ""),
+            ("[provider]\nkind = 'offline'\n", &[], ""),
+            // That is known already.
+            ("[provider]\nkind = 'openai'\napi_key = '${NONE}'\n", &[("OPENAI_API_KEY", "k")], ""),
+            ("", &[], ""),
+        ] {
+            assert_eq!(off(config, variables), expected, "{config} {variables:?}");
+        }
     }
 }

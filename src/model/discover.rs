@@ -252,6 +252,21 @@ fn from_config(
     Ok(Decision::Take(preset.found(server, Source::Config)))
 }
 
+/// The variable that would hold the key which such a provider needs and nobody gives; none: there is one, or none is needed.
+#[must_use]
+pub fn lacks_key(configured: &Configured, environment: Lookup<'_>) -> Option<&'static str> {
+    let name = Preset::of(configured.kind)?.key_variable?;
+    let has_key = configured.api_key.is_some() || environment(name).is_some_and(|key| !key.trim().is_empty());
+    // An address of one's own may well need no key.
+    (!has_key && configured.base_url.is_none()).then_some(name)
+}
+
+/// The usual model of such a provider, if it has one.
+#[must_use]
+pub fn usual_model(kind: ProviderKind) -> Option<&'static str> {
+    Preset::of(kind)?.model
+}
+
 impl Preset {
     fn of(kind: ProviderKind) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.kind == kind)

@@ -16,6 +16,7 @@ pub mod fuzzing;
 pub mod gemini;
 pub mod guarded;
 pub mod http;
+pub mod keyless;
 pub mod learned;
 pub mod legal;
 mod lenient;

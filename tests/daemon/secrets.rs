@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use rustix::process::Signal;
+
 use crate::support::fake_model::{Reply, Script};
 use crate::support::fake_telegram::FakeTelegram;
-use crate::support::house::{ADA, House};
+use crate::support::house::{ADA, House, OWNER};
 use crate::support::process::{Hob, hob};
 
 const KEY: &str = "sk-live-4711-0815-0042";
@@ -98,4 +100,43 @@ async fn n6_a_commands_environment_holds_no_key() {
     let result = last.last_text();
     assert!(result.contains("PATH="), "{result}");
     assert!(!result.contains("OPENAI") && !result.contains("HOUSE_DOOR") && !result.contains("[redacted]"), "{result}");
+}
+
+#[tokio::test]
+async fn n7_a_section_without_its_secret_is_off_and_told_and_the_rest_answers() {
+    let off = "[slack]\nbot_token = '${NO_SUCH}'\napp_token = 'xapp-1'\n[[provider.fallbacks]]\nkind = 'openai'\n\
+               model = 'gpt'\napi_key = 'file:none'";
+    let mut house = House::with(off).await;
+    house.start().await;
+    house.hob().until_logged("config.section_off", 2).await;
+    assert_eq!(house.ask(ADA, "Hi", Reply::text("Hello.")).await, "Hello.");
+    house.say(OWNER, "/status");
+    let told = house.told(OWNER, 1).await.concat();
+    assert!(told.contains("degraded: [slack]: off, as slack.bot_token (line "), "{told}");
+    assert!(told.contains("names the environment variable `NO_SUCH`, which is not set"), "{told}");
+    assert!(told.contains("degraded: [provider.fallbacks[1]]: off, as provider.fallbacks[1].api_key"), "{told}");
+    let check = hob(&house.path(""), &["config", "check"]).output().await.unwrap();
+    assert_eq!(check.status.code().map(|code| code == 0), Some(false));
+    let said = String::from_utf8(check.stderr).unwrap();
+    assert!(said.contains("Until then [slack] is off") && !said.contains("xapp-1"), "{said}");
+}
+
+#[tokio::test]
+async fn n7_a_model_without_its_key_says_what_is_missing_and_nobody_is_asked() {
+    let mut house = House::with("[provider]\napi_key = '${NO_SUCH}'").await;
+    house.start().await;
+    house.say(ADA, "Hi");
+    let told = house.told(ADA, 1).await.concat();
+    insta::assert_snapshot!(told, @"I could not get an answer from the model: openai-compatible/fake is off: provider.api_key names the environment variable `NO_SUCH`, which is not set. Whoever runs me has to mend the key in config.toml or in the environment.");
+    assert!(house.model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn n7_hob_stays_with_every_channel_off_and_says_so() {
+    let house = House::with("[telegram]\nbot_token = 'cred:telegram'").await;
+    let mut alone = Hob::start(hob(&house.path(""), &["run"]));
+    alone.until_logged("every channel is off", 1).await;
+    alone.until_logged("hob.ready", 1).await;
+    alone.signal(Signal::TERM);
+    assert!(alone.ended().await.success());
 }

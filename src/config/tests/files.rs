@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::config::command;
 use crate::config::environment::Environment;
-use crate::config::load::{FILE_BYTES_MAX, load};
+use crate::config::load::{FILE_BYTES_MAX, Loaded, load};
 
 /// A directory with `files` in it, and an environment with its `home` as home.
 fn house(files: &[&str]) -> (tempfile::TempDir, Environment) {
@@ -20,7 +20,8 @@ fn house(files: &[&str]) -> (tempfile::TempDir, Environment) {
 
 /// What `hob config check` says, with the directory left out.
 fn say(named: Option<&str>, dir: &tempfile::TempDir, env: &Environment) -> String {
-    let text = command::check(named.map(Path::new), env).unwrap_or_else(|error| error.to_string());
+    let told = |loaded: Loaded| command::told(&loaded, &loaded.off, env);
+    let text = load(named.map(Path::new), env).map_or_else(|error| error.to_string(), told);
     text.replace(&dir.path().display().to_string(), "")
 }
 

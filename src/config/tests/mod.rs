@@ -2,8 +2,13 @@
 
 mod example;
 mod files;
+mod off;
+mod page;
 mod problems;
+mod renamed;
 mod round_trip;
+mod schema;
+mod show;
 mod syntax;
 
 use std::path::Path;

@@ -80,6 +80,35 @@ fn unknown_keys() {
 }
 
 #[test]
+fn n7_the_nearest_key_is_offered_at_every_depth_and_from_the_wrong_section() {
+    for (text, expected) in [
+        ("[telegramm]\n", "telegramm: is not a known key; did you mean `telegram`?"),
+        ("[memory.embeding]\n", "memory.embeding: is not a known key; did you mean `embedding`?"),
+        (
+            "[memory.embedding]\nbase_ulr = 'x'\n",
+            "memory.embedding.base_ulr: is not a known key; did you mean `base_url`?",
+        ),
+        ("[mcp.notes]\ncomand = ['x']\n", "mcp.notes.comand: is not a known key; did you mean `command`?"),
+        ("[[schedule]]\nwhenn = 'x'\n", "schedule[1].whenn: is not a known key; did you mean `when`?"),
+        (
+            "[personas.cook.loop]\nmax_cycle = 1\n",
+            "personas.cook.loop.max_cycle: is not a known key; did you mean `max_cycles`?",
+        ),
+        ("[embedding]\n", "embedding: is not a known key; did you mean `memory.embedding`?"),
+        (
+            "[agent]\nowner_user_ids = [1]\n",
+            "agent.owner_user_ids: is not a known key; did you mean `telegram.owner_user_ids`?",
+        ),
+        ("[agent]\nbearer = 'hunter2'\n", "agent.bearer: is not a known key; did you mean `mcp.notes.bearer`?"),
+        ("[agent]\ncatch_up = 'all'\n", "agent.catch_up: is not a known key; did you mean `schedule.catch_up`?"),
+    ] {
+        let told = told(text);
+        assert!(told.contains(expected), "{told}");
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
 fn wrong_types() {
     insta::assert_snapshot!(told(
         "agent = 3\n[daemon]\ndrain_secs = '25'\nlog = 1\nlog_format = true\nlease_secs = 1.5\nheartbeat_secs = 2020-01-01\nreconcile_secs = []"
@@ -208,10 +237,7 @@ fn variables() {
     insta::assert_snapshot!(told(
         "[telegram]\nbot_token = '${NO_SUCH}'\n[provider]\nkind = 'openai'\napi_key = '${EMPTY}'\nbase_url = 'http://${'\n[tools.x]\ndescription = 'd'\ncommand = ['x', '${ALSO_NOT}', '{y}']"
     ), @r#"
-    config.toml:2: telegram.bot_token: names the environment variable `NO_SUCH`, which is not set; set it where Hob is started, or write `$${` for a plain `${`
-    config.toml:5: provider.api_key: is empty, expected text of 1 to 1000 characters; for example `api_key = "sk-example"`
     config.toml:6: provider.base_url: has a `${` without the name of a variable and a `}`, expected `${NAME}`; write `$${` for a plain `${`
-    config.toml:9: tools.x.command[2]: names the environment variable `ALSO_NOT`, which is not set; set it where Hob is started, or write `$${` for a plain `${`
     "#);
 }
 

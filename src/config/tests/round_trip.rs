@@ -440,7 +440,28 @@ fn load(text: &str) -> Result<Config, Problems> {
 
 /// Text that is nearly a config: its own words in any order.
 fn nearly() -> impl Strategy<Value = String> {
-    let signs = ["[", "]", "[[", "]]", "{", "}", "\"", "'", "'''", "${", "${A}", ".", ",", "\n", "\0", "1e999", "-"];
+    let signs = [
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "{",
+        "}",
+        "\"",
+        "'",
+        "'''",
+        "${",
+        "${A}",
+        "\"file:",
+        "'cred:",
+        "'keychain:",
+        ".",
+        ",",
+        "\n",
+        "\0",
+        "1e999",
+        "-",
+    ];
     let example = crate::config::example::example();
     let words = example.split_inclusive(['\n', ' ', '=']).chain(signs).map(str::to_owned).collect::<Vec<_>>();
     vec(proptest::sample::select(words), 0..60).prop_map(|words| words.concat())

@@ -7,6 +7,7 @@ use futures::future::try_join_all;
 
 use crate::config::diff;
 use crate::config::load::Loaded;
+use crate::config::off::{self, SectionOff};
 use crate::daemon::assembly::{Made, channels, serves, ways};
 use crate::daemon::begins::{self, Begins};
 use crate::daemon::channels::{Live, Wired, Wiring, wirings};
@@ -24,6 +25,8 @@ struct Ready {
     steps: Steps,
     /// Every account of the new config; those that stay with the adapter that they have.
     wired: Vec<Wired>,
+    /// What of the file is off, as it lacks a secret.
+    off: Vec<SectionOff>,
 }
 
 impl Reloader {
@@ -46,7 +49,7 @@ impl Reloader {
     async fn ready(&self, loaded: Loaded) -> Result<Ready, String> {
         let learnt = self.blueprint.redactor.learn(&loaded.secrets(&self.blueprint.environment));
         learnt.map_err(|error| error.to_string())?;
-        let Loaded { config, source, .. } = loaded;
+        let Loaded { config, source, mut off, .. } = loaded;
         let blueprint = Blueprint { config, source, ..self.blueprint.clone() };
         let made = Made::of(&blueprint, &self.roots, Some(&self.made)).await.map_err(|error| error.to_string())?;
         let (steps, wired) = self.wired(&blueprint)?;
@@ -64,7 +67,8 @@ impl Reloader {
             let synced = self.router.sync_schedules(begins.declared.clone()).await;
             synced.map_err(|error| format!("the schedules could not be stored: {error}"))?;
         }
-        Ok(Ready { blueprint, made, begins, steps, wired })
+        off.extend(made.keyless.iter().cloned());
+        Ok(Ready { blueprint, made, begins, steps, wired, off })
     }
 
     /// What becomes of each account, and the adapters of all that there will be.
@@ -87,7 +91,8 @@ impl Reloader {
 
     /// The one step: from the next message, claim and delivery on everything goes by the new config.
     fn exchange(&mut self, ready: Ready) {
-        let Ready { blueprint, made, begins, steps, wired } = ready;
+        let Ready { blueprint, made, begins, steps, wired, off } = ready;
+        off::stand(&off, &blueprint.conditions, blueprint.clock.now());
         let before = std::mem::replace(&mut self.made, made);
         self.blueprint = blueprint;
         let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));

@@ -42,6 +42,8 @@ use crate::tool::mcp::Servers;
 
 /// The file is looked at so often, whatever was heard of it.
 const LOOK_EVERY: Duration = Duration::from_secs(180);
+/// So often while a section lacks a secret.
+const LOOK_FOR_SECRETS_EVERY: Duration = Duration::from_secs(60);
 /// What is doubtful is looked at again after so long.
 const LOOK_AGAIN: Duration = Duration::from_millis(700);
 /// So often, if it keeps changing.
@@ -154,7 +156,7 @@ impl Reloader {
             .then(|| signal(SignalKind::hangup()))
             .and_then(|hears| hears.inspect_err(|error| tracing::warn!(%error, "SIGHUP is not heard")).ok());
         let stop = self.switches.intake.clone();
-        let mut look_at = Instant::now() + LOOK_EVERY;
+        let mut look_at = Instant::now() + self.look_in();
         loop {
             let cause = tokio::select! {
                 biased;
@@ -177,8 +179,14 @@ impl Reloader {
             if stop.run_until_cancelled(self.round(cause, asking)).await.is_none() {
                 return;
             }
-            look_at = Instant::now() + LOOK_EVERY;
+            look_at = Instant::now() + self.look_in();
         }
+    }
+
+    /// What lacks a secret may have it soon.
+    fn look_in(&self) -> Duration {
+        let is_off = |part: &Part| matches!(part, Part::Section(_));
+        if self.blueprint.conditions.all().keys().any(is_off) { LOOK_FOR_SECRETS_EVERY } else { LOOK_EVERY }
     }
 
     async fn round(&mut self, cause: Cause, asking: Vec<Conversation>) {

@@ -49,7 +49,7 @@ impl Look {
         if let Some(problems) = loaded.problems(begins::unreadable(&loaded.config, now)) {
             return Seen::Bad(problems.to_string());
         }
-        if self.needs_channel && configured_channels(&loaded.config).is_empty() {
+        if self.needs_channel && configured_channels(&loaded.config).is_empty() && !loaded.lacks_a_channel() {
             let fix = "expected [telegram], [slack], [discord] or [email]; put one back, or stop Hob";
             return Seen::Bad(format!("{}: no channel is configured any more, {fix}", file.display()));
         }
@@ -78,14 +78,14 @@ pub(super) fn is_doubtful(seen: &Seen, running: &Secret) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Config;
+    use crate::config::load::of_text;
 
     #[test]
     fn k5_half_a_file_is_doubted() {
-        let running = Secret::new("[agent]\niterations_max = 10\n[telegram]\n".to_owned());
+        let running = Secret::new("[agent]\niterations_max = 10\n[guards]\n".to_owned());
         let doubted = |text: &str| {
-            let (source, path) = (Secret::new(text.to_owned()), Some("config.toml".into()));
-            is_doubtful(&Seen::Good(Box::new(Loaded { config: Config::default(), path, source })), &running)
+            let loaded = of_text(Path::new("config.toml"), text, &Environment::default()).unwrap();
+            is_doubtful(&Seen::Good(Box::new(loaded)), &running)
         };
         assert!(doubted("") && doubted("[agent]\n") && doubted("[agent]\niterations_max = 1"));
         assert!(!doubted(running.expose()) && !doubted("[agent]\niterations_max = 2\n"));

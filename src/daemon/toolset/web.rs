@@ -50,6 +50,7 @@ fn service(config: &SearchConfig) -> Option<Service> {
         SearchKind::Duckduckgo => (Backend::DuckDuckGo, Some("https://html.duckduckgo.com")),
         SearchKind::Brave => (Backend::Brave, Some("https://api.search.brave.com")),
         SearchKind::Searxng => (Backend::SearXng, None),
+        SearchKind::None => return None,
     };
     let base_url = Url::parse(config.base_url.as_deref().or(own)?).ok()?;
     Some(Service { backend, base_url, api_key: config.api_key.clone() })
