@@ -72,6 +72,14 @@ pub enum LoadError {
         /// Who named it.
         by: NamedBy,
     },
+    /// The file is gone, and was there.
+    #[error("{}: is not there any more, but what Hob kept of it is; put it back, or remove {}", path.display(), kept.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+        /// What is kept of it.
+        kept: PathBuf,
+    },
     /// A directory stands in place of the file.
     #[error("{}: is a directory, expected a file such as {}", path.display(), path.join("config.toml").display())]
     IsDirectory {
@@ -105,6 +113,22 @@ pub enum LoadError {
     Invalid(#[from] Problems),
 }
 
+impl LoadError {
+    /// The file that it is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::NotFound { path, .. }
+            | Self::Gone { path, .. }
+            | Self::IsDirectory { path }
+            | Self::Unreadable { path, .. }
+            | Self::TooBig { path }
+            | Self::NotUtf8 { path, .. } => path,
+            Self::Invalid(problems) => problems.iter().next().map_or(Path::new("config.toml"), |problem| &problem.file),
+        }
+    }
+}
+
 /// Finds and loads the config: `named` (the `--config` argument), `$HOB_CONFIG`, `./config.toml`,
 /// `~/.config/hob/config.toml`, else the defaults.
 ///
@@ -114,8 +138,16 @@ pub fn load(named: Option<&Path>, env: &Environment) -> Result<Loaded, LoadError
     let Some((path, source)) = find(named, env)? else {
         return Ok(Loaded { config: Config::default(), path: None, source: Secret::new(String::new()) });
     };
-    let config = parse(&path, &source, env)?;
-    Ok(Loaded { config, path: Some(path), source: Secret::new(source) })
+    Ok(of_text(&path, &source, env)?)
+}
+
+/// Checks `text` as the content of `file` and makes it a config that was loaded from there.
+///
+/// # Errors
+/// With every problem there is.
+pub fn of_text(file: &Path, text: &str, env: &Environment) -> Result<Loaded, Problems> {
+    let config = parse(file, text, env)?;
+    Ok(Loaded { config, path: Some(file.to_owned()), source: Secret::new(text.to_owned()) })
 }
 
 /// Checks `text` as the content of `file` and makes it a [`Config`].

@@ -1,7 +1,7 @@
 //! What the owner can set: a typed section per file, and the way from a `config.toml` to a [`Config`] or its problems.
 //!
-//! Never: a look at `std::env` outside [`environment`], a secret in a text, a write to the user's file, or an import of
-//! another room but `domain`.
+//! Never: a look at `std::env` outside [`environment`], a secret in a text, a write to the user's file but by [`writer`],
+//! or an import of another room but `domain`.
 //! Start at [`load::load`]; the order is `document` → `expand` → `check` → each section's `validate`. The types are
 //! the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as well as
 //! `config.example.toml` follow from it.
@@ -10,6 +10,7 @@ pub mod agent;
 pub mod approvals;
 pub mod backup;
 pub mod budget;
+pub mod change;
 mod check;
 pub mod cli_agents;
 pub mod command;
@@ -57,6 +58,7 @@ mod values;
 pub mod web;
 pub mod webhooks;
 pub mod workspace;
+pub mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
