@@ -11,7 +11,6 @@ use crate::cli::{Base, runtime};
 use crate::config::daemon::LogFormat;
 use crate::daemon::{Blueprint, Daemon, configured_channels};
 use crate::domain::clock::SystemClock;
-use crate::domain::condition::Conditions;
 use crate::domain::rng::SystemRng;
 use crate::telemetry::{self, Format, Sink};
 
@@ -23,7 +22,8 @@ const ALIVE_WITHIN: Duration = Duration::from_secs(20);
 /// # Errors
 /// When no channel is configured, or something cannot be started.
 pub(super) fn run(base: Base) -> anyhow::Result<()> {
-    if configured_channels(&base.loaded.config).is_empty() {
+    // What is closed until the file is mended is no reason to be down: nobody would notice that it is.
+    if base.fallback.is_none() && configured_channels(&base.loaded.config).is_empty() {
         bail!(
             "no channel is configured: add [telegram], [slack], [discord] or [email] to config.toml (README.md, \
              \"Connect\"), or talk to Hob at the terminal with `hob chat`"
@@ -43,15 +43,17 @@ async fn serve(base: Base) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let config = base.loaded.path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
+    let conditions = base.conditions();
     let daemon = Daemon::start(Blueprint {
         config: base.loaded.config,
         config_file: base.loaded.path,
+        source: base.loaded.source,
         redactor: base.redactor,
         data_dir: base.data_dir,
         environment: base.environment,
         own_channel: None,
         stays: true,
-        conditions: Conditions::default(),
+        conditions,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     })

@@ -27,6 +27,7 @@ pub mod email;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod good;
 pub mod groups;
 pub mod guards;
 pub mod heartbeat;

@@ -11,6 +11,7 @@ mod chores;
 pub mod declared;
 mod discord;
 mod extraction;
+pub mod lastgood;
 pub mod learned;
 mod letters;
 pub mod memory;
@@ -50,6 +51,7 @@ use crate::domain::condition::Conditions;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
+use crate::domain::secret::Secret;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
 use crate::model::table::{Table, TableError};
@@ -142,6 +144,8 @@ pub struct Blueprint {
     pub config: Config,
     /// The file it was loaded from; none: there is no file.
     pub config_file: Option<PathBuf>,
+    /// The file's text as it was when it was read; empty without a file. It may hold keys.
+    pub source: Secret,
     /// Where its data is; it exists.
     pub data_dir: PathBuf,
     /// What must never be seen: see `Loaded::secrets`.
@@ -242,6 +246,7 @@ impl Daemon {
         let begins = begins::prepare(&blueprint, &store).await?;
         let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
         let catalog = Arc::new(models.catalog.redacting(&blueprint.redactor));
+        lastgood::keep_up(&switches, &blueprint, catalog.heard());
         let purse = Arc::new(parts::purse(&blueprint.config)?);
         let memory = memory::build(&blueprint, store.clone(), purse.zone.clone());
         let skills = skills(&blueprint, &memory);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::domain::clock::Clock;
 use crate::domain::redactor::Redactor;
 use crate::model::error::ErrorClass;
-use crate::model::guarded::{self, Credential, Guarded, Watch};
+use crate::model::guarded::{self, Credential, Guarded, Heard, Watch};
 use crate::model::provider::Provider;
 
 #[cfg(test)]
@@ -160,6 +160,12 @@ impl Catalog {
             }
         }
         chain
+    }
+
+    /// Hears of every answer of any of them; none: there is no model.
+    #[must_use]
+    pub fn heard(&self) -> Option<Heard> {
+        self.models.first().map(|known| known.guarded.watch().heard())
     }
 
     /// Role and label of each, in order.
