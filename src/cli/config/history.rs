@@ -126,9 +126,10 @@ fn veiled(text: &str, good: &str) -> String {
         return shown;
     }
     let shown = edit::shown(good).unwrap_or_default();
-    let known: BTreeMap<&str, &str> = match good.lines().count() == shown.lines().count() {
-        true => good.lines().zip(shown.lines()).collect(),
-        false => BTreeMap::new(),
+    let known: BTreeMap<&str, &str> = if good.lines().count() == shown.lines().count() {
+        good.lines().zip(shown.lines()).collect()
+    } else {
+        BTreeMap::new()
     };
     let line = |line: &str| match (known.get(line), line.split_once('=')) {
         (Some(known), _) => (*known).to_owned(),
@@ -147,10 +148,7 @@ fn is_harmless(sign: char) -> bool {
 
 /// The difference, for people.
 fn difference(old: &str, new: &str, colours: bool) -> String {
-    let (removed, added, end) = match colours {
-        true => ("\u{1b}[31m", "\u{1b}[32m", "\u{1b}[0m"),
-        false => ("", "", ""),
-    };
+    let (removed, added, end) = if colours { ("\u{1b}[31m", "\u{1b}[32m", "\u{1b}[0m") } else { ("", "", "") };
     let diff = TextDiff::from_lines(old, new);
     let mut lines = Vec::new();
     for group in diff.grouped_ops(AROUND) {

@@ -45,12 +45,11 @@ impl Fallback {
             LoadError::Invalid(problems) => some_of(problems),
             other => other.to_string(),
         };
-        let closed = match self.closed.is_empty() {
-            true => String::new(),
-            false => {
-                let sections = Vec::from_iter(self.closed.iter().map(|section| format!("[{section}]"))).join(", ");
-                format!("; closed until then, as it says who may do what there: {sections}")
-            }
+        let closed = if self.closed.is_empty() {
+            String::new()
+        } else {
+            let sections = Vec::from_iter(self.closed.iter().map(|section| format!("[{section}]"))).join(", ");
+            format!("; closed until then, as it says who may do what there: {sections}")
         };
         let what = format!(
             "{rejected}; Hob runs on the last good config instead, of {} ({}){closed}",

@@ -1,5 +1,5 @@
-//! Which parts stay closed while Hob runs on an older config, because the file says something about who may do what that
-//! cannot be read: with the old lists, somebody might be let in who was just shut out.
+//! Which parts stay closed while Hob runs on an older config, as the file says who may do what there and cannot be read.
+//! With the old lists, somebody might be let in who was just shut out.
 //!
 //! Start at [`closed`]; [`close`] carries it out.
 
