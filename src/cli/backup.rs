@@ -7,11 +7,12 @@ use clap::Args;
 
 use crate::backup::make::{self, Order};
 use crate::backup::restore;
+use crate::cli::settled;
 use crate::cli::{runtime, show};
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::edit;
 use crate::config::environment::Environment;
-use crate::config::load::{Loaded, load};
+use crate::config::load::Loaded;
 use crate::daemon::backups::folder;
 use crate::domain::clock::{Clock as _, SystemClock};
 
@@ -51,7 +52,7 @@ fn config(loaded: &Loaded) -> anyhow::Result<Option<String>> {
 /// When something cannot be read or written.
 pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let loaded = load(named, &environment)?;
+    let loaded = settled(named, &environment)?;
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     let to = arguments.to.unwrap_or_else(|| folder(&data_dir, loaded.config.backup.dir.as_ref()));
     let order = Order { data_dir, config: config(&loaded)?, to: to.clone(), now: SystemClock.now() };
@@ -81,7 +82,7 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
         return Ok(show(&told)?);
     }
     let environment = Environment::of_process();
-    let data_dir = data_dir(&load(named, &environment)?.config.state, &environment)?;
+    let data_dir = data_dir(&settled(named, &environment)?.config.state, &environment)?;
     create_data_dir(&data_dir)?;
     let restored = runtime(1)?.block_on(restore::restore(archive, &data_dir, SystemClock.now()))?;
     let (made_at, before) = (restored.manifest.made_at, restored.before.display());

@@ -14,12 +14,10 @@ use crate::channel::console::terminal::Terminal;
 use crate::channel::console::{Ports, Quiet, local};
 use crate::cli::{Base, runtime};
 use crate::config::environment::Environment;
-use crate::config::off;
 use crate::daemon::rest::RestWatch;
 use crate::daemon::{Blueprint, Daemon, chat_log};
 use crate::domain::channel::Channel;
 use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::condition::Conditions;
 use crate::domain::rng::SystemRng;
 use crate::telemetry::{self, Format, Sink};
 
@@ -29,6 +27,9 @@ use crate::telemetry::{self, Format, Sink};
 /// When something cannot be started, or the terminal cannot be used.
 pub(super) fn run(base: Base) -> anyhow::Result<()> {
     telemetry::start(Sink::File(&chat_log(&base.data_dir)), Format::Text, &base.loaded.config.daemon.log)?;
+    if let Some(fallback) = &base.fallback {
+        eprintln!("degraded: {}", telemetry::hidden(&fallback.trouble(SystemClock.now()).to_string()));
+    }
     let runtime = runtime(2).context("the runtime could not be started")?;
     if std::io::stdin().is_terminal() { runtime.block_on(typed(base)) } else { runtime.block_on(piped(base)) }
 }
@@ -81,8 +82,7 @@ enum Visit {
 }
 
 async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::Result<Daemon> {
-    let conditions = Conditions::default();
-    off::tell(&base.loaded.off, &conditions, SystemClock.now());
+    let conditions = base.conditions();
     let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,
         config_file: base.loaded.path,

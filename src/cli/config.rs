@@ -1,19 +1,28 @@
-//! `hob config …`: look at the configuration without starting anything.
+//! `hob config …`: look at the configuration and change it, without starting anything.
 
-use std::io::Write;
+mod history;
+
+use std::io::{IsTerminal as _, Read as _, Write};
 use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::Subcommand;
 
 use crate::cli::checked;
+use crate::config::change::{Edit, Secrets};
+use crate::config::data_dir::data_dir;
+use crate::config::edit::{self, EditError};
 use crate::config::environment::Environment;
+use crate::config::good::{self, History};
+use crate::config::load::load;
 use crate::config::off::SectionOff;
+use crate::config::writer::{WriteError, Writer};
 use crate::config::{command, example, schema, show};
-use crate::daemon::models;
+use crate::daemon::{begins, models};
+use crate::domain::clock::{Clock as _, SystemClock};
 
 /// What `hob config` can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ConfigCommand {
     /// Say everything that is wrong with the config file
     Check,
@@ -27,6 +36,62 @@ pub enum ConfigCommand {
     },
     /// Print the JSON schema of a config file, for editors
     Schema,
+    /// Set a key: `hob config set agent.iterations_max 12`
+    Set {
+        /// Such as `agent.iterations_max`
+        key: String,
+        /// As TOML (`7`, `true`, `["a"]`), or text; `-` reads it from standard input, as secrets have to be
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Show what a key is set to
+    Get {
+        /// Such as `agent.iterations_max`
+        key: String,
+    },
+    /// Take a key or a section away, so that the default holds
+    Unset {
+        /// Such as `agent.iterations_max`
+        key: String,
+    },
+    /// List the last configs with which a model answered
+    History,
+    /// Show what of the file is not as it was in one of them
+    Diff {
+        /// Its number in the history; else the newest
+        number: Option<usize>,
+    },
+    /// Put one of them in the place of the file, which is kept
+    Rollback {
+        /// Its number in the history; else the newest that differs from the file
+        number: Option<usize>,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// The config file, who writes it, and what is kept of it.
+struct Files {
+    writer: Writer,
+    history: History,
+    /// Whether differences are shown in colours.
+    colours: bool,
+}
+
+impl Files {
+    fn of(named: Option<&Path>, env: &Environment) -> anyhow::Result<Self> {
+        let file = good::place(named, env)
+            .context("no place for a config file is known: set $HOME, or name one with --config")?;
+        let state = load(Some(&file), env).map(|loaded| loaded.config.state).unwrap_or_default();
+        let history = History::of(&file, data_dir(&state, env).ok().as_deref());
+        let colours = std::io::stdout().is_terminal() && env.text("NO_COLOR").is_none();
+        Ok(Self { writer: Writer::new(file, env.clone(), begins::beyond), history, colours })
+    }
+
+    fn file(&self) -> &Path {
+        self.writer.file()
+    }
 }
 
 /// Runs the command; `named` is the global `--config`, and what it says goes to `out`.
@@ -48,9 +113,48 @@ pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &m
         ConfigCommand::Example => example::example(),
         ConfigCommand::Show { all } => show::show(named, env, all)?,
         ConfigCommand::Schema => schema::schema(),
+        ConfigCommand::Set { key, value } => set(&Files::of(named, env)?, &key, &value)?,
+        ConfigCommand::Get { key } => get(&Files::of(named, env)?, &key)?,
+        ConfigCommand::Unset { key } => change(&Files::of(named, env)?, Edit::unset(&key), Secrets::Refused)?,
+        ConfigCommand::History => history::list(&Files::of(named, env)?),
+        ConfigCommand::Diff { number } => history::diff(&Files::of(named, env)?, number)?,
+        ConfigCommand::Rollback { number, yes } => {
+            history::roll_back(&Files::of(named, env)?, number, yes, out)?;
+            String::new()
+        }
     };
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
+}
+
+fn set(files: &Files, key: &str, value: &str) -> anyhow::Result<String> {
+    if value != "-" {
+        return change(files, Edit::set(key, value), Secrets::Refused);
+    }
+    let mut value = String::new();
+    std::io::stdin().read_to_string(&mut value).context("standard input cannot be read")?;
+    let value = value.trim_end_matches(['\n', '\r']);
+    // A secret is a text, whatever it looks like.
+    let edit = if edit::is_secret_key(key) { Edit::set_value(key, value) } else { Edit::set(key, value) };
+    change(files, edit, Secrets::Taken)
+}
+
+fn change(files: &Files, edit: Edit, secrets: Secrets) -> anyhow::Result<String> {
+    match files.writer.change(&[edit], secrets, SystemClock.now()) {
+        Ok(plan) => Ok(format!("{}: {}\n", files.file().display(), plan.told())),
+        Err(WriteError::Edit(EditError::Secret { key })) => bail!(
+            "{key} is a secret, and the shell keeps what is typed: `hob config set {key} -` reads it from standard input"
+        ),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn get(files: &Files, key: &str) -> anyhow::Result<String> {
+    let text = files.writer.text()?.unwrap_or_default();
+    Ok(match edit::get(&text, key)? {
+        Some(value) => format!("{key} = {value}\n"),
+        None => format!("{key} is not set: the default holds\n"),
+    })
 }
 
 #[cfg(test)]

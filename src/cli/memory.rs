@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 
+use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
 use crate::config::data_dir::data_dir;
 use crate::config::environment::Environment;
-use crate::config::load::load;
 use crate::daemon::DATABASE;
 use crate::domain::memory::Scope;
 use crate::memory::forget::Forget;
@@ -93,7 +93,7 @@ pub struct Which {
 /// When the database cannot be read or written, or what was asked for cannot be done.
 pub(super) fn run(command: MemoryCommand, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let config = load(named, &environment)?.config;
+    let config = settled(named, &environment)?.config;
     let database = data_dir(&config.state, &environment)?.join(DATABASE);
     runtime(1)?.block_on(async {
         match command {

@@ -37,9 +37,12 @@ use crate::cli::service::ServiceCommand;
 use crate::cli::skill::SkillCommand;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
+use crate::config::good::fallback::{Fallback, load_or_good};
 use crate::config::load::{Loaded, load};
+use crate::config::off;
 use crate::daemon::begins;
 use crate::domain::clock::{Clock as _, SystemClock};
+use crate::domain::condition::{Conditions, Part};
 use crate::domain::redactor::Redactor;
 use crate::telemetry;
 
@@ -103,6 +106,26 @@ struct Base {
     data_dir: PathBuf,
     environment: Environment,
     redactor: Redactor,
+    /// The config file cannot be used: an older one runs.
+    fallback: Option<Fallback>,
+}
+
+impl Base {
+    /// What does not work as it should, before anything has started; it is in the log as well.
+    fn conditions(&self) -> Conditions {
+        let conditions = Conditions::default();
+        if let Some(fallback) = &self.fallback {
+            let trouble = fallback.trouble(SystemClock.now());
+            tracing::error!(from = %fallback.from.display(), version = fallback.version, same = fallback.same,
+                "config.degraded: {trouble}");
+            for skipped in &fallback.skipped {
+                tracing::error!("config.skipped: a good config that was kept cannot be used: {skipped}");
+            }
+            conditions.tell(Part::Config, trouble);
+        }
+        off::tell(&self.loaded.off, &conditions, SystemClock.now());
+        conditions
+    }
 }
 
 /// The config, with nothing wrong in it, its schedules' words among that.
@@ -114,15 +137,24 @@ fn checked(named: Option<&std::path::Path>, environment: &Environment) -> anyhow
     }
 }
 
-/// Loads the config and makes the data directory.
+/// The config of a Hob that may be running: the last good one, as there, if the file cannot be used. That is said.
+fn settled(named: Option<&std::path::Path>, environment: &Environment) -> anyhow::Result<Loaded> {
+    let (loaded, fallback) = load_or_good(named, environment, begins::beyond)?;
+    if let Some(fallback) = fallback {
+        eprintln!("degraded: {}", fallback.trouble(SystemClock.now()));
+    }
+    Ok(loaded)
+}
+
+/// Loads the config, or the last good one, and makes the data directory.
 fn base(named: Option<&std::path::Path>) -> anyhow::Result<Base> {
     let environment = Environment::of_process();
-    let loaded = checked(named, &environment)?;
+    let (loaded, fallback) = load_or_good(named, &environment, begins::beyond)?;
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     create_data_dir(&data_dir)?;
     let redactor = Redactor::new(&loaded.secrets(&environment))?;
     telemetry::hide(redactor.clone());
-    Ok(Base { loaded, data_dir, environment, redactor })
+    Ok(Base { loaded, data_dir, environment, redactor, fallback })
 }
 
 /// Carries a command out.

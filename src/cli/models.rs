@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
 use crate::config::environment::Environment;
-use crate::config::load::load;
 use crate::daemon::models::{Models, Sources, build};
 use crate::domain::clock::SystemClock;
 use crate::model::guarded::Watch;
@@ -46,7 +46,7 @@ pub enum ModelsCommand {
 /// When the config or a model in it cannot be used, or the model that was tried failed.
 pub(super) fn run(arguments: ModelsArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let config = load(named, &environment)?.config;
+    let config = settled(named, &environment)?.config;
     let table = Table::new(&config.models)?;
     runtime(1).context("the runtime could not be started")?.block_on(async {
         let models = build(Sources {

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 
+use crate::cli::settled;
 use crate::cli::{runtime, show};
 use crate::config::data_dir::data_dir;
 use crate::config::environment::Environment;
-use crate::config::load::load;
 use crate::daemon::DATABASE;
 use crate::domain::clock::{Clock as _, SystemClock};
 use crate::domain::principal::Role;
@@ -49,7 +49,7 @@ pub struct PairArguments {
 /// When the database cannot be read or written, or nobody has the code.
 pub(super) fn run(arguments: PairArguments, named: Option<&Path>) -> anyhow::Result<()> {
     let environment = Environment::of_process();
-    let config = load(named, &environment)?.config;
+    let config = settled(named, &environment)?.config;
     let directory = data_dir(&config.state, &environment)?;
     let database = directory.join(DATABASE);
     let now = SystemClock.now();

@@ -12,11 +12,11 @@ use crate::agent::replay::load::{Found, Load};
 use crate::agent::replay::tree::Tree;
 use crate::agent::replay::verify::Verdict;
 use crate::agent::replay::what_if::{Change, WhatIf, what_if};
+use crate::cli::settled;
 use crate::cli::{runtime, show, show_json};
 use crate::config::Config;
 use crate::config::data_dir::data_dir;
 use crate::config::environment::Environment;
-use crate::config::load::load;
 use crate::daemon::DATABASE;
 use crate::domain::ids::RunId;
 use crate::model::table::Table;
@@ -50,7 +50,7 @@ pub(super) struct Opened {
 /// Opens the database of the configured data directory for reading.
 pub(super) async fn open(named: Option<&Path>) -> anyhow::Result<Opened> {
     let environment = Environment::of_process();
-    let config = load(named, &environment)?.config;
+    let config = settled(named, &environment)?.config;
     let reader = Reader::open(&data_dir(&config.state, &environment)?.join(DATABASE)).await?;
     Ok(Opened { reader, config })
 }

@@ -10,10 +10,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::cli::{Base, runtime};
 use crate::config::daemon::LogFormat;
 use crate::config::load::{Loaded, Note};
-use crate::config::off::{self, SectionOff};
+use crate::config::off::SectionOff;
 use crate::daemon::{Blueprint, Daemon, configured_channels};
-use crate::domain::clock::{Clock as _, SystemClock};
-use crate::domain::condition::Conditions;
+use crate::domain::clock::SystemClock;
 use crate::domain::rng::SystemRng;
 use crate::telemetry::{self, Format, Sink};
 
@@ -25,8 +24,10 @@ const ALIVE_WITHIN: Duration = Duration::from_secs(20);
 /// # Errors
 /// When no channel is configured, or something cannot be started.
 pub(super) fn run(base: Base) -> anyhow::Result<()> {
-    // With every channel off, Hob runs nevertheless: it says what is missing, and serves as soon as it is there.
-    if configured_channels(&base.loaded.config).is_empty() && !base.loaded.lacks_a_channel() {
+    // With every channel off, Hob runs nevertheless: it says what is missing, and serves as soon as it is there. What is
+    // closed until the file is mended is no reason to be down either: nobody would notice that it is.
+    let may_be_without = base.fallback.is_some() || base.loaded.lacks_a_channel();
+    if configured_channels(&base.loaded.config).is_empty() && !may_be_without {
         bail!(
             "no channel is configured: add [telegram], [slack], [discord] or [email] to config.toml (README.md, \
              \"Connect\"), or talk to Hob at the terminal with `hob chat`"
@@ -46,8 +47,7 @@ async fn serve(base: Base) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let config = base.loaded.path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
-    let conditions = Conditions::default();
-    off::tell(&base.loaded.off, &conditions, SystemClock.now());
+    let conditions = base.conditions();
     say_what_is_off(&base.loaded);
     let daemon = Box::pin(Daemon::start(Blueprint {
         config: base.loaded.config,

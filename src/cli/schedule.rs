@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::replay::open;
+use crate::cli::settled;
 use crate::cli::{runtime, show};
 use crate::config::environment::Environment;
-use crate::config::load::load;
 use crate::domain::clock::{Clock, SystemClock};
 use crate::policy::schedule::read::read;
 use crate::store::error::StoreError;
@@ -91,7 +91,7 @@ pub(super) fn run(command: ScheduleCommand, named: Option<&Path>) -> anyhow::Res
 
 /// The zone that chats go by.
 fn household(named: Option<&Path>) -> anyhow::Result<TimeZone> {
-    let config = load(named, &Environment::of_process())?.config;
+    let config = settled(named, &Environment::of_process())?.config;
     let zone = config.agent.time_zone.and_then(|name| TimeZone::get(&name).ok());
     Ok(zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC)))
 }

@@ -123,6 +123,14 @@ pub enum LoadError {
         /// Who named it.
         by: NamedBy,
     },
+    /// The file is gone, and was there.
+    #[error("{}: is not there any more, but what Hob kept of it is; put it back, or remove {}", path.display(), kept.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+        /// What is kept of it.
+        kept: PathBuf,
+    },
     /// A directory stands in place of the file.
     #[error("{}: is a directory, expected a file such as {}", path.display(), path.join("config.toml").display())]
     IsDirectory {
@@ -154,6 +162,22 @@ pub enum LoadError {
     /// The file says something that cannot be.
     #[error(transparent)]
     Invalid(#[from] Problems),
+}
+
+impl LoadError {
+    /// The file that it is about.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::NotFound { path, .. }
+            | Self::Gone { path, .. }
+            | Self::IsDirectory { path }
+            | Self::Unreadable { path, .. }
+            | Self::TooBig { path }
+            | Self::NotUtf8 { path, .. } => path,
+            Self::Invalid(problems) => problems.iter().next().map_or(Path::new("config.toml"), |problem| &problem.file),
+        }
+    }
 }
 
 /// Finds and loads the config: `named` (the `--config` argument), `$HOB_CONFIG`, `./config.toml`,

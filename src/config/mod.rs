@@ -1,7 +1,7 @@
 //! What the owner can set: a typed section per file, and the way from a `config.toml` to a [`Config`] or its problems.
 //!
-//! Never: a look at `std::env` outside [`environment`], a secret in a text, a write to the user's file, or an import of
-//! another room but `domain`.
+//! Never: a look at `std::env` outside [`environment`], a secret in a text, a write to the user's file but by [`writer`],
+//! or an import of another room but `domain`.
 //! Start at [`load::load`]; the order is `document` → `renamed` → `expand` → `check` → each section's `validate` → `off`.
 //! The types are the single source: `shape` reads names, docs, defaults and limits off their JSON schema, and the check as
 //! well as `config.example.toml`, `docs/config.md` and the editors' schema follow from it.
@@ -10,9 +10,9 @@ pub mod agent;
 pub mod approvals;
 pub mod backup;
 pub mod budget;
+pub mod change;
 mod check;
 pub mod cli_agents;
-pub mod closed;
 pub mod command;
 pub mod context;
 pub mod daemon;
@@ -28,6 +28,7 @@ pub mod email;
 pub mod environment;
 pub mod example;
 mod expand;
+pub mod good;
 pub mod groups;
 pub mod guards;
 pub mod heartbeat;
@@ -66,6 +67,7 @@ mod values;
 pub mod web;
 pub mod webhooks;
 pub mod workspace;
+pub mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -16,6 +16,7 @@ use crate::daemon::slot::Slot;
 use crate::daemon::voice::{Place, voice};
 use crate::daemon::{Blueprint, StartError, Switches, chores, parts};
 use crate::domain::channel::Adapter;
+use crate::domain::clock::{Clock as _, SystemClock};
 use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::principal::Role;
 use crate::policy::access::AccessList;
@@ -176,6 +177,12 @@ pub fn unreadable(config: &Config, now: Timestamp) -> Vec<Finding> {
         Some(Finding::new(format!("schedule[{}].when", index + 1), error.to_string(), fix))
     });
     found.collect()
+}
+
+/// What is looked at of a config beyond its own checks, now: for its writer.
+#[must_use]
+pub fn beyond(config: &Config) -> Vec<Finding> {
+    unreadable(config, SystemClock.now())
 }
 
 fn declared(blueprint: &Blueprint, owners: &[(String, Conversation)]) -> Result<Vec<Declared>, StartError> {

@@ -11,6 +11,7 @@ mod chores;
 pub mod declared;
 mod discord;
 mod extraction;
+pub mod lastgood;
 pub mod learned;
 mod letters;
 pub mod memory;
@@ -261,11 +262,12 @@ impl Daemon {
         let begins = begins::prepare(&blueprint, &store).await?;
         delivery.sweep().await?;
         lanes.reconcile().await?;
-        let model = made.told.clone();
+        let (model, heard) = (made.told.clone(), made.ports.models.watch().heard());
         let parts = Parts { roots, made, servers, begins, wired };
         let (reloader, current) = Reloader::of(&blueprint, parts, (&switches, &router));
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint, current: &current };
         chores::keep_house(&switches, &house);
+        lastgood::keep_up(&switches, &blueprint, (current.clone(), heard));
         reloader.begin(listener).await?;
         Ok(Self { router, store, model, rest, switches, current, _lock: lock })
     }

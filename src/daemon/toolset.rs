@@ -17,8 +17,11 @@ use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::config::load::usual_place;
 use crate::config::tools::{ApprovalConfig, ToolConfig};
+use crate::config::writer::Writer;
+use crate::daemon::begins::beyond;
 use crate::daemon::configured_channels;
 use crate::daemon::parts::role;
+use crate::domain::clock::SystemClock;
 use crate::domain::rng::Rng;
 use crate::domain::skills::SkillBook;
 use crate::domain::tools::{Approval, Risk, ToolFacts};
@@ -32,7 +35,7 @@ use crate::tool::command::{CommandTool, Declaration};
 use crate::tool::current_time::CurrentTime;
 use crate::tool::forget::ForgetTool;
 use crate::tool::leftovers::Leftovers;
-use crate::tool::manage_config::{ConfigFile, ManageConfig};
+use crate::tool::manage_config::ManageConfig;
 use crate::tool::manage_people::ManagePeople;
 use crate::tool::read_result::ReadResult;
 use crate::tool::recall::RecallTool;
@@ -117,7 +120,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(UseSkill::new(book())))
         .with(Arc::new(ManageSkills::new(book())))
         .with(Arc::new(SystemInfo::new(household(grounds))))
-        .with(Arc::new(ManageConfig::new(config_file(grounds))));
+        .with(Arc::new(ManageConfig::new(writer(grounds), Arc::new(SystemClock))));
     agents::with(web::add(files::add(registry, grounds), config), grounds)
 }
 
@@ -133,11 +136,12 @@ fn household(grounds: &Grounds<'_>) -> Household {
     }
 }
 
-fn config_file(grounds: &Grounds<'_>) -> ConfigFile {
+/// Who writes the config file: the one that was read, or else where one belongs.
+fn writer(grounds: &Grounds<'_>) -> Option<Writer> {
     let environment = grounds.environment.clone();
     // The process may change its directory, the file stays where it is.
-    let path = grounds.config_file.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
-    ConfigFile { path, usual: usual_place(&environment), environment }
+    let read = grounds.config_file.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()));
+    Some(Writer::new(read.or_else(|| usual_place(&environment))?, environment, beyond))
 }
 
 /// Whether a person has to approve a tool's calls.

@@ -14,6 +14,8 @@ use crate::domain::inbound::ChannelKind;
 pub enum Part {
     /// The config file as a whole: what runs is not what stands in it.
     Config,
+    /// What is kept of good configs: it cannot be written.
+    LastGood,
     /// A section of the config that cannot be used, e.g. `telegram` or `tools.switch_light`: it is off.
     Section(String),
     /// An account on a platform.
@@ -39,6 +41,7 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config => f.write_str("config"),
+            Self::LastGood => f.write_str("last good config"),
             Self::Section(name) => write!(f, "[{name}]"),
             Self::Channel { kind, account } => write!(f, "{kind} ({account})"),
             Self::Model => f.write_str("model"),

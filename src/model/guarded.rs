@@ -9,6 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::domain::clock::Clock;
 use crate::domain::redactor::Redactor;
@@ -37,18 +39,38 @@ impl Credential {
     }
 }
 
-/// What all guarded models share: the breakers, and the time.
+/// When the question was put that a model answered last; none: no model has answered yet.
+pub type Heard = watch::Receiver<Option<Instant>>;
+
+/// What all guarded models share: the breakers, the time, and the news that one answered.
 #[derive(Clone)]
 pub struct Watch {
     board: Arc<Mutex<Board>>,
     clock: Arc<dyn Clock>,
+    heard: Arc<watch::Sender<Option<Instant>>>,
 }
 
 impl Watch {
     /// A watch over models that have not failed yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { board: Arc::default(), clock }
+        Self { board: Arc::default(), clock, heard: Arc::default() }
+    }
+
+    /// Hears of every answer, by the time at which it was asked for.
+    #[must_use]
+    pub fn heard(&self) -> Heard {
+        self.heard.subscribe()
+    }
+
+    fn answered(&self, asked: Instant) {
+        self.heard.send_if_modified(|last| {
+            let is_newer = last.is_none_or(|last| last < asked);
+            if is_newer {
+                *last = Some(asked);
+            }
+            is_newer
+        });
     }
 
     /// The board and the time, which belong together.
@@ -85,6 +107,12 @@ impl Guarded {
     #[must_use]
     pub fn redacting(self, redactor: &Redactor) -> Self {
         Self { inner: Arc::new(Redacting::new(self.inner, redactor.clone())), ..self }
+    }
+
+    /// What it shares with the others.
+    #[must_use]
+    pub fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Why it would not be asked now.
@@ -139,9 +167,13 @@ impl Provider for Guarded {
 
     async fn complete(&self, request: &Request, sink: &dyn Sink) -> Result<Completion, ModelError> {
         let mut attempt = self.begin().map_err(|resting| self.rests(resting))?;
+        let asked = Instant::now();
         let answer = self.inner.complete(request, sink).await;
         attempt.outcome = match &answer {
-            Ok(_) => Outcome::Answered,
+            Ok(_) => {
+                self.watch.answered(asked);
+                Outcome::Answered
+            }
             Err(error) => board::outcome(error.class, error.retry_after),
         };
         drop(attempt);

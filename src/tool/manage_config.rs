@@ -2,16 +2,16 @@
 //!
 //! Never: a file that the check would refuse, or a secret that was said in a conversation.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::edit::{self, Change, EditError};
-use crate::config::environment::Environment;
+use crate::config::change::{Edit, Secrets};
+use crate::config::edit::{self, EditError};
+use crate::config::writer::{Plan, WriteError, Writer};
+use crate::domain::clock::Clock;
 use crate::domain::principal::Role;
 use crate::domain::tools::{Assessment, Grade, Risk, ToolFacts};
 use crate::policy::redact::redact;
@@ -38,58 +38,43 @@ struct Arguments {
     value: Option<String>,
 }
 
-/// Where the config file is.
-#[derive(Debug, Clone)]
-pub struct ConfigFile {
-    /// The file that was read when Hob started, if there was one.
-    pub path: Option<PathBuf>,
-    /// Where one is looked for, if there was none.
-    pub usual: Option<PathBuf>,
-    /// The environment that its `${NAME}` stand for.
-    pub environment: Environment,
-}
-
 /// The tool.
 pub struct ManageConfig {
     spec: ToolSpec,
-    file: ConfigFile,
+    /// None: no place for a config file is known.
+    writer: Option<Writer>,
+    clock: Arc<dyn Clock>,
 }
 
 /// Why the file was not changed.
 #[derive(Debug, thiserror::Error)]
-enum WriteError {
+enum ConfigError {
     #[error("no place for a config file is known: set $HOME, or start Hob with --config FILE")]
     Nowhere,
-    #[error("{path} cannot be read: {source}; nothing was changed")]
-    Unreadable { path: String, source: io::Error },
-    #[error("{path} cannot be written: {source}; nothing was changed")]
-    Unwritable { path: String, source: io::Error },
+    #[error(transparent)]
+    Write(#[from] WriteError),
     #[error(transparent)]
     Edit(#[from] EditError),
 }
 
 impl ManageConfig {
-    /// For this file.
+    /// For the file of this writer.
     #[must_use]
-    pub fn new(file: ConfigFile) -> Self {
+    pub fn new(writer: Option<Writer>, clock: Arc<dyn Clock>) -> Self {
         let spec = spec_of::<Arguments>("manage_config", ABOUT, false).of("system", Role::Admin).on_need();
         let facts = ToolFacts { changes: true, exclusive: true, risk: Risk::Write, ..spec.facts };
-        Self { spec: spec.with(facts), file }
+        Self { spec: spec.with(facts), writer, clock }
     }
 
     /// What the file says now; none: there is no file.
-    fn text(&self) -> Result<Option<String>, WriteError> {
-        let Some(path) = self.file.path.as_ref().or(self.file.usual.as_ref()) else {
-            return Ok(None);
-        };
-        match fs::read_to_string(path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(WriteError::Unreadable { path: path.display().to_string(), source }),
+    fn text(&self) -> Result<Option<String>, ConfigError> {
+        match &self.writer {
+            Some(writer) => Ok(writer.text()?),
+            None => Ok(None),
         }
     }
 
-    fn look(&self, key: Option<&str>) -> Result<String, WriteError> {
+    fn look(&self, key: Option<&str>) -> Result<String, ConfigError> {
         let Some(text) = self.text()? else {
             return Ok(
                 "There is no config file: everything is as it is by default. Setting a key makes one.".to_owned()
@@ -105,17 +90,16 @@ impl ManageConfig {
         }
     }
 
-    fn change(&self, key: &str, value: &str) -> Result<(PathBuf, Change), WriteError> {
-        let path = self.file.path.as_ref().or(self.file.usual.as_ref()).ok_or(WriteError::Nowhere)?;
-        let text = self.text()?.unwrap_or_default();
-        Ok((path.clone(), edit::set(path, &text, (key, value), &self.file.environment)?))
+    fn plan(&self, key: &str, value: &str) -> Result<Plan, ConfigError> {
+        let writer = self.writer.as_ref().ok_or(ConfigError::Nowhere)?;
+        Ok(writer.plan(&[Edit::set(key, value)], Secrets::Refused)?)
     }
 
-    fn set(&self, key: &str, value: &str) -> Result<String, WriteError> {
-        let (path, change) = self.change(key, value)?;
-        write(&path, &change.text)
-            .map_err(|source| WriteError::Unwritable { path: path.display().to_string(), source })?;
-        Ok(format!("{}: {}\nIt takes effect when Hob is started the next time.", path.display(), change.told))
+    fn set(&self, key: &str, value: &str) -> Result<String, ConfigError> {
+        let writer = self.writer.as_ref().ok_or(ConfigError::Nowhere)?;
+        let plan = writer.change(&[Edit::set(key, value)], Secrets::Refused, self.clock.now())?;
+        let file = writer.file().display();
+        Ok(format!("{file}: {}\nIt takes effect when Hob is started the next time.", plan.told()))
     }
 
     fn act(&self, invocation: &Invocation, arguments: &Arguments) -> Outcome {
@@ -140,19 +124,6 @@ fn may_set(role: Role, key: &str) -> bool {
     role == Role::Owner || (role == Role::Admin && !edit::is_owners(key))
 }
 
-/// Puts the text in the file's place, whole or not at all, for this user only. A link stays one.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_not_there| path.to_owned());
-    let dir = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(dir)?;
-    // Such a file is made for this user only.
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    fs::File::open(dir)?.sync_all()
-}
-
 #[async_trait]
 impl Tool for ManageConfig {
     fn spec(&self) -> &ToolSpec {
@@ -163,8 +134,8 @@ impl Tool for ManageConfig {
         match parse::<Arguments>(&self.spec, invocation.arguments.clone()) {
             Ok(Arguments { action: Action::Set, key: Some(key), value: Some(value) }) => {
                 // What cannot be set is answered by the call; nobody need be asked about it.
-                let Ok((_, change)) = self.change(&key, &value) else { return Assessment::usual(Risk::Read) };
-                let reasons = vec!["it changes Hob's configuration".to_owned(), redact(&change.told)];
+                let Ok(plan) = self.plan(&key, &value) else { return Assessment::usual(Risk::Read) };
+                let reasons = vec!["it changes Hob's configuration".to_owned(), redact(&plan.told())];
                 Assessment { risk: Risk::Write, grade: Grade::Critical, reasons }
             }
             Ok(_) | Err(_) => Assessment::usual(Risk::Read),
@@ -181,11 +152,15 @@ impl Tool for ManageConfig {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
 
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::config::environment::Environment;
+    use crate::domain::clock::SystemClock;
 
     struct Desk {
         dir: tempfile::TempDir,
@@ -201,8 +176,8 @@ mod tests {
                 fs::write(&path, text).unwrap();
             }
             let environment = Environment::of(dir.path(), [("HOME", dir.path())]);
-            let (path, usual) = (text.map(|_| path.clone()), Some(path));
-            Self { dir, tool: ManageConfig::new(ConfigFile { path, usual, environment }) }
+            let writer = Writer::new(path, environment, |_| Vec::new());
+            Self { dir, tool: ManageConfig::new(Some(writer), Arc::new(SystemClock)) }
         }
 
         fn file(&self) -> PathBuf {

@@ -1,0 +1,203 @@
+//! Keeps the config that runs, as it was loaded, once a model has answered with it (row A8).
+//!
+//! Never: the file as it is on the disk now, or an error of a turn.
+//! Start at [`keep_up`].
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::good::History;
+use crate::config::good::entry::Good;
+use crate::daemon::reload::running::{Current, Running};
+use crate::daemon::{Blueprint, Switches};
+use crate::domain::clock::Clock;
+use crate::domain::condition::{Conditions, Part, Trouble};
+use crate::model::guarded::Heard;
+
+/// After a failure it is tried again after so long.
+const AGAIN_AFTER: Duration = Duration::from_secs(300);
+
+/// Keeps configs that are good.
+struct Keeper {
+    history: History,
+    clock: Arc<dyn Clock>,
+    conditions: Conditions,
+}
+
+/// Keeps what runs as soon as a model has answered with it, as long as Hob runs; without a file there is nothing to keep.
+pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, (running, heard): (Current, Heard)) {
+    let Some(file) = &blueprint.config_file else { return };
+    let keeper = Keeper {
+        history: History::of(file, Some(&blueprint.data_dir)),
+        clock: Arc::clone(&blueprint.clock),
+        conditions: blueprint.conditions.clone(),
+    };
+    // What is answered while Hob stops counts as well.
+    let stop = switches.cut.clone();
+    switches.channels.spawn(keeper.run(running, heard, stop));
+}
+
+impl Keeper {
+    async fn run(self, mut running: Current, mut heard: Heard, stop: CancellationToken) {
+        // Nothing that was asked before is an answer to this config.
+        let (mut since, mut is_kept, mut wait) = (Instant::now(), false, None);
+        loop {
+            let is_good = heard.borrow_and_update().is_some_and(|asked| asked >= since);
+            if is_good && !is_kept && wait.is_none() {
+                let current = Arc::clone(&running.borrow_and_update());
+                is_kept = self.keep(&current).await;
+                wait = (!is_kept).then(|| Instant::now() + AGAIN_AFTER);
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                changed = running.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    (since, is_kept, wait) = (Instant::now(), false, None);
+                }
+                changed = heard.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                }
+                () = until(wait) => wait = None,
+            }
+        }
+        let is_good = heard.borrow().is_some_and(|asked| asked >= since);
+        if is_good && !is_kept {
+            let current = Arc::clone(&running.borrow());
+            self.keep(&current).await;
+        }
+    }
+
+    /// Whether it is kept now.
+    async fn keep(&self, running: &Running) -> bool {
+        let good = Good::new(self.history.file(), &running.source, &running.config, self.clock.now());
+        let history = self.history.clone();
+        let done = tokio::task::spawn_blocking(move || history.keep(&good, &mut |_| {})).await;
+        match done.map_err(io::Error::other).and_then(|done| done) {
+            Ok(path) => {
+                self.kept(path);
+                true
+            }
+            Err(error) => {
+                let what = format!("{} cannot be kept as the last good config: {error}", self.history.file().display());
+                let fix = "make room, or let Hob write to the data directory; it is tried again by itself".to_owned();
+                tracing::warn!(%error, "config.not_kept: {what}; {fix}");
+                self.conditions.tell(Part::LastGood, Trouble { since: self.clock.now(), what, fix });
+                false
+            }
+        }
+    }
+
+    fn kept(&self, path: Option<PathBuf>) {
+        self.conditions.mend(&Part::LastGood);
+        if let Some(path) = path {
+            tracing::info!(path = %path.display(), "config.kept: a model answered with this config");
+        }
+    }
+}
+
+/// Until then; without a time, for ever.
+async fn until(wait: Option<Instant>) {
+    match wait {
+        Some(wait) => tokio::time::sleep_until(wait).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::config::good::Shelf;
+    use crate::domain::clock::SystemClock;
+    use crate::domain::secret::Secret;
+
+    struct Desk {
+        dir: TempDir,
+        running: watch::Sender<Arc<Running>>,
+        heard: watch::Sender<Option<Instant>>,
+        conditions: Conditions,
+        stop: CancellationToken,
+    }
+
+    fn running(text: &str) -> Arc<Running> {
+        let source = Secret::new(text.to_owned());
+        Arc::new(Running { config: Arc::default(), source, at: SystemClock.now() })
+    }
+
+    impl Desk {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let (running, _) = watch::channel(running("# one\n"));
+            Self {
+                dir,
+                running,
+                heard: watch::Sender::default(),
+                conditions: Conditions::default(),
+                stop: CancellationToken::new(),
+            }
+        }
+
+        fn history(&self) -> History {
+            History::of(&self.dir.path().join("config.toml"), None)
+        }
+
+        fn begin(&self) -> tokio::task::JoinHandle<()> {
+            let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+            let keeper = Keeper { history: self.history(), clock, conditions: self.conditions.clone() };
+            tokio::spawn(keeper.run(self.running.subscribe(), self.heard.subscribe(), self.stop.clone()))
+        }
+
+        fn shelf(&self) -> Vec<String> {
+            let Shelf { good, .. } = self.history().shelf();
+            good.iter().map(|kept| kept.good.text.expose().to_owned()).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn a8_a_config_is_kept_when_a_model_has_answered_with_it_and_not_before() {
+        let desk = Desk::new();
+        let before = Instant::now();
+        let task = desk.begin();
+        tokio::task::yield_now().await;
+        // What was asked under the config before says nothing about this one.
+        desk.heard.send_replace(Some(before.checked_sub(Duration::from_secs(1)).unwrap()));
+        desk.running.send_replace(running("# two\n"));
+        tokio::task::yield_now().await;
+        assert_eq!(desk.shelf(), Vec::<String>::new());
+        desk.heard.send_replace(Some(Instant::now()));
+        desk.stop.cancel();
+        task.await.unwrap();
+        assert_eq!(desk.shelf(), ["# two\n"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn n9_what_cannot_be_kept_is_told_and_tried_again() {
+        let desk = Desk::new();
+        // A folder stands in the file's place.
+        let place = desk.dir.path().join("config.toml.lastgood");
+        std::fs::create_dir_all(place.join("inner")).unwrap();
+        let task = desk.begin();
+        let mut told = desk.conditions.subscribe();
+        tokio::task::yield_now().await;
+        desk.heard.send_replace(Some(Instant::now()));
+        told.wait_for(|all| all.contains_key(&Part::LastGood)).await.unwrap();
+        std::fs::remove_dir_all(&place).unwrap();
+        told.wait_for(|all| all.is_empty()).await.unwrap();
+        assert_eq!(desk.shelf(), ["# one\n"]);
+        desk.stop.cancel();
+        task.await.unwrap();
+    }
+}
