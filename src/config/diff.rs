@@ -165,7 +165,7 @@ two'''
         }
         insta::assert_snapshot!(told, @r#"
         agent.iterations_max: 10 → 20
-        agent.system_prompt: not set → "one\\ntwo"
+        agent.system_prompt: not set → """ one two"""
         budget: added
         mcp.notes.env.MORE: not set → a secret
         mcp.notes.env.TOKEN: changed
@@ -173,7 +173,7 @@ two'''
         schedule: [{ name = "a", task = "x", when = "every day at 7:00" }] → [{ name = "a", task = "x", when = "every day at 8:00" }]
         telegram.allowed_user_ids: [1] → [1, 2]
         telegram.bot_token: changed
-        tools.light: removed
+        tools: removed
         "#);
     }
 

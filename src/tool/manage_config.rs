@@ -99,7 +99,10 @@ impl ManageConfig {
         let writer = self.writer.as_ref().ok_or(ConfigError::Nowhere)?;
         let plan = writer.change(&[Edit::set(key, value)], Secrets::Refused, self.clock.now())?;
         let file = writer.file().display();
-        Ok(format!("{file}: {}\nIt takes effect when Hob is started the next time.", plan.told()))
+        Ok(format!(
+            "{file}: {}\nA running Hob takes it up within seconds, and tells its owners what needs a restart.",
+            plan.told()
+        ))
     }
 
     fn act(&self, invocation: &Invocation, arguments: &Arguments) -> Outcome {
@@ -201,9 +204,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn n6_a_key_is_set_for_this_user_only_and_secrets_are_not_shown() {
+    async fn n6_a_key_is_set_and_secrets_are_not_shown() {
         let desk =
             Desk::new(Some("# sk-abcdefghijklmnop1234\n[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
+        let mode = desk.file().metadata().unwrap().permissions().mode() & 0o777;
         let shown = desk.call(Role::Admin, json!({ "action": "show" })).await.unwrap();
         insta::assert_snapshot!(shown, @r#"
         # [redacted]
@@ -214,11 +218,15 @@ mod tests {
         let told = desk.call(Role::Admin, setting("agent.iterations_max", "9")).await.unwrap();
         insta::assert_snapshot!(told, @"
         HOME/hob/config.toml: agent.iterations_max: not set → 9
-        It takes effect when Hob is started the next time.
+        A running Hob takes it up within seconds, and tells its owners what needs a restart.
         ");
         let text = fs::read_to_string(desk.file()).unwrap();
         assert!(text.contains("bot_token = \"1:AA\"") && text.ends_with("iterations_max = 9\n"), "{text}");
-        assert_eq!(desk.file().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            desk.file().metadata().unwrap().permissions().mode() & 0o777,
+            mode,
+            "who may read it stays as it was"
+        );
         let got = desk.call(Role::Admin, json!({ "action": "get", "key": "agent.iterations_max" })).await;
         assert_eq!(got.unwrap(), "agent.iterations_max = 9");
     }

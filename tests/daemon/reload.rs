@@ -212,10 +212,13 @@ async fn k5_edited_a_hundred_times_the_last_edit_holds_and_no_message_is_lost() 
 async fn k5_one_account_restarts_comes_and_goes_and_the_other_keeps_its_connection() {
     let work = FakeTelegram::start().await;
     work.person(ADA);
+    // Two accounts are two bots.
+    let token = FakeTelegram::TOKEN.replace("110201543", "220201543");
+    work.look(|world| token.clone_into(&mut world.token));
     let second = |timeout: u32| {
         format!(
             "[telegram_accounts.work]\nbot_token = '{}'\nallowed_user_ids = [{ADA}]\napi_url = '{}'\npoll_timeout_secs = {timeout}",
-            FakeTelegram::TOKEN,
+            token,
             work.api_url()
         )
     };

@@ -157,7 +157,7 @@ async fn b13_the_log_names_run_session_and_channel_and_no_words() {
     let mut house = House::new().await;
     house.configure("[daemon]\nlog_format = 'json'");
     house.start().await;
-    house.ask(ADA, "A secret question", Reply::text("A secret answer.")).await;
+    house.ask(ADA, "A confided question", Reply::text("A confided answer.")).await;
     house.hob().until_log("agent_run.ended").await;
     let log = house.hob().log();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -166,7 +166,7 @@ async fn b13_the_log_names_run_session_and_channel_and_no_words() {
         assert_eq!((&line["span"]["run"], &line["span"]["channel"]), (&"1".into(), &"telegram".into()), "{line}");
         assert_eq!(line["span"]["session"], ADA.to_string());
     }
-    assert!(!log.contains("secret"), "{log}");
+    assert!(!log.contains("confided"), "{log}");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::daemon::troubles::ledger::Ledger;
-use crate::daemon::troubles::signs::{Outages, embeddings, model};
+use crate::daemon::troubles::signs::{Meaning, Outages, model};
 use crate::daemon::{Blueprint, Switches};
 use crate::domain::clock::Clock;
 use crate::domain::condition::{Conditions, Part, Trouble};
@@ -36,12 +36,12 @@ pub(super) fn keep_up(switches: &Switches, router: &Arc<Router>, blueprint: &Blu
 
 /// Puts on the board what is found.
 async fn look(router: Arc<Router>, (conditions, clock): (Conditions, Arc<dyn Clock>), stop: CancellationToken) {
-    let mut outages = Outages::default();
+    let (mut outages, mut meaning) = (Outages::default(), Meaning::default());
     loop {
         let (now, house) = (clock.now(), Arc::clone(&router.terms().house));
         let chain = house.models.chain(None);
         set(&conditions, Part::Model, model(&chain, &house.models.states()), now);
-        set(&conditions, Part::Embeddings, embeddings(&house.memory.nearby.standing()), now);
+        set(&conditions, Part::Embeddings, meaning.look(&house.memory.nearby.standing()), now);
         for (part, found) in outages.look(&router.delivery.health(), now) {
             set(&conditions, part, found, now);
         }

@@ -67,14 +67,26 @@ pub(super) fn model(chain: &[String], resting: &[State]) -> Found {
     Some((format!("no model answers: {}", why.join(", ")), fix))
 }
 
-/// Whether what was said is found by its words alone.
-pub(super) fn embeddings(standing: &Standing) -> Found {
-    match standing {
-        Standing::Degraded { why } => {
-            let fix = "what was said is found by its words until then".to_owned();
-            Some((why.clone(), fix))
+/// Whether what was said is found by its words alone, though it was found by its meaning before. What was never there is no
+/// trouble that comes: `/status` says so at any time.
+#[derive(Debug, Default)]
+pub(super) struct Meaning {
+    was_ready: bool,
+}
+
+impl Meaning {
+    pub(super) fn look(&mut self, standing: &Standing) -> Found {
+        match standing {
+            Standing::Degraded { why } if self.was_ready => {
+                let fix = "what was said is found by its words until then".to_owned();
+                Some((why.clone(), fix))
+            }
+            Standing::Ready { .. } => {
+                self.was_ready = true;
+                None
+            }
+            Standing::Degraded { .. } | Standing::Off | Standing::Starting { .. } => None,
         }
-        Standing::Off | Standing::Starting { .. } | Standing::Ready { .. } => None,
     }
 }
 
@@ -120,5 +132,13 @@ mod tests {
         assert_eq!(model(&[], &[]), None);
         let (what, _) = model(&chain, &[state("b/y"), state("a/x")]).unwrap();
         assert!(what.starts_with("no model answers: a/x (") && what.contains("b/y"), "{what}");
+    }
+
+    #[test]
+    fn n9_meaning_is_missed_once_it_was_there() {
+        let (mut meaning, lost) = (Meaning::default(), Standing::Degraded { why: "no server".to_owned() });
+        assert_eq!(meaning.look(&lost), None);
+        assert_eq!(meaning.look(&Standing::Ready { model: "m".to_owned(), backlog: 0 }), None);
+        assert_eq!(meaning.look(&lost).map(|(what, _)| what), Some("no server".to_owned()));
     }
 }
