@@ -134,7 +134,7 @@ async fn k5_a_file_that_is_gone_or_something_else_changes_nothing() {
     std::fs::copy(&good, &file).unwrap();
     assert!(told_next(&house, 4).await.starts_with("The config file is right again"));
     house.say(OWNER, "/status");
-    assert!(!told_next(&house, 5).await.contains("degraded"));
+    assert!(!told_next(&house, 5).await.contains("degraded: config"));
 }
 
 #[tokio::test]
