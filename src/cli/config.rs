@@ -2,7 +2,7 @@
 
 mod history;
 
-use std::io::{IsTerminal as _, Read as _, Write};
+use std::io::{ErrorKind, IsTerminal as _, Read as _, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -123,8 +123,11 @@ pub fn run(what: ConfigCommand, named: Option<&Path>, env: &Environment, out: &m
             String::new()
         }
     };
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Whoever reads no further (`| head`) is no error.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
 }
 
 fn set(files: &Files, key: &str, value: &str) -> anyhow::Result<String> {
