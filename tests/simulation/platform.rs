@@ -12,7 +12,7 @@ use hob::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt
 use jiff::Timestamp;
 use tokio::time::sleep;
 
-use crate::plan::{self, GROUP};
+use crate::plan;
 use crate::world::{Contract, Shown, Taken, World};
 
 /// Hob's account on a platform.
@@ -289,7 +289,7 @@ fn react(world: &World, kind: ChannelKind, message: &Outgoing) {
         return;
     }
     let place = &message.destination.conversation;
-    let who = if place.chat == GROUP { plan::anybody(world) } else { plan::sender_of(&place.chat) };
+    let who = if plan::is_hall(&place.chat) { plan::anybody(world) } else { plan::sender_of(&place.chat) };
     let times = if world.chance(200) { 2 } else { 1 };
     for _ in 0..times {
         let soon = world.chance(800);
