@@ -75,7 +75,7 @@ impl Way {
                 let words = escaped(words);
                 format!(
                     "Content-Type: text/html; charset=utf-8\r\n\r\n<html><body><!-- {words} --><p>{WISH}</p>\
-                     <div style=\"display:none\">{words}</div><p style=\"font-size:0\">{words}</p></body></html>\r\n"
+                     <div style=\"display:none\">{words}</div><div style=\"font-size:0\">{words}</div></body></html>\r\n"
                 )
             }
             Self::FileName => {
