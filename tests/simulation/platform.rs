@@ -213,15 +213,24 @@ impl Channel for Account {
 
     async fn retract(&self, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
         let world = &self.world;
-        self.asked(|| {
-            world.note(format!("{} sees {external_id} no more", place.conversation.chat));
-            if let Some(name) = number(external_id) {
-                let mut state = world.state();
-                let gone = state.shown.remove(&name).filter(|shown| shown.outbox.is_some());
-                state.wrong.extend(gone.map(|shown| format!("p{name} was taken back, and is no draft: {shown:?}")));
+        let asked = self
+            .asked(|| {
+                world.note(format!("{} sees {external_id} no more", place.conversation.chat));
+                if let Some(name) = number(external_id) {
+                    let mut state = world.state();
+                    let gone = state.shown.remove(&name).filter(|shown| shown.outbox.is_some());
+                    state.wrong.extend(gone.map(|shown| format!("p{name} was taken back, and is no draft: {shown:?}")));
+                }
+            })
+            .await;
+        if let (Err(DeliveryError::Refused { .. }), Some(name)) = (&asked, number(external_id)) {
+            world.note(format!("{external_id} may not be taken back"));
+            // Nobody can do more about it: it stays.
+            if let Some(shown) = world.state().shown.get_mut(&name) {
+                shown.told = None;
             }
-        })
-        .await
+        }
+        asked
     }
 
     async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
