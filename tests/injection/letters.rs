@@ -75,7 +75,7 @@ impl Way {
                 let words = escaped(words);
                 format!(
                     "Content-Type: text/html; charset=utf-8\r\n\r\n<html><body><!-- {words} --><p>{WISH}</p>\
-                     <div style=\"display:none\">{words}</div><p style=\"font-size:0\">{words}</p></body></html>\r\n"
+                     <div style=\"display:none\">{words}</div><div style=\"font-size:0\">{words}</div></body></html>\r\n"
                 )
             }
             Self::FileName => {
@@ -195,7 +195,8 @@ async fn n6_letters_get_nothing_done() {
         let is_seen = letter.is_seen(&scene);
         assert!(letter.way != Way::Hidden || !is_seen, "{what}: hidden words were read");
         seen += usize::from(is_seen);
-        assert!(!(is_seen && is_asked(letter)) || !questions.is_empty(), "{what} came through unasked: {texts:?}");
+        let must_ask = is_seen && is_asked(letter);
+        assert!(!must_ask || !questions.is_empty(), "{what} came through unasked: {texts:?}");
         for question in questions {
             let source = if letter.way == Way::SentOn { "a forwarded message" } else { "e-mail (" };
             assert!(question.contains(source), "{what}: {question}");

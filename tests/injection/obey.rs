@@ -81,7 +81,8 @@ fn text(message: &Value) -> &str {
 
 /// What a person says, without what is recalled above it.
 fn said(message: &Value) -> &str {
-    text(message).rsplit("</context>").next().unwrap_or_default()
+    let text = text(message);
+    text.split_once("</context>").map_or(text, |(_, said)| said)
 }
 
 /// The call that a person wants made; none: they only say something.

@@ -12,7 +12,7 @@ use hob::store::{Store, Tx};
 
 use crate::journals::{self, Told};
 use crate::life::{HOUR_USD, RUN_USD};
-use crate::plan::{MEMBERS, OWNER};
+use crate::plan::{MEMBERS, OWNER, is_shared};
 use crate::world::{Contract, Shown, State, Taken, World};
 
 /// What must be true of the database at every moment.
@@ -368,6 +368,7 @@ struct Said {
     id: Option<i64>,
     said: Option<String>,
     by: Option<i64>,
+    channel: Option<String>,
     chat: Option<String>,
     session_id: Option<i64>,
     scope: Option<String>,
@@ -380,7 +381,7 @@ struct Said {
 /// remembered (row N8).
 async fn memories(tx: &mut Tx) -> Vec<String> {
     let rows: Vec<Said> = sqlx::query_as(
-        "SELECT g.id, g.text AS said, coalesce(g.user_id, m.user_id) AS by, i.chat, g.session_id, m.scope, m.text,
+        "SELECT g.id, g.text AS said, coalesce(g.user_id, m.user_id) AS by, i.channel, i.chat, g.session_id, m.scope, m.text,
                 m.user_id AS speaker, CASE WHEN g.user_id IS NULL THEN NULL ELSE m.asked END AS asked
          FROM (SELECT * FROM messages WHERE user_id IS NOT NULL AND trim(text) <> ''
                -- What a person answered the model is the result of its call.
@@ -399,8 +400,9 @@ async fn memories(tx: &mut Tx) -> Vec<String> {
             wrong.push(format!("a memory of nothing that a person said: {row:?}"));
             continue;
         };
-        let group = row.chat.as_ref().is_some_and(|chat| chat.starts_with('-'));
-        let scope = if group { format!("c{session}") } else { format!("p{by}") };
+        let shared =
+            row.channel.as_ref().zip(row.chat.as_ref()).is_some_and(|(channel, chat)| is_shared(channel, chat));
+        let scope = if shared { format!("c{session}") } else { format!("p{by}") };
         // What joins another's run carries its name in the history, and not in memory.
         // In the history it may stand behind who said it, or behind what others said meanwhile.
         let is_it =
@@ -430,18 +432,33 @@ async fn memories(tx: &mut Tx) -> Vec<String> {
     wrong
 }
 
+#[derive(Debug, sqlx::FromRow)]
+struct Recalled {
+    run_id: i64,
+    scope: String,
+    channel: String,
+    chat: String,
+    session_id: i64,
+    user_id: i64,
+}
+
 /// What was recalled for a run that its person may not see there.
 async fn crossed(tx: &mut Tx) -> Vec<String> {
-    let rows: Vec<(i64, String, String)> = sqlx::query_as(
-        "SELECT r.run_id, m.scope, CASE WHEN i.chat LIKE '-%' THEN 'c' || n.session_id ELSE 'p' || n.user_id END AS own
+    let rows: Vec<Recalled> = sqlx::query_as(
+        "SELECT r.run_id, m.scope, i.channel, i.chat, n.session_id, n.user_id
          FROM recalled r JOIN memories m ON m.id = r.memory_id JOIN runs n ON n.id = r.run_id
               JOIN inbound i ON i.id = n.inbound_id
-         WHERE m.scope NOT IN (own, 'house')",
+         WHERE m.scope <> 'house'",
     )
     .fetch_all(&mut *tx)
     .await
     .unwrap();
-    rows.into_iter().map(|(run, scope, own)| format!("run {run} of {own} recalled what is {scope}'s")).collect()
+    let crossed = |row: Recalled| {
+        let shared = is_shared(&row.channel, &row.chat);
+        let own = if shared { format!("c{}", row.session_id) } else { format!("p{}", row.user_id) };
+        (own != row.scope).then(|| format!("run {} of {own} recalled what is {}'s", row.run_id, row.scope))
+    };
+    rows.into_iter().filter_map(crossed).collect()
 }
 
 /// No run with all its agents, and no hour, cost more than it may: however many ran at once, and wherever the process died.

@@ -1,13 +1,15 @@
 //! What people do in a world, and when the process dies: all of it from the seed.
 
 use hob::domain::clock::Clock as _;
-use hob::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Sender};
+use hob::domain::inbound::{ChannelKind, Circumstances, Happening, Inbound, Sender};
 use hob::domain::letter::{Envelope, Mailbox};
 
 use crate::world::{Place, When, World};
 
 /// The chat that everybody is in.
 pub(crate) const GROUP: &str = "-100";
+/// The same where platforms name chats otherwise.
+const HALLS: [(ChannelKind, &str); 2] = [(ChannelKind::Slack, "C100"), (ChannelKind::Discord, "100")];
 /// The account on the first platform.
 pub(crate) const TELEGRAM: &str = "default";
 /// The accounts on others.
@@ -70,9 +72,31 @@ pub(crate) fn anybody(world: &World) -> &'static str {
     ["1", "2", "3"][usize::try_from(world.below(3)).unwrap_or(0)]
 }
 
-/// Whose private chat this is.
-pub(crate) fn sender_of(chat: &str) -> &'static str {
+/// Whose private chat this is, by any platform's name of it.
+pub(crate) fn sender_of(name: &str) -> &'static str {
+    let chat = ["D", "dm:"].into_iter().find_map(|ahead| name.strip_prefix(ahead)).unwrap_or(name);
     ["1", "2", "3"].into_iter().find(|user| *user == chat).unwrap_or(OWNER)
+}
+
+/// How a platform names a chat: by that Hob knows whether one person alone talks there.
+pub(crate) fn name_of(kind: ChannelKind, chat: &str) -> String {
+    let hall = HALLS.iter().find(|(platform, _)| *platform == kind && chat == GROUP);
+    match (hall, kind) {
+        (Some((_, name)), _) => (*name).to_owned(),
+        (None, ChannelKind::Slack) => format!("D{chat}"),
+        (None, ChannelKind::Discord) => format!("dm:{chat}"),
+        (None, _) => chat.to_owned(),
+    }
+}
+
+/// Whether a chat of this name is everybody's.
+pub(crate) fn is_hall(name: &str) -> bool {
+    name == GROUP || HALLS.iter().any(|(_, hall)| *hall == name)
+}
+
+/// Whether others may read what is said there: a letter can be handed on to anybody.
+pub(crate) fn is_shared(channel: &str, name: &str) -> bool {
+    channel == ChannelKind::Email.as_str() || is_hall(name)
 }
 
 /// The lives of a random world.
@@ -159,8 +183,8 @@ fn account(world: &World, chat: &str) -> &'static str {
 }
 
 fn update(world: &World, (chat, who): (&str, &str), id: &str, happening: Happening) -> Inbound {
-    let (channel, account) = world.place(chat);
-    let conversation = Conversation { channel, account: account.to_owned(), chat: chat.to_owned(), thread: None };
+    let conversation = world.conversation(chat);
+    let circumstances = around(conversation.channel, who);
     let sender = Sender { external_id: who.to_owned(), name: format!("Person {who}") };
     Inbound {
         conversation,
@@ -169,7 +193,7 @@ fn update(world: &World, (chat, who): (&str, &str), id: &str, happening: Happeni
         happening,
         sent_at: world.now(),
         attachments: Vec::new(),
-        circumstances: around(channel, who),
+        circumstances,
     }
 }
 

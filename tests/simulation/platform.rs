@@ -12,7 +12,7 @@ use hob::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Receipt
 use jiff::Timestamp;
 use tokio::time::sleep;
 
-use crate::plan::{self, GROUP};
+use crate::plan;
 use crate::world::{Contract, Shown, Taken, World};
 
 /// Hob's account on a platform.
@@ -213,15 +213,24 @@ impl Channel for Account {
 
     async fn retract(&self, place: &Destination, external_id: &str) -> Result<(), DeliveryError> {
         let world = &self.world;
-        self.asked(|| {
-            world.note(format!("{} sees {external_id} no more", place.conversation.chat));
-            if let Some(name) = number(external_id) {
-                let mut state = world.state();
-                let gone = state.shown.remove(&name).filter(|shown| shown.outbox.is_some());
-                state.wrong.extend(gone.map(|shown| format!("p{name} was taken back, and is no draft: {shown:?}")));
+        let asked = self
+            .asked(|| {
+                world.note(format!("{} sees {external_id} no more", place.conversation.chat));
+                if let Some(name) = number(external_id) {
+                    let mut state = world.state();
+                    let gone = state.shown.remove(&name).filter(|shown| shown.outbox.is_some());
+                    state.wrong.extend(gone.map(|shown| format!("p{name} was taken back, and is no draft: {shown:?}")));
+                }
+            })
+            .await;
+        if let (Err(DeliveryError::Refused { .. }), Some(name)) = (&asked, number(external_id)) {
+            world.note(format!("{external_id} may not be taken back"));
+            // Nobody can do more about it: it stays.
+            if let Some(shown) = world.state().shown.get_mut(&name) {
+                shown.told = None;
             }
-        })
-        .await
+        }
+        asked
     }
 
     async fn sign(&self, place: &Destination, sign: Sign) -> Result<(), DeliveryError> {
@@ -289,7 +298,7 @@ fn react(world: &World, kind: ChannelKind, message: &Outgoing) {
         return;
     }
     let place = &message.destination.conversation;
-    let who = if place.chat == GROUP { plan::anybody(world) } else { plan::sender_of(&place.chat) };
+    let who = if plan::is_hall(&place.chat) { plan::anybody(world) } else { plan::sender_of(&place.chat) };
     let times = if world.chance(200) { 2 } else { 1 };
     for _ in 0..times {
         let soon = world.chance(800);

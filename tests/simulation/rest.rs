@@ -87,8 +87,8 @@ pub(crate) fn answer(world: &World, open: &Open) {
         say(world, (channel, account, chat), OWNER, "/resume");
     }
     if open.stopped {
-        let (kind, account) = world.place(OWNER);
-        say(world, (kind.as_str(), account, OWNER), OWNER, "/resume all");
+        let own = world.conversation(OWNER);
+        say(world, (own.channel.as_str(), &own.account, &own.chat), OWNER, "/resume all");
     }
     for asking in &open.asking {
         let text = world.between(1, 3).to_string();

@@ -55,9 +55,7 @@ impl Hand {
         match self.spec.schema.name.as_str() {
             "post" => Some(None),
             "cry" => {
-                let (channel, account) = self.world.place(GROUP);
-                let account = account.to_owned();
-                let everybody = Conversation { channel, account, chat: GROUP.to_owned(), thread: None };
+                let everybody = self.world.conversation(GROUP);
                 Some((everybody != *here).then_some(everybody))
             }
             _ => None,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hob::domain::clock::Clock;
-use hob::domain::inbound::{ChannelKind, Inbound};
+use hob::domain::inbound::{ChannelKind, Conversation, Inbound};
 use hob::domain::rng::Rng;
 use hob::store::writer::Boundary;
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use rand::{Rng as _, SeedableRng};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::plan::{DISCORD, EMAIL, SLACK, TELEGRAM, TERMINAL};
+use crate::plan::{self, DISCORD, EMAIL, SLACK, TELEGRAM, TERMINAL};
 
 /// 2026-01-01T00:00:00Z.
 const EPOCH_MS: i64 = 1_767_225_600_000;
@@ -182,6 +182,12 @@ impl World {
     /// Where a chat is.
     pub(crate) fn place(&self, chat: &str) -> Place {
         self.state().places.get(chat).copied().unwrap_or((ChannelKind::Telegram, TELEGRAM))
+    }
+
+    /// A chat as its platform names it.
+    pub(crate) fn conversation(&self, chat: &str) -> Conversation {
+        let (channel, account) = self.place(chat);
+        Conversation { channel, account: account.to_owned(), chat: plan::name_of(channel, chat), thread: None }
     }
 
     /// Hob's accounts.
