@@ -123,26 +123,36 @@ fn run_limits() -> RunLimits {
     }
 }
 
+/// Sends over these channels.
+fn delivery(
+    (directory, store): (&Path, &Store),
+    channels: Vec<Arc<dyn Channel>>,
+    (stop, tracker, rest): (&CancellationToken, &TaskTracker, &Arc<Notify>),
+) -> Delivery {
+    Delivery::new(DeliveryPorts {
+        letters: Arc::default(),
+        redactor: Redactor::default(),
+        store: store.clone(),
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+        channels,
+        contents: Contents::of(directory),
+        limits: delivery_limits(),
+        stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
+        reactions: true,
+        stop: stop.clone(),
+        tracker: tracker.clone(),
+        rest: Arc::clone(rest),
+    })
+}
+
 impl World {
     async fn open(directory: &Path) -> Self {
         let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
         let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
         let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
-        let delivery = Delivery::new(DeliveryPorts {
-            letters: Arc::default(),
-            redactor: Redactor::default(),
-            store: store.clone(),
-            clock: Arc::clone(&clock),
-            rng: Arc::new(SystemRng),
-            channels: vec![Arc::clone(&platform) as Arc<dyn Channel>],
-            contents: Contents::of(directory),
-            limits: delivery_limits(),
-            stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
-            reactions: true,
-            stop: stop.clone(),
-            tracker: tracker.clone(),
-            rest: Arc::clone(&rest),
-        });
+        let channels = vec![Arc::clone(&platform) as Arc<dyn Channel>];
+        let delivery = delivery((directory, &store), channels, (&stop, &tracker, &rest));
         let models = Arc::new(Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock)));
         let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
         let meter = Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC });

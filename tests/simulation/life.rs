@@ -189,18 +189,13 @@ impl Process {
             tracker: tracker.clone(),
             rest: Arc::clone(&rest),
         });
-        let models = models(world);
-        let purse = Arc::new(Purse { budget: budget(), zone: TimeZone::UTC });
-        let meter = Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC });
-        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
-        let skills = Arc::new(Library::plain(store.clone(), path.parent().unwrap_or(path)));
         let ports = Ports {
             store: store.clone(),
-            memory: memory.clone(),
+            memory: Memory::by_words(store.clone(), TimeZone::UTC),
             contents: Contents::of(path.parent().unwrap_or(path)),
-            skills: Arc::clone(&skills),
+            skills: Arc::new(Library::plain(store.clone(), path.parent().unwrap_or(path))),
             clock: Arc::clone(&clock),
-            models: Arc::clone(&models),
+            models: models(world),
             redactor: Redactor::default(),
             tools: Arc::new(Tools::new(tools(world))),
             personas: Arc::default(),
@@ -210,14 +205,15 @@ impl Process {
             table: Arc::new(prices()),
             counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
-            purse: Arc::clone(&purse),
-            meter: Arc::clone(&meter),
+            purse: Arc::new(Purse { budget: budget(), zone: TimeZone::UTC }),
+            meter: Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }),
             access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
             watcher: Arc::new(delivery.clone()),
             owner,
             lease: HEARTBEAT * 3,
         };
+        let house = house(world, &ports);
         let settings = LaneSettings {
             serves: accounts.iter().map(|account| account.kind).collect(),
             parallel_max: 3,
@@ -229,22 +225,6 @@ impl Process {
         let lanes = Lanes::new(Arc::new(ports), settings);
         delivery.sweep().await?;
         lanes.reconcile().await?;
-        let (servers, rng, confined) = (Servers::default(), Arc::clone(world) as _, "no commands here".to_owned());
-        let (personas, started) = (Arc::default(), clock.now());
-        let house = House {
-            models,
-            purse,
-            meter,
-            personas,
-            memory,
-            skills,
-            servers,
-            rng,
-            confined,
-            conditions: Conditions::default(),
-            config: ConfigStanding::default(),
-            started,
-        };
         let router = Arc::new(Router {
             redactor: Redactor::default(),
             store: store.clone(),
@@ -302,6 +282,23 @@ impl Process {
             tracing::debug!(in_time = ended.is_ok(), "cut");
         }
         self.store.close().await;
+    }
+}
+
+fn house(world: &Arc<World>, ports: &Ports) -> House {
+    House {
+        models: Arc::clone(&ports.models),
+        purse: Arc::clone(&ports.purse),
+        meter: Arc::clone(&ports.meter),
+        personas: Arc::default(),
+        memory: ports.memory.clone(),
+        skills: Arc::clone(&ports.skills),
+        servers: Servers::default(),
+        rng: Arc::clone(world) as _,
+        confined: "no commands here".to_owned(),
+        conditions: Conditions::default(),
+        config: ConfigStanding::default(),
+        started: ports.clock.now(),
     }
 }
 

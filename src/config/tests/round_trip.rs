@@ -72,6 +72,22 @@ fn cli_agent(agent: &mut toml::Table) {
     agent.insert("env".to_owned(), vec!["KEY"].into());
 }
 
+fn budget(section: &mut toml::Table) {
+    // Each of them at most as much as the next wider one.
+    section.insert("month_usd".to_owned(), 1_000_000.into());
+    for key in ["run_usd", "hour_usd", "day_usd"] {
+        section.remove(key);
+    }
+}
+
+fn agent(section: &mut toml::Table) {
+    section.remove("persona");
+    section.insert("iterations_cap".to_owned(), 1000.into());
+    section.insert("hard_limit_secs".to_owned(), 86_400.into());
+    cap(section, "soft_limit_secs", 86_399);
+    replace(section, "time_zone", "America/New_York");
+}
+
 /// Sets right what the schema cannot say: the rules of each section's `validate`.
 fn settle(mut document: toml::Table) -> toml::Table {
     for (name, section) in &mut document {
@@ -98,26 +114,14 @@ fn settle(mut document: toml::Table) -> toml::Table {
                     .collect();
             }
             "transcription" => transcription(section),
-            "budget" => {
-                // Each of them at most as much as the next wider one.
-                section.insert("month_usd".to_owned(), 1_000_000.into());
-                for key in ["run_usd", "hour_usd", "day_usd"] {
-                    section.remove(key);
-                }
-            }
+            "budget" => budget(section),
             "quotas" => {
                 section.insert("user_month_tokens".to_owned(), 1_000_000_000_000_i64.into());
             }
             // Which names there are, other sections say.
             "people" => people(section),
             "personas" => section.iter_mut().filter_map(|(_, persona)| persona.as_table_mut()).for_each(persona),
-            "agent" => {
-                section.remove("persona");
-                section.insert("iterations_cap".to_owned(), 1000.into());
-                section.insert("hard_limit_secs".to_owned(), 86_400.into());
-                cap(section, "soft_limit_secs", 86_399);
-                replace(section, "time_zone", "America/New_York");
-            }
+            "agent" => agent(section),
             "context" => {
                 section.insert("keep_messages".to_owned(), 1000.into());
             }
