@@ -8,6 +8,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -134,7 +135,9 @@ impl Servers {
 
     pub(crate) fn start_imap(&mut self) {
         let config = self.path("dovecot.conf");
-        let dovecot = Command::new("dovecot").arg("-F").arg("-c").arg(config).stderr(Stdio::null()).spawn();
+        let mut dovecot = Command::new("dovecot");
+        // Master and workers are a group, so that all of them can be ended together.
+        let dovecot = dovecot.arg("-F").arg("-c").arg(config).stderr(Stdio::null()).process_group(0).spawn();
         self.dovecot = Some(dovecot.expect("dovecot is missing: scripts/test installs it"));
         let began = Instant::now();
         while TcpStream::connect((Ipv4Addr::LOCALHOST, self.imap_port)).is_err() {
@@ -146,11 +149,13 @@ impl Servers {
     /// Ends the server and all its connections.
     pub(crate) fn stop_imap(&mut self) {
         if let Some(mut dovecot) = self.dovecot.take() {
-            // Its workers hang up when the master says so.
-            if let Some(pid) = rustix::process::Pid::from_raw(i32::try_from(dovecot.id()).unwrap()) {
-                rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-            }
+            let master = rustix::process::Pid::from_raw(i32::try_from(dovecot.id()).unwrap()).unwrap();
+            rustix::process::kill_process(master, rustix::process::Signal::TERM).unwrap();
             dovecot.wait().unwrap();
+            // A worker with a client may outlive the master for a minute, and serves on.
+            if let Err(error) = rustix::process::kill_process_group(master, rustix::process::Signal::KILL) {
+                assert_eq!(error, rustix::io::Errno::SRCH, "they are gone already");
+            }
         }
     }
 
