@@ -74,6 +74,13 @@ impl Ledger {
         said
     }
 
+    /// Nobody could be told: whoever has not heard of a trouble need not hear of its end.
+    pub(super) fn unheard(&mut self, part: &Part) {
+        if let Some(known) = self.parts.get_mut(part) {
+            known.is_told = false;
+        }
+    }
+
     /// When it is to be looked again, whatever happens.
     pub(super) fn next_look(&self, now: Timestamp) -> Duration {
         let held = self.parts.values().filter(|known| known.stands && !known.is_told);
@@ -127,5 +134,14 @@ mod tests {
         assert!(ledger.look(&bad(&config), at(5000)).is_empty());
         let mut ledger = Ledger::at_start(&bad(&[]));
         assert!(ledger.look(&bad(&config), at(0)).is_empty() && ledger.look(&bad(&[]), at(1)).is_empty());
+    }
+
+    #[test]
+    fn n9_the_end_of_what_nobody_has_heard_of_is_not_told() {
+        let mut ledger = Ledger::at_start(&BTreeMap::new());
+        assert_eq!(ledger.look(&bad(&[Part::Disk]), at(0)).len(), 1);
+        ledger.unheard(&Part::Disk);
+        assert!(ledger.look(&bad(&[]), at(10)).is_empty());
+        assert_eq!(ledger.look(&bad(&[Part::Disk]), at(1_000)).len(), 1, "the next one is told");
     }
 }

@@ -83,9 +83,10 @@ impl Teller {
             let now = self.clock.now();
             for said in ledger.look(&all, now) {
                 let key = format!("trouble:{}:{}", said.part, now.as_millisecond());
-                if let Err(error) = self.router.tell_owners(Telling { key, text: said.text, except: Vec::new() }).await
-                {
-                    tracing::warn!(%error, "the owners could not be told what does not work");
+                match self.router.tell_owners(Telling { key, text: said.text, except: Vec::new() }).await {
+                    Ok(0) => ledger.unheard(&said.part),
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(%error, "the owners could not be told what does not work"),
                 }
             }
             let wait = ledger.next_look(now);
