@@ -180,6 +180,10 @@ fn install(which: &Which, print: bool, (named, environment): (Option<&Path>, &En
     let (manager, file) = place(which, environment)?;
     // What could not start as a service is better told now.
     let loaded = checked(named, &as_served(manager, environment)?)?;
+    // A credential is there for the service alone: what is missing here is told, and keeps nobody from installing it.
+    for off in &loaded.off {
+        eprintln!("note: {off}");
+    }
     let config = loaded.path.context("there is no config.toml yet: write one, or name it with --config")?;
     let config = fs::canonicalize(&config).with_context(|| config.display().to_string())?;
     let binary = std::env::current_exe().context("it is not known where this binary is")?;
