@@ -19,6 +19,7 @@ mod git;
 mod interpreters;
 mod options;
 mod paths;
+mod places;
 mod programs;
 mod special;
 mod syntax;
