@@ -5,6 +5,8 @@
 
 mod cascade;
 #[cfg(test)]
+mod house;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
