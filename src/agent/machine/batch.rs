@@ -146,10 +146,13 @@ impl Batch {
         self.calls.iter().filter(|open| open.progress == Progress::Child).count()
     }
 
-    /// The first call of which nobody knows whether it took effect.
+    /// The first call of which nobody knows whether it took effect, and which try that was.
     #[must_use]
-    pub fn doubtful(&self) -> Option<&ToolCall> {
-        self.calls.iter().find(|open| matches!(open.progress, Progress::Doubtful { .. })).map(|open| &open.call)
+    pub fn doubtful(&self) -> Option<(&ToolCall, u32)> {
+        self.calls.iter().find_map(|open| match open.progress {
+            Progress::Doubtful { attempt } => Some((&open.call, attempt)),
+            _ => None,
+        })
     }
 
     /// The first call that a person has to approve.

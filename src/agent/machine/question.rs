@@ -27,6 +27,9 @@ pub enum Question {
         name: String,
         /// Its arguments.
         arguments: String,
+        /// The try that was cut off: the second, if somebody had it run again and that was cut off too.
+        #[serde(default = "first", skip_serializing_if = "is_first")]
+        attempt: u32,
     },
     /// The system prompt is not the one the run began with (row B11).
     PromptChanged {
@@ -97,6 +100,16 @@ impl Concern {
     fn is_none(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// The first try of a call: what a journal that names none means.
+const fn first() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it by reference")]
+const fn is_first(attempt: &u32) -> bool {
+    *attempt == first()
 }
 
 /// A person's answer to a [`Question`].

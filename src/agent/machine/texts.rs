@@ -348,11 +348,13 @@ pub(super) fn lost_beginning(mismatch: &JournalMismatch) -> String {
 pub fn question(question: &Question) -> String {
     match question {
         Question::Asked { text, .. } => text.clone(),
-        Question::UnsafeCall { name, arguments, .. } => {
+        Question::UnsafeCall { name, arguments, attempt, .. } => {
             let shown: String = arguments.chars().take(300).collect();
             let dots = if shown.len() < arguments.len() { "…" } else { "" };
+            // Two questions about one call are two questions: the second must not look like the first, sent twice.
+            let again = if *attempt > 1 { format!(" again (try {attempt})") } else { String::new() };
             format!(
-                "I was interrupted while this call was under way, and I can't tell whether it took effect:\n\
+                "I was interrupted{again} while this call was under way, and I can't tell whether it took effect:\n\
                  {name} {shown}{dots}\nWhat shall I do?"
             )
         }

@@ -125,9 +125,9 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     if !starting.is_empty() {
         return starting.into_iter().map(|call| Effect::RunTool { call, attempt: 1, delay_ms: 0 }).collect();
     }
-    if let Some(call) = batch.doubtful() {
+    if let Some((call, attempt)) = batch.doubtful() {
         let (name, arguments) = (call.name.clone(), call.arguments.clone());
-        return vec![Effect::AskHuman(Question::UnsafeCall { call: call.id.clone(), name, arguments })];
+        return vec![Effect::AskHuman(Question::UnsafeCall { call: call.id.clone(), name, arguments, attempt })];
     }
     if let Some(question) = approval::question(run) {
         return vec![Effect::AskHuman(question)];

@@ -89,7 +89,7 @@ fn doubtful_calls_come_one_after_another() {
 fn a_crash_after_run_it_again_asks_anew() {
     let mut run = unsure();
     run.check(answers("run it again"), &["run 1.0 send #2"]);
-    run.check(crash(), &["human unsafe 1.0 send"]);
+    run.check(crash(), &["human unsafe 1.0 send #2"]);
     assert_eq!(run.run().questions, 2);
     run.check(presses(1, "2"), &["ignored: that question is no longer open"]);
     run.check(answers("2"), &["run 1.0 send #3"]);

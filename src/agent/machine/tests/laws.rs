@@ -52,7 +52,12 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         },
         Event::HumanAsked(Question::CrashLoop),
         Event::HumanAsked(Question::Asked { call: call(), text: "which?".to_owned() }),
-        Event::HumanAsked(Question::UnsafeCall { call: call(), name: String::new(), arguments: String::new() }),
+        Event::HumanAsked(Question::UnsafeCall {
+            call: call(),
+            name: String::new(),
+            arguments: String::new(),
+            attempt: 2,
+        }),
         Event::HumanAsked(Question::PromptChanged { system: system(2) }),
         Event::HumanAsked(Question::Paused { by: BEN }),
         Event::HumanAsked(Question::Agents),

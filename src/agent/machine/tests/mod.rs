@@ -166,7 +166,10 @@ fn shown(effect: &Effect) -> String {
             format!("abort {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }
         Effect::AskHuman(Question::Asked { call, text }) => format!("human {call} asks: {text}"),
-        Effect::AskHuman(Question::UnsafeCall { call, name, .. }) => format!("human unsafe {call} {name}"),
+        Effect::AskHuman(Question::UnsafeCall { call, name, attempt, .. }) => {
+            let again = if *attempt == 1 { String::new() } else { format!(" #{attempt}") };
+            format!("human unsafe {call} {name}{again}")
+        }
         Effect::AskHuman(Question::PromptChanged { .. }) => "human prompt".to_owned(),
         Effect::AskHuman(Question::Mismatch(mismatch)) => format!("human mismatch {}", mismatch.seq),
         Effect::AskHuman(Question::Approval { call, name, .. }) => format!("human approves {call} {name}"),

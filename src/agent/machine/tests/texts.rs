@@ -139,10 +139,17 @@ fn e13_what_may_turn_out_to_be_silence() {
 
 #[test]
 fn long_arguments_are_cut_with_a_sign() {
-    let question = |arguments: String| {
-        let (call, name) = (CallId::new(1, 0), "send".to_owned());
-        texts::question(&Question::UnsafeCall { call, name, arguments })
-    };
-    assert!(question("ä".repeat(300)).contains(&format!("send {}\n", "ä".repeat(300))));
-    assert!(question("ä".repeat(301)).contains(&format!("send {}…\n", "ä".repeat(300))));
+    assert!(doubt("ä".repeat(300), 1).contains(&format!("send {}\n", "ä".repeat(300))));
+    assert!(doubt("ä".repeat(301), 1).contains(&format!("send {}…\n", "ä".repeat(300))));
+}
+
+#[test]
+fn b10_a_second_question_about_a_call_does_not_look_like_the_first() {
+    assert!(doubt("{}".to_owned(), 1).starts_with("I was interrupted while this call was under way"));
+    assert!(doubt("{}".to_owned(), 2).starts_with("I was interrupted again (try 2) while this call was under way"));
+}
+
+fn doubt(arguments: String, attempt: u32) -> String {
+    let (call, name) = (CallId::new(1, 0), "send".to_owned());
+    texts::question(&Question::UnsafeCall { call, name, arguments, attempt })
 }
