@@ -1,0 +1,43 @@
+//! What the last round of upkeep did, for whoever asks: `/status`, metrics.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+/// One round of upkeep.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Round {
+    /// When it ended; none: there was none in this process.
+    pub ended: Option<Timestamp>,
+    /// How long it took, most of it waiting for quiet.
+    pub took: Duration,
+    /// How many steps it were.
+    pub steps: u64,
+    /// The longest time for which one of them kept others from writing.
+    pub held_max: Duration,
+    /// What was deleted, by name.
+    pub gone: BTreeMap<&'static str, u64>,
+    /// How many pages of the file were given back to the disk.
+    pub pages_freed: u64,
+    /// How many pages the file has, and how many of them are free.
+    pub pages: (u64, u64),
+}
+
+/// The last round, shared: whoever has a clone sees the same.
+#[derive(Debug, Clone, Default)]
+pub struct LastRound(Arc<Mutex<Round>>);
+
+impl LastRound {
+    /// What the last round did.
+    #[must_use]
+    pub fn get(&self) -> Round {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A round is over.
+    pub fn set(&self, round: Round) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = round;
+    }
+}
