@@ -1,0 +1,110 @@
+//! The disk's room: looked at from time to time and whenever a write fails for want of it.
+//!
+//! While it is low, what is large is refused in words by whoever would do it; they look at [`Part::Disk`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::clock::Clock;
+use crate::domain::condition::{Conditions, Part, Trouble};
+use crate::domain::space::Space;
+use crate::policy::upkeep::Room;
+use crate::store::contents::Contents;
+use crate::store::{Store, space};
+
+/// How often the disk is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// A write failed: whatever the disk says, it is low for so long.
+const FULL_FOR: Duration = Duration::from_secs(60);
+/// While it is low, files that come with messages may be so large.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The machine's own disks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemSpace;
+
+impl Space for SystemSpace {
+    fn free(&self, folder: &Path) -> std::io::Result<u64> {
+        space::free(folder)
+    }
+}
+
+/// Looks after the disk's room.
+pub struct Watch {
+    /// Tells of writes that failed.
+    pub store: Store,
+    /// How much is free.
+    pub space: Arc<dyn Space>,
+    /// Where it is told.
+    pub conditions: Conditions,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Takes smaller files meanwhile.
+    pub contents: Contents,
+    /// On whose disk.
+    pub folder: PathBuf,
+    /// With fewer bytes free it is low.
+    pub low: u64,
+}
+
+impl Watch {
+    /// Until the stop, with what was seen last.
+    pub async fn run(self, mut room: Room, stop: CancellationToken) {
+        loop {
+            let full = tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.store.until_full() => true,
+                () = tokio::time::sleep(LOOK_EVERY) => false,
+            };
+            if full {
+                room = Room::Low;
+                self.tell("a write failed for want of room");
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    () = tokio::time::sleep(FULL_FOR) => {}
+                }
+            }
+            room = self.look(room);
+        }
+    }
+
+    /// Looks once, and tells what changed.
+    #[must_use]
+    pub fn look(&self, room: Room) -> Room {
+        let free = match self.space.free(&self.folder) {
+            Ok(free) => free,
+            Err(error) => {
+                tracing::debug!(%error, "the disk's room cannot be looked at");
+                return room;
+            }
+        };
+        let next = room.judge(free, self.low);
+        match next {
+            Room::Low => self.tell(&format!("less than {} MB are free", self.low >> 20)),
+            Room::Ample if room == Room::Low => self.mend(),
+            Room::Ample => {}
+        }
+        next
+    }
+
+    fn tell(&self, what: &str) {
+        self.contents.allow(FILE_BYTES_MAX);
+        let what = format!("{what} on the disk of {}", self.folder.display());
+        let fix = "free some: until then there are no backups, no new skills, no files over 1 MB and nothing new in the search \
+                   by meaning; messages are answered"
+            .to_owned();
+        if self.conditions.tell(Part::Disk, Trouble { since: self.clock.now(), what: what.clone(), fix }) {
+            tracing::warn!("upkeep.disk_low: {what}");
+        }
+    }
+
+    fn mend(&self) {
+        self.contents.allow(u64::MAX);
+        if self.conditions.mend(&Part::Disk).is_some() {
+            tracing::info!(folder = %self.folder.display(), "upkeep.disk_ample: there is room on the disk again");
+        }
+    }
+}

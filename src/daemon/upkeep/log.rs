@@ -1,0 +1,77 @@
+//! The write-ahead log: folded into the file beside the commits, cut when it is quiet; whoever keeps it from that is told of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::daemon::chores::slept;
+use crate::daemon::upkeep::STEP_MAX;
+use crate::domain::clock::Clock;
+use crate::domain::condition::{Conditions, Part, Trouble};
+use crate::policy::upkeep::LogWatch;
+use crate::store::Store;
+use crate::store::error::StoreError;
+use crate::store::upkeep::log::Cut;
+use crate::store::writer::Manner;
+
+/// How often the log is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// A log of fewer bytes is left alone.
+const FOLD_BYTES: u64 = 1 << 20;
+/// A file of fewer bytes is not cut: it is written over from its beginning.
+const CUT_BYTES: u64 = 8 << 20;
+
+/// Looks after the log.
+pub(super) struct Keeper {
+    pub(super) store: Store,
+    pub(super) file: PathBuf,
+    pub(super) conditions: Conditions,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Keeper {
+    /// Until the stop.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let (mut watch, mut groups) = (LogWatch::default(), self.store.groups());
+        while !slept(LOOK_EVERY, &stop).await {
+            let quiet = std::mem::replace(&mut groups, self.store.groups()) == groups;
+            match self.look(watch, quiet).await {
+                Ok(next) => watch = next,
+                Err(error) => tracing::debug!(%error, "the write-ahead log cannot be folded; that is tried again"),
+            }
+        }
+    }
+
+    async fn look(&self, watch: LogWatch, quiet: bool) -> Result<LogWatch, StoreError> {
+        let bytes = tokio::fs::metadata(&self.file).await.map_or(0, |file| file.len());
+        if bytes < FOLD_BYTES {
+            return Ok(self.told(watch, watch.after(0, 0), 0));
+        }
+        let folded = self.store.fold().await?;
+        tracing::debug!(bytes, pages = folded.pages, folded = folded.folded, "upkeep.log");
+        if quiet && folded.is_whole() && bytes >= CUT_BYTES {
+            self.store.step(Cut, Manner::Bare, STEP_MAX).await?;
+        }
+        Ok(self.told(watch, watch.after(folded.pages, folded.folded), bytes))
+    }
+
+    /// Tells what changed; what others tell of the database is theirs to mend.
+    fn told(&self, before: LogWatch, watch: LogWatch, bytes: u64) -> LogWatch {
+        if watch.is_stuck() {
+            let what =
+                "some program has been reading the database for minutes: its log can only grow meanwhile".to_owned();
+            let fix = format!("end whatever else has {} open (`fuser` names it)", self.file.display());
+            if self.conditions.tell(Part::Database, Trouble { since: self.clock.now(), what, fix }) {
+                tracing::warn!(
+                    bytes,
+                    "upkeep.log_stuck: somebody who reads keeps the write-ahead log from being folded"
+                );
+            }
+        } else if before.is_stuck() && self.conditions.mend(&Part::Database).is_some() {
+            tracing::info!("upkeep.log_free");
+        }
+        watch
+    }
+}

@@ -1,0 +1,219 @@
+//! Keeping the house in order beside everything else: rounds of upkeep, the write-ahead log, the disk's room.
+//!
+//! Never: a commit that waits for it longer than [`STEP_MAX`] and what the disk takes. Start at [`keep_up`].
+
+pub mod disk;
+pub mod log;
+pub mod round;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::upkeep::UpkeepConfig;
+use crate::daemon::chores::slept;
+use crate::daemon::{Blueprint, DATABASE, Switches};
+use crate::domain::clock::Clock;
+use crate::domain::upkeep::{LastRound, Round};
+use crate::policy::upkeep::Room;
+use crate::store::contents::Contents;
+use crate::store::error::StoreError;
+use crate::store::writer::{Manner, Stepped};
+use crate::store::{Statement, Store};
+
+/// How long a step may keep others from writing, beside what its commit takes. SQLite gives it up then.
+pub const STEP_MAX: Duration = Duration::from_millis(25);
+/// It is quiet when nobody has written for so long.
+const QUIET: Duration = Duration::from_millis(250);
+/// In a house that is never quiet a step is made after so long all the same.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// After a step nothing is done for so many times as long as it took.
+const BREATHS: u32 = 4;
+/// The first round begins so long after the start: a house that has just come up has other things to do.
+const FIRST_AFTER: SignedDuration = SignedDuration::from_secs(120);
+/// The longest wait between two looks at the clock, which can jump.
+const LOOK_EVERY: Duration = Duration::from_secs(600);
+
+/// What is kept, and for how long; none: for ever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Journals of runs that are over.
+    pub journals: Option<SignedDuration>,
+    /// What was delivered.
+    pub outbox: Option<SignedDuration>,
+    /// Claims without a run.
+    pub claims: Option<SignedDuration>,
+    /// Calls of models.
+    pub calls: Option<SignedDuration>,
+    /// Words to runs that are over.
+    pub signals: Option<SignedDuration>,
+}
+
+impl Keep {
+    /// As the config says.
+    #[must_use]
+    pub fn of(config: &UpkeepConfig) -> Self {
+        let days = |days: u32| (days > 0).then(|| SignedDuration::from_hours(24 * i64::from(days)));
+        Self {
+            journals: days(config.journals_days),
+            outbox: days(config.outbox_days),
+            claims: days(config.claims_days),
+            calls: days(config.calls_days),
+            // They are in the journal: what is left is of no use to anybody.
+            signals: days(1),
+        }
+    }
+}
+
+/// Does the steps, each when nobody waits for the writer.
+pub struct Hand {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    stop: CancellationToken,
+    /// How long it waits for quiet.
+    patience: Duration,
+    /// How many groups of writes there had been after the last step.
+    seen: Option<u64>,
+    round: Round,
+}
+
+/// Upkeep ends early.
+#[derive(Debug, thiserror::Error)]
+pub enum Halt {
+    /// Hob stops.
+    #[error("Hob stops")]
+    Stop,
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Hand {
+    /// For one round.
+    #[must_use]
+    pub fn new(store: Store, clock: Arc<dyn Clock>, stop: CancellationToken) -> Self {
+        Self { store, clock, stop, patience: PATIENCE, seen: None, round: Round::default() }
+    }
+
+    /// One that waits for no quiet: to measure what it costs others.
+    #[must_use]
+    pub fn impatient(self) -> Self {
+        Self { patience: Duration::ZERO, ..self }
+    }
+
+    /// Does a step when it is quiet; `None`: it would have taken too long.
+    async fn step<S: Statement>(&mut self, statement: S, manner: Manner) -> Result<Option<Stepped<S::Output>>, Halt> {
+        self.until_quiet().await?;
+        let began = Instant::now();
+        let done = match self.store.step(statement, manner, STEP_MAX).await {
+            Err(StoreError::Overlong) => {
+                tracing::debug!(took = ?began.elapsed(), "upkeep.overlong: a step was given up");
+                None
+            }
+            done => Some(done?),
+        };
+        self.seen = Some(self.store.groups());
+        self.round.steps += 1;
+        let held = done.as_ref().map_or(STEP_MAX, |stepped| stepped.held);
+        self.round.held_max = self.round.held_max.max(held);
+        self.rest(held * BREATHS).await?;
+        Ok(done)
+    }
+
+    /// Waits until nobody writes, but not for ever.
+    async fn until_quiet(&mut self) -> Result<(), Halt> {
+        let end = Instant::now() + self.patience;
+        while Instant::now() < end {
+            let groups = self.store.groups();
+            if self.seen == Some(groups) {
+                return Ok(());
+            }
+            self.rest(QUIET).await?;
+            self.seen = Some(groups);
+        }
+        Ok(())
+    }
+
+    async fn rest(&self, wait: Duration) -> Result<(), Halt> {
+        if slept(wait, &self.stop).await { Err(Halt::Stop) } else { Ok(()) }
+    }
+
+    fn gone(&mut self, what: &'static str, count: u64) {
+        if count > 0 {
+            *self.round.gone.entry(what).or_default() += count;
+        }
+    }
+}
+
+/// Keeps the database and the disk in order as long as Hob runs.
+pub(super) fn keep_up(
+    switches: &Switches,
+    (store, contents): (&Store, &Contents),
+    blueprint: &Blueprint,
+    last: LastRound,
+) {
+    let config = &blueprint.config.upkeep;
+    let stop = &switches.drain;
+    let watch = disk::Watch {
+        store: store.clone(),
+        space: Arc::clone(&blueprint.space),
+        conditions: blueprint.conditions.clone(),
+        clock: Arc::clone(&blueprint.clock),
+        contents: contents.clone(),
+        folder: blueprint.data_dir.clone(),
+        low: u64::from(config.disk_low_mb) << 20,
+    };
+    // Before anything big begins.
+    let room = watch.look(Room::default());
+    switches.channels.spawn(watch.run(room, stop.clone()));
+    let keeper = log::Keeper {
+        store: store.clone(),
+        file: blueprint.data_dir.join(format!("{DATABASE}-wal")),
+        conditions: blueprint.conditions.clone(),
+        clock: Arc::clone(&blueprint.clock),
+    };
+    switches.channels.spawn(keeper.run(stop.clone()));
+    if config.every_minutes > 0 && blueprint.stays {
+        let every = SignedDuration::from_mins(i64::from(config.every_minutes));
+        let rounds =
+            rounds((store.clone(), Arc::clone(&blueprint.clock)), (Keep::of(config), every), last, stop.clone());
+        switches.channels.spawn(rounds);
+    }
+}
+
+async fn rounds(
+    (store, clock): (Store, Arc<dyn Clock>),
+    (keep, every): (Keep, SignedDuration),
+    last: LastRound,
+    stop: CancellationToken,
+) {
+    let mut due = clock.now().saturating_add(every.min(FIRST_AFTER));
+    loop {
+        let now = clock.now();
+        let next = due.as_ref().copied().unwrap_or(now);
+        if let Some(wait) = until(next, now) {
+            if slept(wait.min(LOOK_EVERY), &stop).await {
+                return;
+            }
+            continue;
+        }
+        let hand = Hand::new(store.clone(), Arc::clone(&clock), stop.clone());
+        match round::round(hand, &keep).await {
+            Ok(round) => last.set(round),
+            Err(Halt::Stop) => return,
+            Err(Halt::Store(error)) => tracing::warn!(%error, "upkeep.failed: {error}; the next round tries again"),
+        }
+        due = clock.now().saturating_add(every);
+    }
+}
+
+/// How long until then; none: it is time.
+fn until(next: Timestamp, now: Timestamp) -> Option<Duration> {
+    let wait = now.duration_until(next);
+    wait.is_positive().then(|| wait.unsigned_abs())
+}

@@ -1,0 +1,190 @@
+//! One round: what is old goes, texts that nothing refers to, then the indexes are merged and free pages given back.
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+use crate::daemon::upkeep::{Halt, Hand, Keep};
+use crate::domain::ids::RunId;
+use crate::domain::upkeep::Round;
+use crate::policy::upkeep::{Stride, surplus};
+use crate::store::upkeep::blobs;
+use crate::store::upkeep::journals::LetGo;
+use crate::store::upkeep::pages::{Analyse, Count, GiveBack, Index, Merge, Outdated};
+use crate::store::upkeep::rows::{Bounds, Drop, Kind, Look};
+use crate::store::writer::Manner;
+
+/// How many numbers are looked through at once, by those who only read.
+const WINDOW: i64 = 1_000;
+/// The most rows that are deleted in a step.
+const ROWS_MAX: i64 = 500;
+/// The most pages that an index is merged by in a step.
+const MERGE_MAX: i64 = 64;
+/// The most pages that are given back in a step.
+const PAGES_MAX: i64 = 256;
+/// The most steps of merging in a round; the next goes on.
+const MERGES_MAX: usize = 500;
+
+/// Does everything, in small steps, and gives what was done.
+///
+/// # Errors
+/// When Hob stops, or the database fails; what was done stays done.
+pub async fn round(mut hand: Hand, keep: &Keep) -> Result<Round, Halt> {
+    let began = Instant::now();
+    let kinds = [
+        (Kind::Outbox, keep.outbox),
+        (Kind::Claims, keep.claims),
+        (Kind::Signals, keep.signals),
+        (Kind::ModelCalls, keep.calls),
+        (Kind::MemoryCalls, keep.calls),
+        (Kind::Journals, keep.journals),
+    ];
+    for (kind, keep) in kinds {
+        if let Some(before) = hand.before(keep) {
+            hand.old(kind, before).await?;
+        }
+    }
+    hand.loose_texts().await?;
+    for index in Index::ALL {
+        hand.merge(index).await?;
+    }
+    let outdated = hand.step(Outdated, Manner::Transaction).await?;
+    for table in outdated.map(|stepped| stepped.output).unwrap_or_default() {
+        hand.step(Analyse { table }, Manner::Transaction).await?;
+    }
+    hand.give_back().await?;
+    let pages = hand.store.read(Count).await?;
+    let mut round = hand.round;
+    round.pages = (pages.all.unsigned_abs(), pages.free.unsigned_abs());
+    (round.ended, round.took) = (Some(hand.clock.now()), began.elapsed());
+    tracing::info!(
+        gone = ?round.gone, pages_freed = round.pages_freed, steps = round.steps, held_max_ms = round.held_max.as_millis(),
+        took_ms = round.took.as_millis(), "upkeep.done"
+    );
+    Ok(round)
+}
+
+impl Hand {
+    /// What is from before is old; none: it is kept for ever.
+    fn before(&self, keep: Option<SignedDuration>) -> Option<Timestamp> {
+        self.clock.now().saturating_sub(keep?).ok()
+    }
+
+    /// Looks through the numbers of a kind, and deletes what is old.
+    async fn old(&mut self, kind: Kind, before: Timestamp) -> Result<(), Halt> {
+        let Some((lowest, highest)) = self.store.read(Bounds { kind }).await? else { return Ok(()) };
+        let (mut after, mut stride) = (lowest - 1, Stride::new(100, ROWS_MAX));
+        while after < highest {
+            let through = highest.min(after.saturating_add(WINDOW));
+            let mut old = self.store.read(Look { kind, window: (after, through), before }).await?;
+            after = through;
+            while !old.is_empty() {
+                let count = old.len().min(usize::try_from(stride.size()).unwrap_or(1));
+                let ids = old.get(..count).unwrap_or_default().to_vec();
+                let (done, next) = if kind == Kind::Journals {
+                    self.let_go(ids, stride).await?
+                } else {
+                    self.drop_rows(Drop { kind, ids, before }, stride).await?
+                };
+                let Some(next) = next else {
+                    // Not even the least of it fits: it is left where it is.
+                    tracing::warn!(kind = kind.name(), "upkeep.too_slow: the disk is too slow to let old rows go");
+                    return Ok(());
+                };
+                stride = next;
+                old.drain(..done);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives how many are done, and how much to do next; none: nothing can be done.
+    async fn drop_rows(&mut self, rows: Drop, stride: Stride) -> Result<(usize, Option<Stride>), Halt> {
+        let (kind, count) = (rows.kind, rows.ids.len());
+        match self.step(rows, Manner::Transaction).await? {
+            Some(done) => {
+                self.gone(kind.name(), done.output);
+                Ok((count, Some(stride.after(done.held))))
+            }
+            None => Ok((0, stride.shorter())),
+        }
+    }
+
+    /// As with rows; the stride counts events.
+    async fn let_go(&mut self, runs: Vec<i64>, stride: Stride) -> Result<(usize, Option<Stride>), Halt> {
+        let runs = runs.into_iter().map(RunId).collect();
+        let statement = LetGo { runs, events: stride.size(), now: self.clock.now() };
+        match self.step(statement, Manner::Transaction).await? {
+            Some(done) => {
+                self.gone(Kind::Journals.name(), done.output.runs as u64);
+                Ok((done.output.runs, Some(stride.after(done.held))))
+            }
+            None => Ok((0, stride.shorter())),
+        }
+    }
+
+    async fn loose_texts(&mut self) -> Result<(), Halt> {
+        let mut after = String::new();
+        loop {
+            let page = self.store.read(blobs::Look { after, limit: WINDOW }).await?;
+            let mut stride = Stride::new(50, ROWS_MAX);
+            let mut loose = page.loose;
+            while !loose.is_empty() {
+                let count = loose.len().min(usize::try_from(stride.size()).unwrap_or(1));
+                let hashes = loose.get(..count).unwrap_or_default().to_vec();
+                match self.step(blobs::Drop { hashes }, Manner::Transaction).await? {
+                    Some(done) => {
+                        self.gone("texts", done.output);
+                        loose.drain(..count);
+                        stride = stride.after(done.held);
+                    }
+                    None => match stride.shorter() {
+                        Some(shorter) => stride = shorter,
+                        None => return Ok(()),
+                    },
+                }
+            }
+            match page.last {
+                Some(last) => after = last,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    async fn merge(&mut self, index: Index) -> Result<(), Halt> {
+        let mut stride = Stride::new(16, MERGE_MAX);
+        for _ in 0..MERGES_MAX {
+            let merge = Merge { index, pages: stride.size() };
+            match self.step(merge, Manner::Transaction).await? {
+                Some(done) if !done.output => return Ok(()),
+                Some(done) => stride = stride.after(done.held),
+                None => match stride.shorter() {
+                    Some(shorter) => stride = shorter,
+                    None => return Ok(()),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    async fn give_back(&mut self) -> Result<(), Halt> {
+        let pages = self.store.read(Count).await?;
+        let (mut left, mut stride) = (surplus(pages.all, pages.free), Stride::new(32, PAGES_MAX));
+        while left > 0 {
+            let give = GiveBack { pages: stride.size().min(left) };
+            match self.step(give, Manner::Transaction).await? {
+                // In a file of the old form nothing is given back.
+                Some(done) if done.output <= 0 => return Ok(()),
+                Some(done) => {
+                    left -= done.output;
+                    self.round.pages_freed += done.output.unsigned_abs();
+                    stride = stride.after(done.held);
+                }
+                None => match stride.shorter() {
+                    Some(shorter) => stride = shorter,
+                    None => return Ok(()),
+                },
+            }
+        }
+        Ok(())
+    }
+}

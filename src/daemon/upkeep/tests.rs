@@ -1,0 +1,370 @@
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+use tempfile::TempDir;
+
+use super::*;
+use crate::agent::replay::load::{Found, Load};
+use crate::daemon::upkeep::disk::Watch;
+use crate::domain::condition::{Conditions, Part};
+use crate::domain::ids::RunId;
+use crate::domain::space::Space;
+use crate::policy::upkeep::Room;
+use crate::store::upkeep::journals::LetGo;
+use crate::store::upkeep::pages::{Count, GiveBack, Pages};
+use crate::store::{Pace, Tx};
+
+/// The thousandth day.
+const NOW: i64 = 1_000 * DAY;
+const DAY: i64 = 24 * 3600 * 1_000;
+
+struct At;
+
+impl Clock for At {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millisecond(NOW).unwrap()
+    }
+}
+
+/// Runs SQL as it stands.
+struct Sql(String);
+
+#[async_trait]
+impl Statement for Sql {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(self.0.clone())).execute(tx).await?;
+        Ok(())
+    }
+}
+
+/// One column of text.
+struct Texts(&'static str);
+
+#[async_trait]
+impl Statement for Texts {
+    type Output = Vec<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<String>, StoreError> {
+        Ok(sqlx::query_scalar(self.0).fetch_all(tx).await?)
+    }
+}
+
+struct Bench {
+    store: Store,
+    home: TempDir,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(&home.path().join("hob.db"), Pace::Threaded).await.unwrap();
+        let bench = Self { store, home };
+        bench
+            .sql(
+                "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'user', 0);
+                 INSERT INTO sessions (id, key, channel, created_at) VALUES (1, '7', 'telegram', 0)",
+            )
+            .await;
+        bench
+    }
+
+    async fn sql(&self, sql: impl Into<String>) {
+        self.store.write(Sql(sql.into())).await.unwrap();
+    }
+
+    async fn texts(&self, sql: &'static str) -> Vec<String> {
+        self.store.read(Texts(sql)).await.unwrap()
+    }
+
+    /// A run that came and ended on a day, with a journal, a call of a tool and of a model, a word to it, and a reply.
+    async fn run(&self, id: i64, state: &str, day: i64) {
+        let at = day * DAY;
+        let (ended, over) = match state {
+            "waiting" => ("NULL".to_owned(), false),
+            _ => (at.to_string(), true),
+        };
+        let outbox = if over { ("delivered", at.to_string()) } else { ("pending", "NULL".to_owned()) };
+        self.sql(format!(
+            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition,
+               sent_at, received_at) VALUES ({id}, 1, 1, 'telegram', 'default', '7', 'm{id}', 'hello {id}', 0, 'run', {at}, {at});
+             INSERT INTO runs (id, session_id, inbound_id, user_id, state, created_at, ended_at, state_hash)
+               VALUES ({id}, 1, {id}, 1, '{state}', {at}, {ended}, 'hash');
+             INSERT INTO run_events (run_id, seq, kind, version, body, at) VALUES
+               ({id}, 1, 'input.accepted', 1, 'no json', {at}),
+               ({id}, 2, 'run.begun', 1, '{{\"body\":{{\"context\":{{\"system\":\"s\",\"tools\":\"t\",\"tail\":\"tail{id}\"}}}}}}', {at}),
+               ({id}, 3, 'run.ended', 1, '{{}}', {at});
+             INSERT OR IGNORE INTO blobs (hash, text) VALUES ('s', 'You are Hob.'), ('t', '[]'), ('tail{id}', 'It is noon.');
+             INSERT INTO signals (run_id, body, created_at, taken) VALUES ({id}, 'stop', {at}, 1);
+             INSERT INTO tool_calls (run_id, call_id, name, arguments, attempts, started_at) VALUES ({id}, '1.0', 'look', '{{}}', 1, {at});
+             INSERT INTO model_calls (run_id, asked_seq, model, state, asked_at, cost) VALUES ({id}, 3, 'm', 'answered', {at}, 5);
+             INSERT INTO messages (session_id, ordinal, run_id, role, user_id, body, text, at)
+               VALUES (1, {id}, {id}, 'user', 1, '{{}}', 'hello {id}', {at});
+             INSERT INTO outbox (key, session_id, run_id, channel, account, chat, text, choices, state, next_attempt_at, created_at, ended_at)
+               VALUES ('run:{id}:3:0', 1, {id}, 'telegram', 'default', '7', 'hi', '[]', '{}', {at}, {at}, {})",
+            outbox.0, outbox.1
+        ))
+        .await;
+    }
+
+    async fn round(&self, keep: &Keep) -> Round {
+        let hand = Hand::new(self.store.clone(), Arc::new(At), CancellationToken::new());
+        round::round(hand, keep).await.unwrap()
+    }
+}
+
+fn days(count: i64) -> Option<SignedDuration> {
+    Some(SignedDuration::from_hours(24 * count))
+}
+
+#[tokio::test]
+async fn n12_what_is_old_goes_and_what_is_needed_stays() {
+    let bench = Bench::new().await;
+    for (id, state, day) in [(1, "completed", 100), (2, "waiting", 100), (3, "failed", 995), (4, "completed", 999)] {
+        bench.run(id, state, day).await;
+    }
+    bench
+        .sql(format!(
+            "INSERT INTO inbound (id, session_id, user_id, channel, account, chat, external_id, text, importance, disposition,
+               sent_at, received_at) VALUES
+               (11, 1, 1, 'telegram', 'default', '7', 'c1', '/status', 0, 'command', 0, 0),
+               (12, 1, 1, 'telegram', 'default', '7', 'c2', 'with a file', 0, 'answer', 0, 0),
+               (13, 1, 1, 'telegram', 'default', '7', 'c3', '/status', 0, 'command', 0, {});
+             INSERT INTO files (key, session_id, user_id, scope, inbound_id, name, mime, bytes, hash, origin, created_at)
+               VALUES ('in:12:0', 1, 1, 'p1', 12, 'a', 'text/plain', 1, '{}', '{{}}', 0);
+             INSERT INTO memory_calls (purpose, model, state, asked_at) VALUES ('extraction', 'm', 'answered', 0),
+               ('extraction', 'm', 'asked', 0), ('extraction', 'm', 'answered', {NOW});
+             INSERT INTO blobs (hash, text) VALUES ('loose', 'nobody refers to it')",
+            999 * DAY,
+            "a".repeat(64),
+        ))
+        .await;
+    let keep = Keep { journals: days(30), outbox: days(30), claims: days(30), calls: days(100), signals: days(1) };
+    let round = bench.round(&keep).await;
+    let gone: Vec<(&str, u64)> = round.gone.iter().map(|(what, count)| (*what, *count)).collect();
+    // Of the first run alone: the second waits, the others are young.
+    let expected = [
+        ("claims", 1),
+        ("journals", 1),
+        ("memory_calls", 1),
+        ("model_calls", 1),
+        ("outbox", 1),
+        ("signals", 2),
+        ("texts", 2),
+    ];
+    assert_eq!(gone, expected);
+    assert_eq!(bench.texts("SELECT DISTINCT run_id || '' FROM run_events ORDER BY 1").await, ["2", "3", "4"]);
+    assert_eq!(bench.texts("SELECT run_id || '' FROM outbox ORDER BY 1").await, ["2", "3", "4"]);
+    assert_eq!(bench.texts("SELECT run_id || '' FROM tool_calls ORDER BY 1").await, ["2", "3", "4"]);
+    assert_eq!(bench.texts("SELECT run_id || '' FROM model_calls ORDER BY 1").await, ["2", "3", "4"]);
+    assert_eq!(bench.texts("SELECT run_id || '' FROM signals ORDER BY 1").await, ["2", "4"]);
+    assert_eq!(bench.texts("SELECT hash FROM blobs ORDER BY 1").await, ["s", "t", "tail2", "tail3", "tail4"]);
+    assert_eq!(bench.texts("SELECT external_id FROM inbound ORDER BY id").await, ["m1", "m2", "m3", "m4", "c2", "c3"]);
+    assert_eq!(bench.texts("SELECT text FROM inbound WHERE id <= 2 ORDER BY id").await, ["[let go]", "hello 2"]);
+    // The conversation itself stays, and so does the run.
+    assert_eq!(bench.texts("SELECT text FROM messages ORDER BY id").await.len(), 4);
+    assert_eq!(
+        bench.texts("SELECT state FROM runs WHERE let_go_at IS NOT NULL AND state_hash IS NULL").await,
+        ["completed"]
+    );
+    assert_eq!(bench.store.read(Load { run: RunId(1) }).await.unwrap(), Found::LetGo);
+    assert!(matches!(bench.store.read(Load { run: RunId(4) }).await.unwrap(), Found::Run(_)));
+    let again = bench.round(&keep).await;
+    assert_eq!((again.gone.len(), again.ended), (0, Some(At.now())));
+    // Kept for ever is kept.
+    bench.run(5, "completed", 1).await;
+    bench.run(6, "completed", 999).await;
+    assert_eq!(bench.round(&Keep::default()).await.gone.len(), 0);
+    bench.store.close().await;
+}
+
+/// A journal is let go in slices; between two of them it counts as gone.
+#[tokio::test]
+async fn n12_a_long_journal_goes_in_slices() {
+    let bench = Bench::new().await;
+    bench.run(1, "completed", 1).await;
+    bench.run(2, "completed", 1).await;
+    let step = |events| LetGo { runs: vec![RunId(1), RunId(2)], events, now: At.now() };
+    let gone = bench.store.write(step(2)).await.unwrap();
+    assert_eq!((gone.runs, gone.events), (0, 2));
+    assert_eq!(bench.store.read(Load { run: RunId(1) }).await.unwrap(), Found::LetGo);
+    assert_eq!(
+        bench.texts("SELECT run_id || ':' || seq FROM run_events ORDER BY 1").await,
+        ["1:1", "2:1", "2:2", "2:3"]
+    );
+    // As after a crash: the next round finds it and goes on.
+    let keep = Keep { journals: days(30), ..Keep::default() };
+    assert_eq!(bench.round(&keep).await.gone["journals"], 2);
+    assert!(bench.texts("SELECT run_id || '' FROM run_events").await.is_empty());
+    bench.run(3, "waiting", 1).await;
+    let gone = bench.store.write(LetGo { runs: vec![RunId(3)], events: 9, now: At.now() }).await.unwrap();
+    assert_eq!(gone.events, 0, "a run that is not over keeps its journal, whoever says so");
+    bench.store.close().await;
+}
+
+#[tokio::test]
+async fn n12_free_pages_are_given_back_and_indexes_merged() {
+    let bench = Bench::new().await;
+    let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+        INSERT INTO blobs (hash, text) SELECT 'b' || i, printf('%.*c', 2000, 'x') FROM n";
+    bench.sql(rows).await;
+    for _ in 0..20 {
+        bench
+            .sql(
+                "INSERT INTO facts (scope, category, key, value, speaker, source, confidence, importance, created_at)
+                 SELECT 'p1', 'c', 'k' || abs(random()), 'some words about the garden', 'Ada', 'told', 1, 0.5, 0",
+            )
+            .await;
+    }
+    let full: Pages = bench.store.read(Count).await.unwrap();
+    let round = bench.round(&Keep::default()).await;
+    assert_eq!(round.gone["texts"], 4_000);
+    let after: Pages = bench.store.read(Count).await.unwrap();
+    assert!(after.all < full.all / 2 && round.pages_freed > 1_000, "{full:?} {after:?} {round:?}");
+    assert_eq!(round.pages, (after.all.unsigned_abs(), after.free.unsigned_abs()));
+    assert_eq!(bench.texts("SELECT count(*) || '' FROM facts_fts WHERE facts_fts MATCH 'garden'").await, ["20"]);
+    bench.sql("INSERT INTO facts_fts (facts_fts, rank) VALUES ('integrity-check', 1)").await;
+    assert_eq!(bench.texts("PRAGMA integrity_check").await, ["ok"]);
+    bench.store.close().await;
+}
+
+/// A file from before gets the form in which pages can be given back when it is opened; once.
+#[tokio::test]
+async fn n12_an_old_file_is_brought_into_shape() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("hob.db");
+    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    let form = |path: &Path| std::fs::read(path).unwrap()[64..68].to_vec();
+    assert_eq!(form(&path), [0, 0, 0, 1], "a new file has it");
+    let mut raw = Store::raw(&path).await.unwrap();
+    sqlx::raw_sql("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM;").execute(&mut raw).await.unwrap();
+    sqlx::Connection::close(raw).await.unwrap();
+    assert_eq!(form(&path), [0; 4]);
+    let store = Store::open(&path, Pace::Threaded).await.unwrap();
+    store.write(Sql("INSERT INTO blobs (hash, text) VALUES ('a', 'b')".to_owned())).await.unwrap();
+    assert_eq!(store.read(Texts("SELECT text FROM blobs")).await.unwrap(), ["b"]);
+    store.close().await;
+    assert_eq!(form(&path), [0, 0, 0, 1]);
+}
+
+/// Never ends by itself.
+struct Endless;
+
+#[async_trait]
+impl Statement for Endless {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+             INSERT INTO blobs (hash, text) SELECT 'b' || i, 'x' FROM n";
+        sqlx::raw_sql(endless).execute(tx).await?;
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn n12_a_step_that_takes_too_long_is_given_up_and_has_done_nothing() {
+    let bench = Bench::new().await;
+    let step = bench.store.step(Endless, Manner::Transaction, Duration::from_millis(20));
+    let write = bench.store.write(Sql("INSERT INTO blobs (hash, text) VALUES ('mine', 'x')".to_owned()));
+    let (given_up, written) = tokio::join!(step, write);
+    assert!(matches!(given_up, Err(StoreError::Overlong)), "{given_up:?}");
+    written.unwrap();
+    assert_eq!(bench.texts("SELECT hash FROM blobs").await, ["mine"]);
+    // What comes after has all the time it needs.
+    let slow =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) || '' FROM n";
+    bench.sql(slow).await;
+    let done = bench.store.step(GiveBack { pages: 1 }, Manner::Transaction, Duration::from_secs(5)).await.unwrap();
+    assert_eq!(done.output, 0);
+    bench.store.close().await;
+    let closed = bench.store.step(GiveBack { pages: 1 }, Manner::Transaction, Duration::from_secs(5)).await;
+    assert!(matches!(closed, Err(StoreError::Closed)));
+}
+
+/// The log is folded beside the writer, and cut when nobody reads from it.
+#[tokio::test]
+async fn n12_the_log_is_folded_and_cut() {
+    use crate::store::upkeep::log::Cut;
+    let bench = Bench::new().await;
+    let log = bench.home.path().join("hob.db-wal");
+    bench.sql("INSERT INTO blobs (hash, text) VALUES ('a', printf('%.*c', 3000000, 'x'))").await;
+    assert!(std::fs::metadata(&log).unwrap().len() > 2_000_000);
+    // Somebody reads what was before the next words.
+    let mut reader = Store::raw(&bench.home.path().join("hob.db")).await.unwrap();
+    sqlx::raw_sql("BEGIN; SELECT count(*) FROM blobs;").execute(&mut reader).await.unwrap();
+    bench.sql("INSERT INTO blobs (hash, text) VALUES ('b', printf('%.*c', 3000000, 'x'))").await;
+    let folded = bench.store.fold().await.unwrap();
+    assert!(!folded.is_whole() && folded.folded > 0, "{folded:?}");
+    let cut = bench.store.step(Cut, Manner::Bare, STEP_MAX).await.unwrap();
+    assert!(!cut.output && cut.held < Duration::from_secs(2), "it does not wait for a reader: {:?}", cut.held);
+    sqlx::raw_sql("COMMIT").execute(&mut reader).await.unwrap();
+    sqlx::Connection::close(reader).await.unwrap();
+    assert!(bench.store.fold().await.unwrap().is_whole());
+    assert!(bench.store.step(Cut, Manner::Bare, STEP_MAX).await.unwrap().output);
+    assert_eq!(std::fs::metadata(&log).unwrap().len(), 0);
+    bench.store.close().await;
+}
+
+/// A disk as a test wants it.
+struct Disk(Mutex<io::Result<u64>>);
+
+impl Space for Disk {
+    fn free(&self, _folder: &Path) -> io::Result<u64> {
+        match &*self.0.lock().unwrap() {
+            Ok(free) => Ok(*free),
+            Err(error) => Err(error.kind().into()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn n9_a_low_disk_is_told_big_work_refused_and_it_mends_by_itself() {
+    let bench = Bench::new().await;
+    let (disk, conditions) = (Arc::new(Disk(Mutex::new(Ok(600 << 20)))), Conditions::default());
+    let contents = Contents::of(bench.home.path());
+    let watch = Watch {
+        store: bench.store.clone(),
+        space: Arc::clone(&disk) as _,
+        conditions: conditions.clone(),
+        clock: Arc::new(At),
+        contents: contents.clone(),
+        folder: "/d".into(),
+        low: 512 << 20,
+    };
+    let large = vec![0; (1 << 20) + 1];
+    let set = |free| *disk.0.lock().unwrap() = free;
+    let mut room = watch.look(Room::default());
+    assert!(room == Room::Ample && !conditions.has(&Part::Disk));
+    set(Ok(511 << 20));
+    room = watch.look(room);
+    insta::assert_snapshot!(conditions.all()[&Part::Disk].to_string(), @"less than 512 MB are free on the disk of /d; free some: until then there are no backups, no new skills, no files over 1 MB and nothing new in the search by meaning; messages are answered");
+    assert_eq!(contents.keep_now(&large).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert!(contents.keep_now(b"small").is_ok());
+    // What cannot be looked at is no news.
+    set(Err(io::ErrorKind::NotFound.into()));
+    room = watch.look(room);
+    assert!(conditions.has(&Part::Disk));
+    set(Ok(600 << 20));
+    room = watch.look(room);
+    assert!(room == Room::Low, "it does not flicker");
+    set(Ok(700 << 20));
+    room = watch.look(room);
+    assert!(room == Room::Ample && !conditions.has(&Part::Disk));
+    assert!(contents.keep_now(&large).is_ok());
+    bench.store.close().await;
+}
+
+#[test]
+fn n12_what_is_kept_is_what_the_config_says() {
+    let config: UpkeepConfig = toml::from_str("journals_days = 30\noutbox_days = 0").unwrap();
+    let keep = Keep { journals: days(30), outbox: None, claims: days(365), calls: days(400), signals: days(1) };
+    assert_eq!(Keep::of(&config), keep);
+    assert_eq!(config.validate(), []);
+    let short: UpkeepConfig = toml::from_str("outbox_days = 1\nclaims_days = 13\ncalls_days = 61").unwrap();
+    let keys: Vec<String> = short.validate().into_iter().map(|finding| finding.key).collect();
+    assert_eq!(keys, ["outbox_days", "claims_days", "calls_days"]);
+}
