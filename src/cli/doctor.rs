@@ -1,0 +1,94 @@
+//! `hob doctor`: looks at everything that a Hob needs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use crate::cli::{exit, runtime, service, show, show_json};
+use crate::config::data_dir::whereabouts;
+use crate::config::environment::Environment;
+use crate::config::load::{LoadError, Loaded, load};
+use crate::config::secrets;
+use crate::daemon::begins;
+use crate::doctor::rules::finding::{Check, Verdict};
+use crate::doctor::{Patient, examine};
+use crate::domain::clock::{Clock as _, SystemClock};
+use crate::domain::redactor::Redactor;
+use crate::domain::rng::SystemRng;
+use crate::telemetry;
+
+/// The names of the checks.
+const NAMES: [&str; Check::ALL.len()] = {
+    let mut names = [""; Check::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = Check::ALL[at].as_str();
+        at += 1;
+    }
+    names
+};
+
+/// What `hob doctor` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct DoctorArguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Make real calls as well: models say a word (it costs a few tokens), MCP servers start, the whole database is checked
+    #[arg(long)]
+    live: bool,
+    /// Make this check alone; may be said more than once
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(NAMES))]
+    only: Vec<String>,
+}
+
+/// Looks, and ends with 0 unless something does not work.
+///
+/// # Errors
+/// What does not work, as an exit code.
+pub(super) fn run(arguments: &DoctorArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let is_wanted =
+        |check: &Check| arguments.only.is_empty() || arguments.only.iter().any(|name| name == check.as_str());
+    let checks: Vec<Check> = Check::ALL.into_iter().filter(is_wanted).collect();
+    let patient = patient(arguments.live, named)?;
+    let report = runtime(2)?.block_on(examine(&patient, &checks));
+    if arguments.json {
+        show_json(&report)?
+    } else {
+        show(&report.to_string())?
+    }
+    if report.worst < Verdict::Fail { Ok(()) } else { Err(exit::Said(exit::FAILED).into()) }
+}
+
+fn patient(live: bool, named: Option<&Path>) -> anyhow::Result<Patient> {
+    let environment = Environment::of_process();
+    let (loaded, problems) = match load(named, &environment) {
+        Ok(loaded) => schedules(loaded),
+        Err(LoadError::Invalid(problems)) => (None, problems.iter().map(ToString::to_string).collect()),
+        Err(error) => (None, vec![error.to_string()]),
+    };
+    let hidden =
+        loaded.as_ref().map_or_else(|| secrets::of_environment(&environment), |loaded| loaded.secrets(&environment));
+    let redactor = Redactor::new(&hidden)?;
+    telemetry::hide(redactor.clone());
+    Ok(Patient {
+        loaded,
+        problems,
+        data_dir: whereabouts(named, &environment).map_err(|error| error.to_string()),
+        units: service::installed(&environment),
+        environment,
+        redactor,
+        live,
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+    })
+}
+
+/// With what is wrong with the words under `[[schedule]]`, which the config knows nothing of.
+fn schedules(loaded: Loaded) -> (Option<Loaded>, Vec<String>) {
+    let problems = loaded.problems(begins::unreadable(&loaded.config, SystemClock.now()));
+    let problems = problems.iter().flat_map(|problems| problems.iter()).map(ToString::to_string).collect();
+    (Some(loaded), problems)
+}

@@ -1,0 +1,135 @@
+//! The exit codes (docs/upgrade.md, "Exit codes"): what a script or systemd does differently.
+
+use std::fmt;
+
+use crate::backup::BackupError;
+use crate::config::data_dir::DataDirError;
+use crate::config::load::LoadError;
+use crate::config::problem::Problems;
+use crate::daemon::StartError;
+use crate::store::error::StoreError;
+use crate::store::lock::LockError;
+
+/// Something failed.
+pub const FAILED: u8 = 1;
+/// `hob health`: no Hob runs. (Arguments that cannot be are 2 as well, as everywhere.)
+pub const NOT_RUNNING: u8 = 2;
+/// The database cannot be used by this Hob: made by a newer one, or damaged. Sysexits' EX_DATAERR.
+pub const DATABASE: u8 = 65;
+/// Another Hob has the data directory. Sysexits' EX_TEMPFAIL.
+pub const TAKEN: u8 = 75;
+/// The config cannot be used, or there is no place for the data. Sysexits' EX_CONFIG.
+pub const CONFIG: u8 = 78;
+
+/// A command that has said all there is to say: only its exit code is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said(pub u8);
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "exit code {}", self.0)
+    }
+}
+
+impl std::error::Error for Said {}
+
+/// The config leaves nothing to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unconfigured(pub String);
+
+/// The exit code that an error is worth: by the first type in its chain that says more than that something failed.
+#[must_use]
+pub fn code(error: &anyhow::Error) -> u8 {
+    error.chain().find_map(known).unwrap_or(FAILED)
+}
+
+fn known(error: &(dyn std::error::Error + 'static)) -> Option<u8> {
+    if let Some(Said(code)) = error.downcast_ref() {
+        return Some(*code);
+    }
+    if let Some(error) = error.downcast_ref::<StartError>() {
+        return of_start(error);
+    }
+    if let Some(error) = error.downcast_ref::<StoreError>() {
+        return of_store(error);
+    }
+    if let Some(error) = error.downcast_ref::<BackupError>() {
+        return of_backup(error);
+    }
+    if let Some(error) = error.downcast_ref::<LockError>() {
+        return of_lock(error);
+    }
+    let is_config = error.is::<LoadError>() || error.is::<Problems>() || error.is::<Unconfigured>();
+    (is_config || error.is::<DataDirError>()).then_some(CONFIG)
+}
+
+fn of_start(error: &StartError) -> Option<u8> {
+    match error {
+        StartError::Lock(error) => of_lock(error),
+        StartError::Store(error) => of_store(error),
+        StartError::Restore(error) => of_backup(error),
+        // A port that is taken, or an address that is not there yet, may be had a moment later.
+        StartError::Listen { .. } => None,
+        StartError::Provider(_)
+        | StartError::Fallback { .. }
+        | StartError::Model(_)
+        | StartError::Table(_)
+        | StartError::Telegram(_)
+        | StartError::Slack { .. }
+        | StartError::Discord(_)
+        | StartError::Email { .. }
+        | StartError::Config(_) => Some(CONFIG),
+    }
+}
+
+fn of_backup(error: &BackupError) -> Option<u8> {
+    match error {
+        BackupError::Taken(error) => of_lock(error),
+        BackupError::Store(error) => of_store(error),
+        _ => None,
+    }
+}
+
+fn of_store(error: &StoreError) -> Option<u8> {
+    matches!(error, StoreError::Newer { .. } | StoreError::Damaged(_)).then_some(DATABASE)
+}
+
+fn of_lock(error: &LockError) -> Option<u8> {
+    matches!(error, LockError::Taken { .. }).then_some(TAKEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn n12_each_kind_of_failure_has_its_code() {
+        let newer = || StoreError::Newer { found: 9, known: 8 };
+        let taken = || LockError::Taken { pid: "7".to_owned(), directory: "/d".to_owned() };
+        let listen = StartError::Listen { address: "x".to_owned(), source: std::io::ErrorKind::AddrInUse.into() };
+        let table: Vec<(anyhow::Error, u8)> = vec![
+            (anyhow::anyhow!("whatever"), FAILED),
+            (DataDirError::Homeless.into(), CONFIG),
+            (Unconfigured("no channel".to_owned()).into(), CONFIG),
+            (StartError::Config("agent.time_zone".to_owned()).into(), CONFIG),
+            (listen.into(), FAILED),
+            (StartError::Store(newer()).into(), DATABASE),
+            (newer().into(), DATABASE),
+            (StoreError::Damaged("page 3".to_owned()).into(), DATABASE),
+            (StoreError::Full.into(), FAILED),
+            (StartError::Lock(taken()).into(), TAKEN),
+            (taken().into(), TAKEN),
+            (BackupError::Taken(taken()).into(), TAKEN),
+            (StartError::Restore(BackupError::Store(newer())).into(), DATABASE),
+            (Said(NOT_RUNNING).into(), NOT_RUNNING),
+        ];
+        for (error, expected) in table {
+            assert_eq!(code(&error), expected, "{error}");
+            let shown = error.to_string();
+            assert_eq!(code(&Err::<(), _>(error).context("while starting").unwrap_err()), expected, "{shown}");
+        }
+    }
+}

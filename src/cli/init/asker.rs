@@ -1,0 +1,133 @@
+//! The port to the person: what they are told, and what they answer.
+
+use crate::domain::secret::Secret;
+
+/// Why the setup ends before its end.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Halt {
+    /// The person has left; what was done is kept.
+    #[error("left before the end")]
+    Left,
+    /// It cannot go on.
+    #[error("{0:#}")]
+    Failed(#[from] anyhow::Error),
+}
+
+/// Somebody who can be asked.
+pub(super) trait Asker {
+    /// Says something; each of its lines is a paragraph.
+    fn tell(&mut self, text: &str);
+
+    /// Asks for a line, which comes without blanks around it.
+    fn line(&mut self, prompt: &str) -> Result<String, Halt>;
+
+    /// Asks for something that nobody may see, not even while it is typed.
+    fn secret(&mut self, prompt: &str) -> Result<Secret, Halt>;
+}
+
+/// Lets them choose one of `options` by its number, and gives its index. Enter takes `usual`.
+pub(super) fn choose(asker: &mut dyn Asker, question: &str, options: &[String], usual: usize) -> Result<usize, Halt> {
+    asker.tell(&format!("\n{question}"));
+    asker.tell(&numbered(options));
+    loop {
+        let said = asker.line(&format!("Number [{}]: ", usual + 1))?;
+        if said.is_empty() {
+            return Ok(usual);
+        }
+        match number(&said, options.len()) {
+            Some(index) => return Ok(index),
+            None => asker.tell(&format!("Type a number from 1 to {}, or Enter for {}.", options.len(), usual + 1)),
+        }
+    }
+}
+
+/// The options, each behind its number.
+pub(super) fn numbered(options: &[String]) -> String {
+    let lines = options.iter().enumerate();
+    lines.map(|(index, option)| format!("{:>3}. {option}", index + 1)).collect::<Vec<_>>().join("\n")
+}
+
+/// The index that a number from 1 stands for.
+pub(super) fn number(said: &str, count: usize) -> Option<usize> {
+    let number = said.trim_end_matches('.').parse::<usize>().ok()?;
+    number.checked_sub(1).filter(|index| *index < count)
+}
+
+/// Asks for a text; Enter takes `usual`, if there is one.
+pub(super) fn text(asker: &mut dyn Asker, question: &str, usual: Option<&str>) -> Result<String, Halt> {
+    let prompt = usual.map_or_else(|| format!("{question}: "), |usual| format!("{question} [{usual}]: "));
+    loop {
+        let said = asker.line(&prompt)?;
+        match usual {
+            _ if !said.is_empty() => return Ok(said),
+            Some(usual) => return Ok(usual.to_owned()),
+            None => asker.tell("Something must stand here. Ctrl-C leaves."),
+        }
+    }
+}
+
+/// Asks for a secret that is not empty.
+pub(super) fn secret(asker: &mut dyn Asker, question: &str) -> Result<Secret, Halt> {
+    loop {
+        let said = asker.secret(&format!("{question} (not shown): "))?;
+        if !said.expose().is_empty() {
+            return Ok(said);
+        }
+        asker.tell("Something must stand here. Ctrl-C leaves.");
+    }
+}
+
+/// The text in lines of at most `columns`; what follows a break stands under the words, not under a number before them.
+/// Words are never broken: addresses and commands can be copied.
+pub(super) fn wrapped(text: &str, columns: usize) -> String {
+    text.split('\n').map(|line| paragraph(line, columns)).collect::<Vec<_>>().join("\n")
+}
+
+fn paragraph(line: &str, columns: usize) -> String {
+    let blanks = line.len() - line.trim_start().len();
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let is_mark = first == "-" || first.strip_suffix('.').is_some_and(|digits| digits.parse::<u32>().is_ok());
+    let hang = blanks + if is_mark { first.len() + 1 } else { 0 };
+    let mut lines = vec![" ".repeat(blanks)];
+    for word in line.split_whitespace() {
+        let Some(last) = lines.last_mut() else { continue };
+        let is_empty = last.trim().is_empty();
+        if !is_empty && last.chars().count() + 1 + word.chars().count() > columns {
+            lines.push(format!("{}{word}", " ".repeat(hang)));
+        } else {
+            *last = if is_empty { format!("{last}{word}") } else { format!("{last} {word}") };
+        }
+    }
+    lines.join("\n").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_fits_the_terminal_and_hangs_under_its_words() {
+        let text = "Some words that are longer than a narrow terminal.\n\n  1. Open https://example.org/a-long-address and read\n  - and more of the same kind";
+        insta::assert_snapshot!(wrapped(text, 24), @r"
+        Some words that are
+        longer than a narrow
+        terminal.
+
+          1. Open
+             https://example.org/a-long-address
+             and read
+          - and more of the same
+            kind
+        ");
+        assert_eq!(wrapped("", 10), "");
+        assert_eq!(wrapped("short", 10), "short");
+    }
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        let table = [("1", Some(0)), ("3.", Some(2)), ("4", None), ("0", None), ("x", None), ("-1", None)];
+        for (said, expected) in table {
+            assert_eq!(number(said, 3), expected, "{said}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The step for one channel: the token, a look whether it works, a place for it, and a real message of the owner.
+
+use crate::cli::init::asker::{self, Halt};
+use crate::cli::init::desk::Desk;
+use crate::cli::init::guides::{Field, Guide, What};
+use crate::cli::init::keep::{self, Named};
+use crate::cli::init::save::Draft;
+use crate::cli::init::world::{Heard, Trouble};
+use crate::config::change::Edit;
+use crate::domain::inbound::ChannelKind;
+use crate::domain::secret::Secret;
+
+/// What to paste where a Slack app is made.
+const MANIFEST: &str = include_str!("../../../docs/slack-manifest.yaml");
+
+/// An answer, as it is tried.
+struct Entry {
+    field: &'static Field,
+    said: Secret,
+}
+
+impl Entry {
+    fn edit(&self, value: &str) -> Edit {
+        match self.field.what {
+            What::Only => Edit::set_value(self.field.key, toml_edit::Array::from_iter([value])),
+            What::Secret { .. } | What::Text { .. } => Edit::set_value(self.field.key, value),
+        }
+    }
+}
+
+/// Sets the channel up, or notes that nobody wants it.
+pub(super) fn set_up(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<(), Halt> {
+    let has_section = desk.draft.has(guide.section);
+    let title = guide.title;
+    let first = if has_section { "prove what is configured" } else { "set it up now" };
+    let usual = usize::from(guide.channel != ChannelKind::Telegram && !has_section) * 2;
+    let options = [first, "enter other tokens", "not now"];
+    let options: &[&str] = if has_section { &options } else { &[options[0], options[2]] };
+    let chosen = desk.choose(&format!("{title}:"), options, usual.min(options.len() - 1))?;
+    if chosen + 1 == options.len() {
+        desk.progress.skipped.insert(guide.section.to_owned());
+        return desk.keep_progress();
+    }
+    let name = if has_section && chosen == 0 { connect_configured(desk, guide)? } else { connect_new(desk, guide)? };
+    let Some(name) = name else {
+        desk.progress.skipped.insert(guide.section.to_owned());
+        return desk.keep_progress();
+    };
+    let heard = hear(desk, guide, &name);
+    // Whatever came of it, Hob is not to go on at work here.
+    let hung_up = desk.world.hang_up();
+    heard?;
+    hung_up
+}
+
+/// With what the config says; none: the person gave up.
+fn connect_configured(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<Option<String>, Halt> {
+    loop {
+        desk.tell(&format!("Connecting to {} …", guide.title));
+        let trouble = match desk.world.connect(&desk.draft.clone(), guide.channel)? {
+            Ok(name) => return Ok(Some(name)),
+            Err(trouble) => trouble,
+        };
+        desk.tell(&format!("That does not work: {}", trouble.why));
+        match desk.choose("What now?", &["try again", "enter other tokens", "go on without it"], 0)? {
+            0 => {}
+            1 => return connect_new(desk, guide),
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// With what the person enters, which is saved once it works; none: they gave up.
+fn connect_new(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<Option<String>, Halt> {
+    desk.tell(&steps(desk, guide)?);
+    let mut entries = enter(desk, guide)?;
+    let name = loop {
+        desk.tell(&format!("Connecting to {} …", guide.title));
+        let plain = |entry: &Entry| entry.edit(entry.said.expose());
+        let tried = desk.draft.with(&edits(desk, guide, entries.iter().map(plain).collect()));
+        let trouble = match tried {
+            Ok(draft) => match desk.world.connect(&draft, guide.channel)? {
+                Ok(name) => break name,
+                Err(trouble) => trouble,
+            },
+            Err(error) => Trouble { why: error.to_string(), of_key: true },
+        };
+        desk.tell(&format!("That does not work: {}", trouble.why));
+        let usual = usize::from(!trouble.of_key);
+        match desk.choose("What now?", &["enter it again", "try the same again", "go on without it"], usual)? {
+            0 => entries = enter(desk, guide)?,
+            1 => {}
+            _ => return Ok(None),
+        }
+    };
+    let called = if name.is_empty() { String::new() } else { format!(" as {name}") };
+    desk.tell(&format!("Connected{called}."));
+    let kept = keep_all(desk, &entries);
+    let saved = kept.and_then(|kept| {
+        let edits = edits(desk, guide, kept);
+        desk.save(&edits)
+    });
+    if let Err(halt) = saved {
+        desk.world.hang_up()?;
+        return Err(halt);
+    }
+    desk.progress.skipped.remove(guide.section);
+    desk.keep_progress()?;
+    desk.tell(&format!("Saved in {}.", desk.draft.path.display()));
+    Ok(Some(name))
+}
+
+/// What is to be done outside. The manifest that Slack wants is put where it can be found.
+fn steps(desk: &Desk<'_>, guide: &Guide) -> Result<String, Halt> {
+    if guide.channel != ChannelKind::Slack {
+        return Ok(format!("\n{}", guide.steps));
+    }
+    let path = desk.draft.data_dir()?.join("slack-manifest.yaml");
+    std::fs::write(&path, MANIFEST).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
+    Ok(format!("\n{}", guide.steps.replace("MANIFEST", &path.display().to_string())))
+}
+
+fn enter(desk: &mut Desk<'_>, guide: &'static Guide) -> Result<Vec<Entry>, Halt> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for field in guide.fields {
+        let said = match field.what {
+            What::Secret { .. } => asker::secret(desk.asker, field.ask)?,
+            What::Only => Secret::new(asker::text(desk.asker, field.ask, None)?),
+            What::Text { usual } => {
+                let domain = entries.first().and_then(|entry| entry.said.expose().split_once('@')).map(|(_, at)| at);
+                let usual = usual.zip(domain).map(|(begins, domain)| format!("{begins}{domain}"));
+                Secret::new(asker::text(desk.asker, field.ask, usual.as_deref())?)
+            }
+        };
+        entries.push(Entry { field, said });
+    }
+    Ok(entries)
+}
+
+/// All changes: what was entered, and what goes with it.
+fn edits(desk: &Desk<'_>, guide: &Guide, entered: Vec<Edit>) -> Vec<Edit> {
+    let mut edits = entered;
+    edits.extend(guide.api_url(&desk.given).map(|(key, url)| Edit::set_value(key, url)));
+    if guide.channel == ChannelKind::Email && !desk.draft.has("email") {
+        // Else nobody is believed to be who they say.
+        edits.push(Edit::set_value("email.verify", true));
+    }
+    edits
+}
+
+/// Asks once where the secrets are to be kept, and gives the changes with what stands for them.
+fn keep_all(desk: &mut Desk<'_>, entries: &[Entry]) -> Result<Vec<Edit>, Halt> {
+    let mut edits = Vec::new();
+    for entry in entries {
+        let value = match entry.field.what {
+            What::Secret { variable, file } => {
+                let what = match entry.field.key {
+                    "slack.app_token" => "the app token",
+                    "email.imap_password" => "the password",
+                    _ => "the token",
+                };
+                keep::ask(desk, what, &Named { variable, file, secret: &entry.said })?
+            }
+            What::Text { .. } | What::Only => entry.said.expose().to_owned(),
+        };
+        edits.push(entry.edit(&value));
+    }
+    Ok(edits)
+}
+
+/// Waits until the owner has written and has an answer.
+fn hear(desk: &mut Desk<'_>, guide: &'static Guide, name: &str) -> Result<(), Halt> {
+    loop {
+        let code = if guide.channel == ChannelKind::Email { String::new() } else { desk.world.code()? };
+        desk.tell(&format!("\nNow show that it is you. {}\n", guide.how_to_pair((name, &code))));
+        desk.tell("Waiting for your message. Ctrl-C stops waiting …");
+        let usual = match desk.world.hear()? {
+            Heard::Owner { name } => {
+                desk.tell(&format!("{name} is an owner, and has Hob's answer there. {} works.", guide.title));
+                desk.progress.heard.insert(guide.section.to_owned());
+                desk.progress.skipped.remove(guide.section);
+                return desk.keep_progress();
+            }
+            Heard::Mute { why } => {
+                desk.tell(&format!("Your message came, and there is trouble with the answer: {why}."));
+                0
+            }
+            Heard::Nobody => {
+                if guide.channel == ChannelKind::Email {
+                    desk.tell(
+                        "Where letters come and are not answered, their sender could not be proven: docs/email.md, \
+                         \"Who is believed\".",
+                    );
+                }
+                0
+            }
+        };
+        if desk.choose("No message yet.", &["wait again", "later: `hob init` asks again"], usual)? == 1 {
+            return Ok(());
+        }
+    }
+}
+
+/// Whether the config itself names an owner there.
+pub(super) fn names_owner(draft: &Draft, channel: ChannelKind) -> bool {
+    let config = &draft.config;
+    match channel {
+        ChannelKind::Telegram => config.telegram.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
+        ChannelKind::Slack => config.slack.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
+        ChannelKind::Discord => config.discord.as_ref().is_some_and(|one| !one.owner_user_ids.is_empty()),
+        ChannelKind::Email | ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => false,
+    }
+}

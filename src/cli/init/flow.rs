@@ -1,0 +1,232 @@
+//! The order of the steps, which of them are open, and what is said between them.
+
+use std::collections::BTreeSet;
+
+use crate::cli::init::asker::Halt;
+use crate::cli::init::desk::Desk;
+use crate::cli::init::guides::{GUIDES, Guide};
+use crate::cli::init::kinds::Kind;
+use crate::cli::init::save::{Draft, Progress};
+use crate::cli::init::world::Service;
+use crate::cli::init::{channels, model};
+use crate::domain::inbound::ChannelKind;
+
+/// A step.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
+    /// Who answers.
+    Model,
+    /// A real question.
+    Turn,
+    /// A channel.
+    Channel(&'static Guide),
+    /// How Hob is started.
+    Service,
+}
+
+/// How far a step is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    /// Done, with what is so now.
+    Done(String),
+    /// To be done.
+    Open(&'static str),
+    /// Not wanted.
+    Skipped,
+}
+
+impl Step {
+    /// All of them, in order.
+    pub(super) fn all() -> Vec<Self> {
+        let channels = GUIDES.iter().map(Self::Channel);
+        [Self::Model, Self::Turn].into_iter().chain(channels).chain([Self::Service]).collect()
+    }
+
+    /// For people.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Model => "Model",
+            Self::Turn => "A real question",
+            Self::Channel(guide) => guide.title,
+            Self::Service => "Start at boot",
+        }
+    }
+
+    /// How far it is.
+    pub(super) fn state(self, draft: &Draft, progress: &Progress, paired: &BTreeSet<ChannelKind>) -> State {
+        let is_skipped = |name: &str| progress.skipped.contains(name);
+        match self {
+            Self::Model => model_state(draft),
+            Self::Turn if model::has_answered(draft, progress.answered.as_deref()) => {
+                State::Done("answered, with a tool".to_owned())
+            }
+            Self::Turn if is_skipped("turn") => State::Skipped,
+            Self::Turn => State::Open("not asked yet"),
+            Self::Channel(guide) => {
+                let is_heard = progress.heard.contains(guide.section);
+                let has_owner =
+                    is_heard || paired.contains(&guide.channel) || channels::names_owner(draft, guide.channel);
+                match (draft.has(guide.section), has_owner) {
+                    (true, true) => State::Done("connected, with an owner".to_owned()),
+                    _ if is_skipped(guide.section) => State::Skipped,
+                    (true, false) => State::Open("configured, and no owner has written"),
+                    (false, _) => State::Open("not set up"),
+                }
+            }
+            Self::Service => match progress.service.as_deref() {
+                Some("none") => State::Skipped,
+                Some(service) => State::Done(format!("as a {service} service")),
+                None => State::Open("not decided"),
+            },
+        }
+    }
+}
+
+fn model_state(draft: &Draft) -> State {
+    let Some(provider) = &draft.config.provider else { return State::Open("not chosen") };
+    let kind = Kind::of(provider.kind).map_or("", |kind| kind.name);
+    let model = provider.models.primary.as_deref().unwrap_or("its usual model");
+    State::Done(if kind == "offline" { "the built-in one".to_owned() } else { format!("{kind}, {model}") })
+}
+
+/// Every step with how far it is, a line each.
+pub(super) fn overview(states: &[(Step, State)]) -> String {
+    let line = |(step, state): &(Step, State)| {
+        let told = match state {
+            State::Done(what) => what,
+            State::Open(what) => *what,
+            State::Skipped => "not wanted",
+        };
+        format!("  {}: {told}", step.title())
+    };
+    states.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Leads through the open steps; where something is set already, the person says what to do.
+pub(super) fn lead(desk: &mut Desk<'_>, is_new: bool) -> Result<(), Halt> {
+    desk.tell("Ctrl-C leaves at any time; what is done is kept, and `hob init` goes on from there.");
+    let mut asks = !is_new;
+    let mut behind = 0;
+    loop {
+        let states = states(desk)?;
+        let next = next(&states, behind);
+        if asks || next.is_none() {
+            desk.tell(&format!("\n{}", overview(&states)));
+            match menu(desk, next.map(|(_, step)| step))? {
+                Menu::Next => asks = false,
+                Menu::Change => change(desk, &states)?,
+                Menu::End => break,
+            }
+            continue;
+        }
+        if let Some((index, step)) = next {
+            take(desk, step)?;
+            behind = index + 1;
+            // One that is open still is not asked about again and again.
+            let paired = paired(desk)?;
+            asks = matches!(step.state(&desk.draft, &desk.progress, &paired), State::Open(_));
+        }
+    }
+    let closing = closing(desk)?;
+    desk.tell(&closing);
+    Ok(())
+}
+
+/// The first open step from there on, or else of all.
+fn next(states: &[(Step, State)], behind: usize) -> Option<(usize, Step)> {
+    let is_open = |(_, (_, state)): &(usize, &(Step, State))| matches!(state, State::Open(_));
+    let open = |from| states.iter().enumerate().skip(from).find(is_open).map(|(index, (step, _))| (index, *step));
+    open(behind).or_else(|| open(0))
+}
+
+enum Menu {
+    Next,
+    Change,
+    End,
+}
+
+fn menu(desk: &mut Desk<'_>, next: Option<Step>) -> Result<Menu, Halt> {
+    let Some(next) = next else {
+        return Ok(match desk.choose("Everything is decided.", &["finish", "change something"], 0)? {
+            0 => Menu::End,
+            _ => Menu::Change,
+        });
+    };
+    let first = format!("go on: {}", next.title());
+    Ok(match desk.choose("What now?", &[&first, "change something", "finish"], 0)? {
+        0 => Menu::Next,
+        1 => Menu::Change,
+        _ => Menu::End,
+    })
+}
+
+fn change(desk: &mut Desk<'_>, states: &[(Step, State)]) -> Result<(), Halt> {
+    let mut titles: Vec<&str> = states.iter().map(|(step, _)| step.title()).collect();
+    titles.push("nothing");
+    let chosen = desk.choose("Change what?", &titles, states.len())?;
+    match states.get(chosen) {
+        Some((step, _)) => take(desk, *step),
+        None => Ok(()),
+    }
+}
+
+fn take(desk: &mut Desk<'_>, step: Step) -> Result<(), Halt> {
+    match step {
+        Step::Model => model::choose(desk),
+        Step::Turn => model::prove(desk),
+        Step::Channel(guide) => channels::set_up(desk, guide),
+        Step::Service => service(desk),
+    }
+}
+
+fn paired(desk: &mut Desk<'_>) -> Result<BTreeSet<ChannelKind>, Halt> {
+    desk.world.paired(&desk.draft)
+}
+
+fn states(desk: &mut Desk<'_>) -> Result<Vec<(Step, State)>, Halt> {
+    let paired = paired(desk)?;
+    let state = |step: Step| (step, step.state(&desk.draft, &desk.progress, &paired));
+    Ok(Step::all().into_iter().map(state).collect())
+}
+
+/// How Hob is started from now on.
+fn service(desk: &mut Desk<'_>) -> Result<(), Halt> {
+    if !desk.draft.config.has_channel() {
+        desk.tell("\nWithout a channel there is nothing to start at boot: `hob chat` starts what it needs.");
+        desk.progress.service = Some(Service::None.as_str().to_owned());
+        return desk.keep_progress();
+    }
+    let options = [
+        "as a service of yours, from now on (`hob service install --user`)",
+        "as a service of the machine (`hob service install --system`; needs root)",
+        "by hand: `hob run`",
+    ];
+    let service = match desk.choose("How is Hob to be started?", &options, 0)? {
+        0 => Service::User,
+        1 => Service::System,
+        _ => Service::None,
+    };
+    if let Err(trouble) = desk.world.serve(service, &desk.draft.path.clone()) {
+        desk.tell(&format!("That did not work: {}", trouble.why));
+        return Ok(());
+    }
+    desk.progress.service = Some(service.as_str().to_owned());
+    desk.keep_progress()
+}
+
+/// What was set up, and what to do next: three lines.
+pub(super) fn closing(desk: &mut Desk<'_>) -> Result<String, Halt> {
+    let states = states(desk)?;
+    let done = |(step, state): &(Step, State)| matches!(state, State::Done(_)).then(|| step.title().to_lowercase());
+    let done: Vec<String> = states.iter().filter_map(done).collect();
+    let set = if done.is_empty() { "Nothing is set up yet".to_owned() } else { format!("Set up: {}", done.join(", ")) };
+    let talk = match (desk.draft.config.has_channel(), desk.progress.service.as_deref()) {
+        (true, Some("user" | "system")) => "Hob runs: write to it. `hob chat` is for the terminal, with Hob stopped.",
+        (true, _) => "Start Hob: `hob run`, and write to it. Or talk with it here: `hob chat`.",
+        (false, _) => "Talk with Hob: `hob chat`.",
+    };
+    Ok(format!(
+        "\n{set}. The config: {}.\n{talk}\nFor more: `hob init` again, /help in the chat, `hob config example` for every key.",
+        desk.draft.path.display()
+    ))
+}

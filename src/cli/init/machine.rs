@@ -1,0 +1,469 @@
+//! The world as it is: model servers over the network, the daemon's own parts for a turn and for a channel, systemd.
+
+use std::collections::BTreeSet;
+use std::io::{self, Cursor, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::agent::machine::event::Event;
+use crate::agent::replay::Recorded;
+use crate::agent::replay::load::{Found, ListRuns, Load};
+use crate::channel::console::Ports;
+use crate::channel::console::pipe::{Input, pipe};
+use crate::channel::console::screen::Console;
+use crate::cli::chat::AtRest;
+use crate::cli::init::asker::Halt;
+use crate::cli::init::save::Draft;
+use crate::cli::init::world::{Heard, Service, Trouble, Turn, World};
+use crate::cli::{runtime, service};
+use crate::config::Config;
+use crate::config::backup::BackupConfig;
+use crate::config::environment::Environment;
+use crate::daemon::models::{OLLAMA, Sources, offered};
+use crate::daemon::upkeep::disk::SystemSpace;
+use crate::daemon::{Blueprint, DATABASE, Daemon, StartError};
+use crate::domain::channel::Channel;
+use crate::domain::clock::{Clock as _, SystemClock};
+use crate::domain::condition::Conditions;
+use crate::domain::health::{ChannelHealth, Liveness};
+use crate::domain::ids::CallId;
+use crate::domain::inbound::ChannelKind;
+use crate::domain::money::Money;
+use crate::domain::principal::Role;
+use crate::domain::redactor::Redactor;
+use crate::domain::rng::{Rng as _, SystemRng};
+use crate::model::discover::ollama::{OllamaAddress, probe};
+use crate::model::error::ErrorClass;
+use crate::model::guarded::Watch;
+use crate::model::learned::Forget;
+use crate::model::provider::Offered;
+use crate::model::table::Table;
+use crate::policy::pairing::Code;
+use crate::router::pairing::desk::{Offer, Show};
+use crate::store::error::StoreError;
+use crate::store::reader::Reader;
+use crate::store::{Statement, Tx, outbox, recorded};
+
+/// A question that cannot be answered without a tool, in words that the built-in model knows too.
+const QUESTION: &str = "What time is it?";
+/// How long an answer may take: a local model may have to be loaded first.
+const TURN_MAX: Duration = Duration::from_secs(300);
+/// How long a platform may take to say who Hob is there.
+const CONNECT_MAX: Duration = Duration::from_secs(60);
+/// A platform that has said who Hob is, and has had no trouble for so long, hears: Telegram's first answer may take a minute.
+const SETTLED: Duration = Duration::from_secs(2);
+/// How long the owner has to write.
+const HEAR_MAX: Duration = Duration::from_secs(15 * 60);
+/// How long the answer to them may take.
+const ANSWER_MAX: Duration = Duration::from_secs(180);
+/// How often it is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// This machine.
+pub(super) struct Machine {
+    runtime: Runtime,
+    /// Ctrl-C, also where it is pressed between two things that take long.
+    interrupt: Signal,
+    environment: Environment,
+    connected: Option<Connected>,
+}
+
+/// Hob at work for one channel.
+struct Connected {
+    daemon: Daemon,
+    channel: ChannelKind,
+    since: Timestamp,
+}
+
+impl Machine {
+    /// With a runtime of its own.
+    pub(super) fn new(environment: Environment) -> anyhow::Result<Self> {
+        let runtime = runtime(2).context("the runtime could not be started")?;
+        let interrupt = {
+            let _inside = runtime.enter();
+            signal(SignalKind::interrupt()).context("Ctrl-C cannot be listened for")?
+        };
+        Ok(Self { runtime, interrupt, environment, connected: None })
+    }
+
+    /// Does it, unless the person leaves meanwhile.
+    fn work<T>(&mut self, what: impl Future<Output = T>) -> Result<T, Halt> {
+        let Self { runtime, interrupt, .. } = self;
+        runtime.block_on(async {
+            tokio::select! {
+                done = what => Ok(done),
+                _ = interrupt.recv() => Err(Halt::Left),
+            }
+        })
+    }
+
+    fn at_work(&self) -> Result<&Connected, Halt> {
+        self.connected.as_ref().ok_or_else(|| Halt::Failed(anyhow!("no channel is connected")))
+    }
+}
+
+/// What a daemon is built from for this while: nothing that belongs to a Hob that stays.
+fn blueprint(draft: &Draft, config: Config, data_dir: PathBuf) -> anyhow::Result<Blueprint> {
+    let loaded = draft.loaded()?;
+    Ok(Blueprint {
+        config,
+        config_file: loaded.path.clone(),
+        source: loaded.source.clone(),
+        redactor: Redactor::new(&loaded.secrets(&draft.env))?,
+        data_dir,
+        environment: draft.env.clone(),
+        own_channel: None,
+        stays: false,
+        conditions: Conditions::default(),
+        space: Arc::new(SystemSpace),
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+    })
+}
+
+/// The config of a Hob that has this channel alone, and begins nothing by itself.
+fn only(config: &Config, channel: Option<ChannelKind>) -> Config {
+    let mut config = config.clone();
+    config.telegram.take_if(|_| channel != Some(ChannelKind::Telegram));
+    config.slack.take_if(|_| channel != Some(ChannelKind::Slack));
+    config.discord.take_if(|_| channel != Some(ChannelKind::Discord));
+    config.email.take_if(|_| channel != Some(ChannelKind::Email));
+    config.telegram_accounts.clear();
+    config.slack_accounts.clear();
+    config.discord_accounts.clear();
+    config.email_accounts.clear();
+    config.schedule.clear();
+    config.webhooks.clear();
+    config.heartbeat = None;
+    config.server.turn_off();
+    config.mcp.clear();
+    config.backup = BackupConfig::default();
+    config
+}
+
+impl World for Machine {
+    fn ollama(&mut self) -> Result<Option<String>, Halt> {
+        let named = self.environment.text("OLLAMA_HOST").and_then(OllamaAddress::parse);
+        match named.or_else(|| OllamaAddress::parse(OLLAMA)) {
+            Some(address) => self.work(async { probe(&address).await }),
+            None => Ok(None),
+        }
+    }
+
+    fn offered(&mut self, draft: &Draft) -> Result<Result<Option<Vec<Offered>>, Trouble>, Halt> {
+        let table = Table::new(&draft.config.models).map_err(anyhow::Error::from)?;
+        let offered = self.work(Box::pin(offered(Sources {
+            config: &draft.config,
+            environment: &draft.env,
+            table: &table,
+            remember: Arc::new(Forget),
+            watch: Watch::new(Arc::new(SystemClock)),
+        })))?;
+        Ok(offered.map_err(|error| {
+            let of_key = matches!(&error, StartError::Model(error) if error.class == ErrorClass::Auth)
+                || matches!(&error, StartError::Provider(_));
+            Trouble { why: error.to_string(), of_key }
+        }))
+    }
+
+    fn turn(&mut self, draft: &Draft) -> Result<Result<Turn, Trouble>, Halt> {
+        // Thrown away at the end, so that the household's memory does not begin with a test.
+        let place = tempfile::Builder::new().prefix("setup-").tempdir_in(draft.data_dir()?);
+        let place = place.context("no place for the trial")?;
+        let turned = self.work(Box::pin(turn(draft, place.path())))?;
+        Ok(turned.map_err(|error| Trouble { why: format!("{error:#}"), of_key: false }))
+    }
+
+    fn connect(&mut self, draft: &Draft, channel: ChannelKind) -> Result<Result<String, Trouble>, Halt> {
+        self.hang_up()?;
+        let since = SystemClock.now();
+        if !only(&draft.config, Some(channel)).has_channel() {
+            let why = "a secret of its section cannot be had; `hob config check` says which".to_owned();
+            return Ok(Err(Trouble { why, of_key: true }));
+        }
+        let blueprint = blueprint(draft, only(&draft.config, Some(channel)), draft.data_dir()?)?;
+        let daemon = match self.work(Box::pin(Daemon::start(blueprint)))? {
+            Ok(daemon) => daemon,
+            Err(error) => return Ok(Err(not_started(&error))),
+        };
+        let connected = Connected { daemon, channel, since };
+        let named = self.work(until_connected(&connected));
+        self.connected = Some(connected);
+        match named? {
+            Ok(name) => Ok(Ok(name)),
+            Err(why) => {
+                self.hang_up()?;
+                Ok(Err(Trouble { why, of_key: true }))
+            }
+        }
+    }
+
+    fn code(&mut self) -> Result<String, Halt> {
+        let code = Code::new(|| SystemRng.next_u64());
+        let router = self.at_work()?.daemon.router();
+        let offered = self.work(router.store.write(Offer { code: Some(code.clone()) }))?;
+        offered.map_err(anyhow::Error::from)?;
+        Ok(code.shown())
+    }
+
+    fn hear(&mut self) -> Result<Heard, Halt> {
+        let Some(connected) = self.connected.take() else { return Ok(Heard::Nobody) };
+        let waited = self.work(Box::pin(async { tokio::time::timeout(HEAR_MAX, until_heard(&connected)).await }));
+        self.connected = Some(connected);
+        match waited {
+            Ok(Ok(heard)) => Ok(heard?),
+            Ok(Err(_)) | Err(Halt::Left) => Ok(Heard::Nobody),
+            Err(halt @ Halt::Failed(_)) => Err(halt),
+        }
+    }
+
+    fn hang_up(&mut self) -> Result<(), Halt> {
+        let Some(Connected { daemon, .. }) = self.connected.take() else { return Ok(()) };
+        // Not to be left half done: it ends by itself in any case.
+        self.runtime.block_on(async {
+            let withdrawn = daemon.router().store.write(Offer { code: None }).await;
+            daemon.stop().await;
+            withdrawn.map_err(|error| Halt::Failed(error.into()))
+        })
+    }
+
+    fn paired(&mut self, draft: &Draft) -> Result<BTreeSet<ChannelKind>, Halt> {
+        let database = draft.data_dir()?.join(DATABASE);
+        if !database.exists() {
+            return Ok(BTreeSet::new());
+        }
+        let show = Show { now: SystemClock.now() };
+        let shown = self.work(async { Reader::open(&database).await?.read(show).await })?;
+        // A database of another version is the start's to speak about.
+        let members = shown.map(|shown| shown.members).unwrap_or_else(|error| {
+            tracing::debug!(%error, "nobody can be asked who is paired");
+            Vec::new()
+        });
+        let owners = members.into_iter().filter(|member| member.role == Role::Owner);
+        Ok(owners.filter_map(|member| member.channel.parse().ok()).collect())
+    }
+
+    fn serve(&mut self, service: Service, config: &Path) -> Result<(), Trouble> {
+        service::set_up(service, config).map_err(|error| Trouble { why: format!("{error:#}"), of_key: false })
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if let Err(error) = self.hang_up() {
+            tracing::debug!(%error, "the pairing code could not be taken back; the next start does it");
+        }
+    }
+}
+
+fn not_started(error: &StartError) -> Trouble {
+    let why = match error {
+        StartError::Lock(taken) => format!(
+            "{taken}. Stop it for as long as this takes: `systemctl --user stop hob`, `sudo systemctl stop hob`, or Ctrl-C \
+             where it runs."
+        ),
+        other => other.to_string(),
+    };
+    Trouble { why, of_key: false }
+}
+
+/// Takes what the console shows.
+#[derive(Clone, Default)]
+struct Page(Arc<Mutex<Vec<u8>>>);
+
+impl Page {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).trim().to_owned()
+    }
+}
+
+impl Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// One question, asked as at the terminal, and what the record says about the answer.
+async fn turn(draft: &Draft, place: &Path) -> anyhow::Result<Turn> {
+    let page = Page::default();
+    let console = Arc::new(Console::pipe(page.clone()));
+    let plan = Blueprint {
+        own_channel: Some(Arc::clone(&console) as Arc<dyn Channel>),
+        ..blueprint(draft, only(&draft.config, None), place.to_owned())?
+    };
+    let daemon = Box::pin(Daemon::start(plan)).await?;
+    let input = Input { lines: Box::new(Cursor::new(QUESTION)), errors: Box::new(io::sink()) };
+    let quiet = AtRest(daemon.rest());
+    let ports = Ports {
+        intake: daemon.router(),
+        rng: Arc::new(SystemRng),
+        clock: Arc::new(SystemClock),
+        name: "you".to_owned(),
+    };
+    let ended = tokio::time::timeout(TURN_MAX, pipe(input, &console, &quiet, &ports)).await;
+    daemon.stop().await;
+    ended.map_err(|_elapsed| anyhow!("there was no answer within {} seconds", TURN_MAX.as_secs()))??;
+    recorded_turn(place, page.text()).await
+}
+
+async fn recorded_turn(place: &Path, said: String) -> anyhow::Result<Turn> {
+    let mut reader = Reader::open(&place.join(DATABASE)).await?;
+    let runs = reader.read(ListRuns { session: None, state: None, limit: 1 }).await?;
+    let run = runs.and_then(|runs| runs.into_iter().next()).context("the question was not taken up")?;
+    if run.state != "completed" {
+        return Err(anyhow!(if said.is_empty() { "it ended without an answer".to_owned() } else { said }));
+    }
+    let Found::Run(record) = reader.read(Load { run: run.id }).await? else {
+        return Err(anyhow!("run {} is not recorded", run.id));
+    };
+    let took = u64::try_from(run.ended_at.unwrap_or(run.created_at).saturating_sub(run.created_at)).unwrap_or(0);
+    let (model, tools) = went(&record);
+    Ok(Turn {
+        model,
+        asked: QUESTION.to_owned(),
+        said,
+        tools,
+        took: Duration::from_millis(took),
+        cost: run.cost.map(Money::from_nanos),
+    })
+}
+
+/// Which model answered last, and which tools answered it.
+fn went(record: &Recorded) -> (String, Vec<String>) {
+    let mut model = String::new();
+    let mut called: Vec<(&CallId, &str)> = Vec::new();
+    let mut tools = Vec::new();
+    for timed in &record.events {
+        match &timed.event {
+            Event::ModelAsked { model: asked, .. } => model.clone_from(asked),
+            Event::ToolStarted { call, name, .. } => called.push((call, name)),
+            Event::ToolFinished { call, .. } => {
+                tools.extend(called.iter().find(|(started, _)| *started == call).map(|(_, name)| (*name).to_owned()));
+            }
+            _ => {}
+        }
+    }
+    (model, tools)
+}
+
+/// Who Hob is there, once the channel hears; or why it does not.
+async fn until_connected(connected: &Connected) -> Result<String, String> {
+    let looked = async {
+        let mut named = 0;
+        loop {
+            let health = health(connected);
+            let name = health.as_ref().and_then(|health| health.name.clone());
+            named = if name.is_some() { named + 1 } else { 0 };
+            let is_settled = LOOK_EVERY * named >= SETTLED;
+            match (health.map(|health| health.liveness), name) {
+                (Some(Liveness::Down { why } | Liveness::Closed { why }), _) => return Err(why),
+                (Some(Liveness::Connected), name) => return Ok(name.unwrap_or_default()),
+                (Some(Liveness::Connecting), Some(name)) if is_settled => return Ok(name),
+                (None | Some(Liveness::Connecting | Liveness::Deaf), _) => tokio::time::sleep(LOOK_EVERY).await,
+            }
+        }
+    };
+    let in_time = tokio::time::timeout(CONNECT_MAX, looked).await;
+    in_time.unwrap_or_else(|_elapsed| Err(format!("there was no answer within {} seconds", CONNECT_MAX.as_secs())))
+}
+
+fn health(connected: &Connected) -> Option<ChannelHealth> {
+    let all = connected.daemon.router().delivery.health();
+    all.into_iter().find(|(channel, _, _)| *channel == connected.channel).map(|(_, _, health)| health)
+}
+
+/// Waits until an owner has written by the channel, and the answer is with them.
+async fn until_heard(connected: &Connected) -> anyhow::Result<Heard> {
+    let Connected { daemon, channel, since } = connected;
+    let look = Look { channel: *channel, since: *since, now: SystemClock.now() };
+    let name = loop {
+        if let Some(name) = daemon.router().store.read(look.clone()).await? {
+            break name;
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    };
+    let answered = async {
+        loop {
+            match daemon.router().store.read(Unsent { since: *since }).await? {
+                Sent::All => return anyhow::Ok(Heard::Owner { name: name.clone() }),
+                Sent::Failed => {
+                    let why = "the answer could not be sent; the log of `hob run` will say why".to_owned();
+                    return Ok(Heard::Mute { why });
+                }
+                Sent::NotYet => tokio::time::sleep(LOOK_EVERY).await,
+            }
+        }
+    };
+    let in_time = tokio::time::timeout(ANSWER_MAX, answered).await;
+    in_time.unwrap_or_else(|_elapsed| {
+        let why = format!("the answer is not out after {} seconds", ANSWER_MAX.as_secs());
+        Ok(Heard::Mute { why })
+    })
+}
+
+/// Who has written by the channel as an owner: by the code, or, in letters, as the config names them.
+#[derive(Debug, Clone)]
+struct Look {
+    channel: ChannelKind,
+    since: Timestamp,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Look {
+    type Output = Option<String>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
+        if self.channel == ChannelKind::Email {
+            let wanted = recorded::Wanted { limit: 5, ..recorded::Wanted::default() };
+            let runs = recorded::list(tx, &wanted).await?;
+            let after = self.since.as_millisecond();
+            let is_ours = |run: &&recorded::Listed| run.session.starts_with("email") && run.created_at >= after;
+            return Ok(runs.iter().find(is_ours).filter(|run| run.ended_at.is_some()).map(|run| run.who.clone()));
+        }
+        let shown = Show { now: self.now }.run(tx).await?;
+        // The code is gone once somebody has said it.
+        let has_code = shown.first_owner.is_some() || shown.is_void;
+        let owners = shown.members.into_iter().filter(|member| member.role == Role::Owner);
+        let mut here = owners.filter(|member| member.channel == self.channel.as_str());
+        Ok(here.next_back().filter(|_| !has_code).map(|member| member.name))
+    }
+}
+
+/// Whether all that was said is out.
+enum Sent {
+    All,
+    NotYet,
+    Failed,
+}
+
+struct Unsent {
+    since: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Unsent {
+    type Output = Sent;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Sent, StoreError> {
+        let counts = outbox::count(tx, self.since).await?;
+        let has = |states: &[&str]| counts.iter().any(|one| states.contains(&one.state.as_str()) && one.count > 0);
+        Ok(match (has(&["failed", "abandoned", "held"]), has(&["pending", "sending", "unknown"])) {
+            (true, _) => Sent::Failed,
+            (false, true) => Sent::NotYet,
+            (false, false) => Sent::All,
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! `hob init`: sets Hob up with the person at the terminal, step by step; or, without questions, from flags.
+//!
+//! Never: a step that is lost by leaving, a file that is overwritten, or a secret on the screen.
+//! Start at [`flow::lead`] (the order of the steps); [`world::World`] and [`asker::Asker`] are the ports.
+
+pub mod arguments;
+mod asker;
+mod channels;
+mod desk;
+mod flow;
+mod guides;
+mod keep;
+mod kinds;
+mod machine;
+mod model;
+mod save;
+mod screen;
+#[cfg(test)]
+mod tests;
+mod unattended;
+pub mod world;
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use crate::cli::init::arguments::InitArguments;
+use crate::cli::init::asker::{Asker, Halt, choose, text};
+use crate::cli::init::desk::Desk;
+use crate::cli::init::machine::Machine;
+use crate::cli::init::save::{Draft, Progress};
+use crate::cli::init::screen::Screen;
+use crate::config::environment::Environment;
+use crate::config::load::{LoadError, load, usual_place};
+use crate::domain::secret::Secret;
+
+/// Sets Hob up.
+///
+/// # Errors
+/// When there is no terminal to ask at, the config that is there cannot be used, or a flag is missing.
+pub(super) fn run(arguments: &InitArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let env = Environment::of_process();
+    let found = find(named, &env)?;
+    let mut world = Machine::new(env.clone())?;
+    if arguments.non_interactive {
+        let mut asker = Silent;
+        let path =
+            found.path.map_or_else(|| usual_place(&env).context("$HOME is not set: name a file with --config"), Ok)?;
+        let draft = Draft::new(&path, found.text.expose(), &env)?;
+        let progress = Progress::read(&draft.data_dir()?);
+        let given = arguments.given.clone();
+        return unattended::run(&mut Desk { asker: &mut asker, world: &mut world, draft, progress, given }, arguments);
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        bail!("`hob init` asks at a terminal, and there is none here; without questions: `hob init --non-interactive`");
+    }
+    let mut screen = Screen::open(env.text("TERM"))?;
+    match interactive(&mut screen, &mut world, (found, arguments, &env)) {
+        Ok(()) => Ok(()),
+        Err(Halt::Left) => {
+            screen.tell("\nLeft. What was done is kept; `hob init` goes on from there.");
+            Ok(())
+        }
+        Err(Halt::Failed(error)) => Err(error),
+    }
+}
+
+fn interactive(
+    screen: &mut Screen,
+    world: &mut Machine,
+    (found, arguments, env): (Place, &InitArguments, &Environment),
+) -> Result<(), Halt> {
+    screen.tell("This sets Hob up: a model, the places where you write to it, and how it is started.");
+    let is_new = !found.is_there;
+    let path = match found.path {
+        Some(path) => path,
+        None => place(screen, env)?,
+    };
+    let verb = if is_new { "The config will be" } else { "Your config is" };
+    screen.tell(&format!("{verb} {}.", path.display()));
+    let draft = Draft::new(&path, found.text.expose(), env).map_err(anyhow::Error::from)?;
+    let progress = Progress::read(&draft.data_dir()?);
+    let given = arguments.given.clone();
+    flow::lead(&mut Desk { asker: screen, world, draft, progress, given }, is_new)
+}
+
+/// The config that is taken up, or is to be made.
+struct Place {
+    /// None: it is not decided.
+    path: Option<PathBuf>,
+    is_there: bool,
+    text: Secret,
+}
+
+/// What is there, as every other command would find it.
+fn find(named: Option<&Path>, env: &Environment) -> anyhow::Result<Place> {
+    match load(named, env) {
+        Ok(loaded) => {
+            let path = loaded.path.map(std::path::absolute).transpose()?;
+            Ok(Place { is_there: path.is_some(), path, text: loaded.source })
+        }
+        Err(LoadError::NotFound { path, .. }) => {
+            let path = std::path::absolute(path)?;
+            Ok(Place { path: Some(path), is_there: false, text: Secret::new(String::new()) })
+        }
+        Err(error) => {
+            let wrong = anyhow::Error::from(error);
+            Err(wrong.context("the config that is there has to be mended first, or moved away"))
+        }
+    }
+}
+
+/// Where a new one is to be.
+fn place(asker: &mut dyn Asker, env: &Environment) -> Result<PathBuf, Halt> {
+    let here = std::path::absolute("config.toml").map_err(anyhow::Error::from)?;
+    let mut places: Vec<PathBuf> = usual_place(env).into_iter().chain([here]).collect();
+    let told = ["found from everywhere", "found from this folder only"];
+    let from = told.len() - places.len();
+    let mut lines: Vec<String> =
+        places.iter().zip(told.iter().skip(from)).map(|(path, told)| format!("{} ({told})", path.display())).collect();
+    lines.push("elsewhere".to_owned());
+    let chosen = choose(asker, "Where is the config to be?", &lines, 0)?;
+    if chosen < places.len() {
+        return Ok(places.swap_remove(chosen));
+    }
+    let path = PathBuf::from(text(asker, "The file", None)?);
+    asker.tell("It has to be named each time then: --config FILE, or $HOB_CONFIG.");
+    Ok(std::path::absolute(path).map_err(anyhow::Error::from)?)
+}
+
+/// Nobody is asked.
+struct Silent;
+
+impl Asker for Silent {
+    fn tell(&mut self, text: &str) {
+        if let Err(error) = crate::cli::show(&format!("{text}\n")) {
+            tracing::debug!(%error, "standard output is not read");
+        }
+    }
+
+    fn line(&mut self, _prompt: &str) -> Result<String, Halt> {
+        Err(Halt::Failed(anyhow::anyhow!("a question was asked where nobody answers")))
+    }
+
+    fn secret(&mut self, _prompt: &str) -> Result<Secret, Halt> {
+        Err(Halt::Failed(anyhow::anyhow!("a question was asked where nobody answers")))
+    }
+}

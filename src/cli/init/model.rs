@@ -1,0 +1,319 @@
+//! The step that chooses who answers: the provider, its key, the model; then a real question.
+
+use crate::cli::init::asker::{self, Halt, number, numbered};
+use crate::cli::init::desk::Desk;
+use crate::cli::init::keep::{self, Named};
+use crate::cli::init::kinds::{KINDS, Kind};
+use crate::cli::init::save::Draft;
+use crate::cli::init::world::{Trouble, Turn};
+use crate::config::Config;
+use crate::config::change::Edit;
+use crate::config::provider::ProviderKind;
+use crate::daemon::models::kind;
+use crate::domain::secret::Secret;
+use crate::model::discover::label_of;
+use crate::model::price::Rates;
+use crate::model::provider::Offered;
+use crate::model::table::{Facts, Source, Table};
+
+/// So many models are shown at a time.
+const SHOWN_MAX: usize = 12;
+
+/// A key, and where it is from.
+#[derive(Debug, Clone)]
+enum Key {
+    /// The environment.
+    Variable(&'static str),
+    /// The person.
+    Typed(Secret),
+}
+
+/// A provider that is being tried.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) kind: &'static Kind,
+    pub(super) base_url: Option<String>,
+    /// As the config is to say it.
+    pub(super) api_key: Option<String>,
+    pub(super) model: Option<String>,
+}
+
+impl Wanted {
+    /// The changes to the config that make it so; what belonged to another provider goes.
+    pub(super) fn edits(&self, before: &Config) -> Vec<Edit> {
+        let is_another = before.provider.as_ref().is_some_and(|provider| provider.kind != self.kind.kind);
+        let mut edits = Vec::new();
+        if is_another {
+            let theirs = ["provider.models.fast", "provider.models.smart", "provider.models.others", "provider.effort"];
+            edits.extend(theirs.map(Edit::unset));
+        }
+        edits.push(Edit::set_value("provider.kind", self.kind.name));
+        let mut put = |key, value: &Option<String>| match value {
+            Some(value) => edits.push(Edit::set_value(key, value.as_str())),
+            None => edits.push(Edit::unset(key)),
+        };
+        put("provider.api_key", &self.api_key);
+        put("provider.base_url", &self.base_url);
+        put("provider.models.primary", &self.model);
+        edits
+    }
+}
+
+/// Asks until there is a model, and writes it down.
+pub(super) fn choose(desk: &mut Desk<'_>) -> Result<(), Halt> {
+    loop {
+        let kind = choose_kind(desk)?;
+        let mut wanted = Wanted { kind, base_url: desk.given.base_url.clone(), api_key: None, model: None };
+        if kind.kind == ProviderKind::Offline {
+            wanted.base_url = None;
+            desk.save(&wanted.edits(&desk.draft.config.clone()))?;
+            desk.tell("The built-in model answers. `hob init` connects another one at any time.");
+            return Ok(());
+        }
+        if kind.keys.is_none() && wanted.base_url.is_none() {
+            let usual = kind.preset().and_then(|preset| preset.base_url);
+            wanted.base_url =
+                Some(asker::text(desk.asker, "Its address", usual)?).filter(|url| Some(url.as_str()) != usual);
+        }
+        let Some(key) = ask_key(desk, &wanted)? else { continue };
+        let Some((key, offered)) = look(desk, &mut wanted, key)? else { continue };
+        wanted.model = choose_model(desk, kind, offered)?;
+        wanted.api_key = match &key {
+            None => None,
+            Some(Key::Variable(variable)) => {
+                let secret = Secret::new(desk.draft.env.text(variable).unwrap_or_default().to_owned());
+                Some(keep_key(desk, kind, &secret)?)
+            }
+            Some(Key::Typed(secret)) => Some(keep_key(desk, kind, secret)?),
+        };
+        let edits = wanted.edits(&desk.draft.config);
+        desk.save(&edits)?;
+        desk.tell(&format!("Saved in {}.", desk.draft.path.display()));
+        return Ok(());
+    }
+}
+
+fn choose_kind(desk: &mut Desk<'_>) -> Result<&'static Kind, Halt> {
+    desk.tell("\nWho is to think for Hob? Looking for what is here already …");
+    let ollama = desk.world.ollama()?;
+    let env = desk.draft.env.clone();
+    let found = |kind: &Kind| match kind.kind {
+        ProviderKind::Ollama => ollama.as_ref().map(|model| format!("it answers, with {model}")),
+        _ => kind.variable().filter(|variable| env.text(variable).is_some()).map(|name| format!("{name} is set")),
+    };
+    let (mut here, mut others): (Vec<&Kind>, Vec<&Kind>) = KINDS.iter().partition(|kind| found(kind).is_some());
+    here.append(&mut others);
+    let line = |kind: &&Kind| match found(kind) {
+        Some(found) => format!("{} ({found})", kind.title),
+        None => kind.title.to_owned(),
+    };
+    let lines: Vec<String> = here.iter().map(line).collect();
+    let now = desk.draft.config.provider.as_ref().map(|provider| provider.kind);
+    let wished = desk.given.provider.as_deref().and_then(Kind::named).map(|kind| kind.kind).or(now);
+    let usual = here.iter().position(|kind| Some(kind.kind) == wished).unwrap_or(0);
+    let chosen = asker::choose(desk.asker, "Which one?", &lines, usual)?;
+    // `KINDS` has the same ones, for as long as the program runs.
+    let name = here.get(chosen).map(|kind| kind.name).unwrap_or_default();
+    Ok(Kind::named(name).unwrap_or(&KINDS[0]))
+}
+
+/// The key; none inside: it needs none. None outside: another provider.
+fn ask_key(desk: &mut Desk<'_>, wanted: &Wanted) -> Result<Option<Option<Key>>, Halt> {
+    let kind = wanted.kind;
+    let Some(variable) = kind.variable() else {
+        if kind.kind != ProviderKind::OpenaiCompatible {
+            return Ok(Some(None));
+        }
+        return Ok(match desk.choose("Does it want a key?", &["no", "yes", "back"], 0)? {
+            0 => Some(None),
+            1 => Some(Some(Key::Typed(asker::secret(desk.asker, "The key")?))),
+            _ => None,
+        });
+    };
+    if desk.draft.env.text(variable).is_some() {
+        let options = [&format!("the one in {variable}"), "another one", "back"];
+        match desk.choose("Which key?", &options, 0)? {
+            0 => return Ok(Some(Some(Key::Variable(variable)))),
+            1 => {}
+            _ => return Ok(None),
+        }
+    } else if let Some(keys) = kind.keys {
+        desk.tell(&format!("\n{} gives you a key at {keys}", kind.title));
+    }
+    Ok(Some(Some(Key::Typed(asker::secret(desk.asker, "The key")?))))
+}
+
+/// A provider's models, and the key that it was asked with.
+type Listed = (Option<Key>, Vec<Offered>);
+
+/// What the provider offers, asked with this key or a better one. None: another provider.
+fn look(desk: &mut Desk<'_>, wanted: &mut Wanted, key: Option<Key>) -> Result<Option<Listed>, Halt> {
+    let mut key = key;
+    loop {
+        wanted.api_key = key.as_ref().map(|key| match key {
+            Key::Variable(variable) => format!("${{{variable}}}"),
+            Key::Typed(secret) => secret.expose().to_owned(),
+        });
+        desk.tell("Asking for its models …");
+        let trouble = match desk.draft.with(&wanted.edits(&desk.draft.config)) {
+            Ok(draft) => match desk.world.offered(&draft)? {
+                Ok(offered) => return Ok(Some((key, offered.unwrap_or_default()))),
+                Err(trouble) => trouble,
+            },
+            Err(error) => Trouble { why: error.to_string(), of_key: true },
+        };
+        desk.tell(&format!("That does not work: {}", trouble.why));
+        let needs_key = key.is_some();
+        let again = if needs_key { "enter the key again" } else { "enter the address again" };
+        let usual = usize::from(!trouble.of_key);
+        match desk.choose(
+            "What now?",
+            &[again, "try the same again", "another provider", "go on all the same"],
+            usual,
+        )? {
+            0 if needs_key => key = Some(Key::Typed(asker::secret(desk.asker, "The key")?)),
+            0 => {
+                let usual = wanted.kind.preset().and_then(|preset| preset.base_url);
+                wanted.base_url = Some(asker::text(desk.asker, "Its address", usual)?);
+            }
+            1 => {}
+            2 => return Ok(None),
+            _ => return Ok(Some((key, Vec::new()))),
+        }
+    }
+}
+
+fn keep_key(desk: &mut Desk<'_>, kind: &Kind, secret: &Secret) -> Result<String, Halt> {
+    let variable = kind.variable().unwrap_or("HOB_MODEL_KEY");
+    let file = format!("{}-key", kind.name.replace('_', "-"));
+    keep::ask(desk, "the key", &Named { variable, file: &file, secret })
+}
+
+/// A model that can be chosen.
+struct Choice {
+    name: String,
+    told: String,
+}
+
+/// Asks which model; none: the provider's usual one.
+fn choose_model(desk: &mut Desk<'_>, kind: &Kind, offered: Vec<Offered>) -> Result<Option<String>, Halt> {
+    let usual = desk.given.model.clone().or_else(|| kind.preset()?.model.map(str::to_owned));
+    if offered.is_empty() {
+        desk.tell("It does not say which models it has.");
+        return Ok(Some(asker::text(desk.asker, "The model's name", usual.as_deref())?));
+    }
+    let table = Table::new(&desk.draft.config.models).map_err(anyhow::Error::from)?;
+    let all = ranked(kind, offered, (&table, usual.as_deref()));
+    let mut part = String::new();
+    loop {
+        let fitting: Vec<&Choice> = all.iter().filter(|choice| choice.name.to_lowercase().contains(&part)).collect();
+        let shown: Vec<String> = fitting.iter().take(SHOWN_MAX).map(|choice| choice.told.clone()).collect();
+        desk.tell(&format!("\nWhich model? It has {}.", all.len()));
+        desk.tell(&numbered(&shown));
+        if fitting.len() > shown.len() {
+            desk.tell("Type a number, a name, or a part of a name to see others.");
+        }
+        let said = desk.asker.line("Model [1]: ")?;
+        let chosen = if said.is_empty() { Some(0) } else { number(&said, shown.len()) };
+        if let Some(choice) = chosen.and_then(|index| fitting.get(index)) {
+            return Ok(Some(choice.name.clone()));
+        }
+        if let Some(choice) = all.iter().find(|choice| choice.name == said) {
+            return Ok(Some(choice.name.clone()));
+        }
+        let said = said.to_lowercase();
+        if all.iter().any(|choice| choice.name.to_lowercase().contains(&said)) {
+            part = said;
+        } else {
+            desk.tell(&format!("It has no model with {said} in its name."));
+        }
+    }
+}
+
+/// What may be wanted first: the usual one, then those whose price is known, then the rest by name.
+fn ranked(kind: &Kind, offered: Vec<Offered>, (table, usual): (&Table, Option<&str>)) -> Vec<Choice> {
+    let mut all: Vec<(u8, Choice)> = offered
+        .into_iter()
+        .map(|model| {
+            let facts = table.facts(&label_of(self::kind(kind.kind), &model.name));
+            let is_usual = Some(model.name.as_str()) == usual;
+            let rank = if is_usual { 0 } else { 1 + u8::from(facts.source == Source::Unknown) };
+            let told = described(&model, &facts, is_usual);
+            (rank, Choice { name: model.name, told })
+        })
+        .collect();
+    all.sort_by(|(rank, one), (other, two)| rank.cmp(other).then_with(|| one.name.cmp(&two.name)));
+    all.into_iter().map(|(_, choice)| choice).collect()
+}
+
+/// A model in a line: its name, its window, its price.
+fn described(model: &Offered, facts: &Facts, is_usual: bool) -> String {
+    let mut told = vec![if is_usual { format!("{} (usual)", model.name) } else { model.name.clone() }];
+    if let Some(tokens) = model.context_tokens.or(facts.context_tokens) {
+        told.push(if tokens >= 1000 { format!("{}k tokens", tokens / 1000) } else { format!("{tokens} tokens") });
+    }
+    match (&facts.source, &facts.rates) {
+        (Source::Own, _) => told.push("free".to_owned()),
+        (_, Some(Rates { input, output, .. })) => {
+            told.push(format!("{} read, {} written a million", input.per_million(), output.per_million()));
+        }
+        (_, None) => told.push("price unknown".to_owned()),
+    }
+    told.join(", ")
+}
+
+/// What a config calls its model, to know whether it is still the one that has answered.
+pub(super) fn fingerprint(config: &Config) -> Option<String> {
+    let provider = config.provider.as_ref()?;
+    let kind = Kind::of(provider.kind).map_or("", |kind| kind.name);
+    let model = provider.models.primary.as_deref().unwrap_or("usual");
+    let at = provider.base_url.as_deref().map(|url| format!(" at {url}")).unwrap_or_default();
+    Some(format!("{kind}/{model}{at}"))
+}
+
+/// Asks the model one real question; what goes wrong can be mended at once.
+pub(super) fn prove(desk: &mut Desk<'_>) -> Result<(), Halt> {
+    loop {
+        desk.tell("\nNow a real question, which needs a tool. A model on your own machine may take a minute.");
+        let why = match desk.world.turn(&desk.draft.clone())? {
+            Ok(turn) if turn.tools.is_empty() => {
+                desk.tell(&told(&turn));
+                "it called no tool. Hob works by tools: take a larger model, or one that is made for tools.".to_owned()
+            }
+            Ok(turn) => {
+                desk.tell(&told(&turn));
+                desk.progress.answered = fingerprint(&desk.draft.config);
+                desk.progress.skipped.remove("turn");
+                return desk.keep_progress();
+            }
+            Err(trouble) => trouble.why,
+        };
+        desk.tell(&format!("That did not work: {why}"));
+        match desk.choose("What now?", &["try again", "choose another model", "go on all the same"], 1)? {
+            0 => {}
+            1 => choose(desk)?,
+            _ => {
+                desk.progress.skipped.insert("turn".to_owned());
+                return desk.keep_progress();
+            }
+        }
+    }
+}
+
+/// How the turn went.
+pub(super) fn told(turn: &Turn) -> String {
+    let tools = if turn.tools.is_empty() { "no tool".to_owned() } else { turn.tools.join(", ") };
+    let cost = turn.cost.map_or_else(|| "at an unknown price".to_owned(), |cost| format!("for {cost}"));
+    format!(
+        "  You: {}\n  Hob: {}\n  ({} called {tools}; {:.1} s, {cost})",
+        turn.asked,
+        turn.said.replace('\n', " "),
+        turn.model,
+        turn.took.as_secs_f64()
+    )
+}
+
+/// Whether this draft's model has answered.
+pub(super) fn has_answered(draft: &Draft, answered: Option<&str>) -> bool {
+    answered.is_some() && fingerprint(&draft.config).as_deref() == answered
+}

@@ -1,0 +1,236 @@
+//! What the setup writes: the config, files with single secrets beside it, and how far it has come.
+//!
+//! Never: a file that is half written, or a secret that somebody else may read.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::config::change::{Edit, Secrets, possible, tried};
+use crate::config::data_dir::{create_data_dir, data_dir};
+use crate::config::edit::{self, EditError};
+use crate::config::environment::Environment;
+use crate::config::load::{self, Loaded};
+use crate::config::problem::Problems;
+use crate::config::writer::Writer;
+use crate::config::writer::seen::Seen;
+use crate::daemon::begins;
+use crate::domain::clock::{Clock as _, SystemClock};
+use crate::domain::secret::Secret;
+
+/// What a new file begins with.
+const HEAD: &str = "# Hob's config, begun by `hob init`. `hob config example` shows every key.\n\n";
+/// The folder of secrets, beside the config.
+const SECRETS: &str = "secrets";
+/// How far the setup has come, in the data directory.
+const PROGRESS: &str = "setup.json";
+
+/// The config as it is, with what is known of the environment.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    /// The file, which need not exist yet.
+    pub(super) path: PathBuf,
+    /// Its text; empty: there is none.
+    text: Secret,
+    /// What it says.
+    pub(super) config: Config,
+    /// What `${…}` in it means. Variables that are to be set later are in it.
+    pub(super) env: Environment,
+}
+
+impl Draft {
+    /// Of a file with this text.
+    ///
+    /// # Errors
+    /// When the text is no good config.
+    pub(super) fn new(path: &Path, text: &str, env: &Environment) -> Result<Self, EditError> {
+        let (text, config) = tried((path, text), &[], env)?;
+        Ok(Self { path: path.to_owned(), text: Secret::new(text), config, env: env.clone() })
+    }
+
+    /// The same with these changes; nothing is written.
+    ///
+    /// # Errors
+    /// When the check refuses what comes of it.
+    pub(super) fn with(&self, edits: &[Edit]) -> Result<Self, EditError> {
+        let (text, config) = tried((&self.path, self.text.expose()), edits, &self.env)?;
+        // toml_edit would keep it behind what is put in.
+        let text = if self.text.expose().is_empty() { format!("{HEAD}{text}") } else { text };
+        Ok(Self { text: Secret::new(text), config, ..self.clone() })
+    }
+
+    /// As the start would have it.
+    ///
+    /// # Errors
+    /// When it is no good config, which was seen before.
+    pub(super) fn loaded(&self) -> Result<Loaded, Problems> {
+        load::of_text(&self.path, self.text.expose(), &self.env)
+    }
+
+    /// Whether the file has this section, whatever it says.
+    pub(super) fn has(&self, section: &str) -> bool {
+        matches!(edit::get(self.text.expose(), section), Ok(Some(_)))
+    }
+
+    /// Makes these changes in the file.
+    ///
+    /// # Errors
+    /// When they cannot be made or written.
+    pub(super) fn save(&mut self, edits: &[Edit]) -> anyhow::Result<()> {
+        let after = self.with(edits)?;
+        let writer = Writer::new(self.path.clone(), self.env.clone(), begins::beyond);
+        let (seen, now) = (writer.look()?, SystemClock.now());
+        *self = if seen == Seen::Nothing {
+            writer.replace(&seen, after.text.expose(), now)?;
+            after
+        } else {
+            let edits = possible(seen.text().unwrap_or_default(), edits);
+            let plan = writer.change(&edits, Secrets::Taken, now)?;
+            Self::new(&self.path, plan.text(), &self.env)?
+        };
+        Ok(())
+    }
+
+    /// Writes a secret into a file of its own and gives the file's whole path.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn keep(&self, name: &str, secret: &Secret) -> anyhow::Result<PathBuf> {
+        let beside = self.path.parent().unwrap_or(Path::new("/")).join(SECRETS);
+        let told = || beside.display().to_string();
+        DirBuilder::new().recursive(true).mode(0o700).create(&beside).with_context(told)?;
+        let beside = fs::canonicalize(&beside).with_context(told)?;
+        let path = beside.join(name);
+        write(&path, &format!("{}\n", secret.expose())).with_context(|| path.display().to_string())?;
+        Ok(path)
+    }
+
+    /// Where Hob's data is; it exists.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(super) fn data_dir(&self) -> anyhow::Result<PathBuf> {
+        let dir = data_dir(&self.config.state, &self.env)?;
+        create_data_dir(&dir)?;
+        Ok(dir)
+    }
+}
+
+/// Writes the whole file or nothing of it, for its owner's eyes only. A link stays a link.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let target = match fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(error) if error.kind() == ErrorKind::NotFound => path.to_owned(),
+        Err(error) => return Err(error),
+    };
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".hob-").tempfile_in(folder)?;
+    file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(&target).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+/// How far the setup has come, beyond what the config says.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Progress {
+    /// The model that has answered, as the config named it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answered: Option<String>,
+    /// Steps that the person wants none of.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) skipped: BTreeSet<String>,
+    /// Channels by which an owner was heard.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) heard: BTreeSet<String>,
+    /// How Hob is started, once that is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service: Option<String>,
+}
+
+impl Progress {
+    /// As it was left; one that cannot be read begins anew, and costs a few questions.
+    pub(super) fn read(data_dir: &Path) -> Self {
+        let text = match fs::read_to_string(data_dir.join(PROGRESS)) {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::debug!(%error, "there is no progress to read");
+                return Self::default();
+            }
+        };
+        serde_json::from_str(&text).unwrap_or_else(|error| {
+            tracing::debug!(%error, "the progress cannot be read");
+            Self::default()
+        })
+    }
+
+    /// Keeps it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write(&self, data_dir: &Path) -> anyhow::Result<()> {
+        let path = data_dir.join(PROGRESS);
+        write(&path, &(serde_json::to_string_pretty(self)? + "\n")).with_context(|| path.display().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_new_file_is_its_owners_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/config.toml");
+        let mut draft = Draft::new(&path, "", &Environment::default()).unwrap();
+        draft.save(&[Edit::set_value("provider.kind", "offline")]).unwrap();
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{HEAD}[provider]\nkind = \"offline\"\n"));
+        let kept = draft.keep("key", &Secret::new("sk-1".to_owned())).unwrap();
+        assert_eq!((mode(&kept), mode(kept.parent().unwrap())), (0o600, 0o700));
+        assert_eq!(fs::read_to_string(kept).unwrap(), "sk-1\n");
+    }
+
+    #[test]
+    fn what_the_check_refuses_changes_no_byte_and_a_link_stays_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, link) = (dir.path().join("real.toml"), dir.path().join("config.toml"));
+        fs::write(&path, "# mine\n[provider]\nkind = \"offline\"\n").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let text = fs::read_to_string(&link).unwrap();
+        let mut draft = Draft::new(&link, &text, &Environment::default()).unwrap();
+        draft.save(&[Edit::set_value("provider.kind", "nobody")]).unwrap_err();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        draft.save(&[Edit::set_value("provider.kind", "ollama")]).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), text.replace("offline", "ollama"));
+        let names = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<_> = names.filter(|name| !name.to_string_lossy().ends_with(".lock")).collect();
+        left.sort();
+        assert_eq!(left, ["config.toml", "real.toml"], "nothing half written stays");
+    }
+
+    #[test]
+    fn progress_is_taken_up_and_a_broken_one_begins_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Progress::read(dir.path()), Progress::default());
+        let progress = Progress { answered: Some("x/y".to_owned()), ..Progress::default() };
+        progress.write(dir.path()).unwrap();
+        assert_eq!(Progress::read(dir.path()), progress);
+        fs::write(dir.path().join(PROGRESS), "{").unwrap();
+        assert_eq!(Progress::read(dir.path()), Progress::default());
+    }
+}

@@ -1,0 +1,207 @@
+//! The setup without questions: everything from flags, each step checked, proved and saved like the others.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use crate::cli::init::arguments::InitArguments;
+use crate::cli::init::desk::Desk;
+use crate::cli::init::flow::closing;
+use crate::cli::init::guides::{GUIDES, Guide};
+use crate::cli::init::keep;
+use crate::cli::init::kinds::Kind;
+use crate::cli::init::model::{Wanted, fingerprint, told};
+use crate::cli::init::save::Draft;
+use crate::cli::init::world::Trouble;
+use crate::config::Config;
+use crate::config::change::Edit;
+use crate::config::provider::ProviderKind;
+use crate::domain::inbound::ChannelKind;
+
+/// Sets up what the flags say.
+pub(super) fn run(desk: &mut Desk<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
+    let missing = missing(arguments, &desk.draft);
+    if !missing.is_empty() {
+        bail!("nothing was changed, for this is missing:\n  {}", missing.join("\n  "));
+    }
+    let taken = taken(arguments, &desk.draft.config);
+    if !taken.is_empty() && !arguments.yes {
+        bail!(
+            "nothing was changed: {} has {} already; --yes replaces that",
+            desk.draft.path.display(),
+            taken.join(", ")
+        );
+    }
+    if arguments.given.provider.is_some() {
+        provider(desk, arguments)?;
+    }
+    for guide in &GUIDES {
+        if let Some(edits) = section(guide, arguments)? {
+            channel(desk, guide, edits)?;
+        }
+    }
+    if let Some(service) = arguments.service {
+        desk.world.serve(service, &desk.draft.path.clone()).map_err(|trouble| failed("the service", &trouble))?;
+        desk.progress.service = Some(service.as_str().to_owned());
+        desk.keep_progress()?;
+    }
+    let closing = closing(desk)?;
+    desk.tell(&closing);
+    Ok(())
+}
+
+fn failed(what: &str, trouble: &Trouble) -> anyhow::Error {
+    anyhow::anyhow!("{what}: {}\nWhat came before it is saved.", trouble.why)
+}
+
+/// The flags without which it cannot be done.
+fn missing(arguments: &InitArguments, draft: &Draft) -> Vec<String> {
+    let mut missing = Vec::new();
+    let mut need = |flag: &str| missing.push(flag.to_owned());
+    match arguments.given.provider.as_deref().and_then(Kind::named) {
+        None if draft.config.provider.is_none() => need("--provider KIND, for the model"),
+        None => {}
+        Some(kind) => {
+            let has_key = arguments.api_key_env.is_some() || arguments.api_key_file.is_some();
+            let is_there = kind.variable().is_none_or(|variable| draft.env.text(variable).is_some());
+            let is_own = arguments.given.base_url.is_some();
+            if !has_key && !is_there && !is_own {
+                need("--api-key-env VARIABLE or --api-key-file FILE, for the provider's key");
+            }
+            let has_model =
+                kind.preset().is_none_or(|preset| preset.model.is_some()) || kind.kind == ProviderKind::Ollama;
+            if !has_model && arguments.given.model.is_none() {
+                need("--model NAME, as this provider has no usual one");
+            }
+            if kind.kind == ProviderKind::OpenaiCompatible && !is_own {
+                need("--base-url URL, for the server's address");
+            }
+        }
+    }
+    if let Some(variable) = arguments.api_key_env.as_deref().filter(|name| draft.env.text(name).is_none()) {
+        need(&format!("{variable} in the environment, as --api-key-env names it"));
+    }
+    match (&arguments.slack_bot_token_file, &arguments.slack_app_token_file) {
+        (Some(_), None) => need("--slack-app-token-file FILE, as Slack wants both tokens"),
+        (None, Some(_)) => need("--slack-bot-token-file FILE, as Slack wants both tokens"),
+        (Some(_), Some(_)) | (None, None) => {}
+    }
+    if arguments.email_address.is_some() {
+        let parts = [
+            ("--email-password-file FILE", arguments.email_password_file.is_some()),
+            ("--imap-host HOST", arguments.imap_host.is_some()),
+            ("--smtp-host HOST", arguments.smtp_host.is_some()),
+        ];
+        parts.iter().filter(|(_, there)| !there).for_each(|(flag, _)| need(&format!("{flag}, for the mailbox")));
+    }
+    if arguments.service.is_none() {
+        need("--service user, system or none: how Hob is started from now on");
+    }
+    missing
+}
+
+/// The sections that are there already and would be changed.
+fn taken(arguments: &InitArguments, config: &Config) -> Vec<&'static str> {
+    let all = [
+        ("[provider]", arguments.given.provider.is_some() && config.provider.is_some()),
+        ("[telegram]", arguments.telegram_token_file.is_some() && config.telegram.is_some()),
+        ("[slack]", arguments.slack_bot_token_file.is_some() && config.slack.is_some()),
+        ("[discord]", arguments.discord_token_file.is_some() && config.discord.is_some()),
+        ("[email]", arguments.email_address.is_some() && config.email.is_some()),
+    ];
+    all.into_iter().filter(|(_, taken)| *taken).map(|(section, _)| section).collect()
+}
+
+fn provider(desk: &mut Desk<'_>, arguments: &InitArguments) -> anyhow::Result<()> {
+    let name = arguments.given.provider.as_deref().unwrap_or_default();
+    let kind = Kind::named(name).with_context(|| format!("--provider: there is no kind {name}"))?;
+    let variable = arguments.api_key_env.as_deref().or_else(|| kind.variable());
+    let variable = variable.filter(|variable| desk.draft.env.text(variable).is_some());
+    let api_key = match (&arguments.api_key_file, variable) {
+        (Some(file), _) => Some(keep::named(file)?),
+        (None, variable) => variable.map(|variable| format!("${{{variable}}}")),
+    };
+    let (base_url, model) = (arguments.given.base_url.clone(), arguments.given.model.clone());
+    let edits = Wanted { kind, base_url, api_key, model }.edits(&desk.draft.config);
+    let tried = desk.draft.with(&edits)?;
+    if let Some(off) = tried.loaded()?.off.iter().find(|off| off.section == "provider") {
+        bail!("{off}");
+    }
+    if kind.kind != ProviderKind::Offline {
+        desk.world.offered(&tried)?.map_err(|trouble| failed("the provider", &trouble))?;
+    }
+    desk.save(&edits)?;
+    let turn = desk.world.turn(&tried)?.map_err(|trouble| failed("a real question", &trouble))?;
+    desk.tell(&told(&turn));
+    if turn.tools.is_empty() {
+        bail!(
+            "the model called no tool, and Hob works by tools: name a larger one with --model, or one made for tools"
+        );
+    }
+    desk.progress.answered = fingerprint(&desk.draft.config);
+    Ok(desk.keep_progress()?)
+}
+
+/// The changes for a channel that the flags name.
+fn section(guide: &Guide, arguments: &InitArguments) -> anyhow::Result<Option<Vec<Edit>>> {
+    let secret = |key: &'static str, file: &Path| anyhow::Ok(Edit::set_value(key, keep::named(file)?));
+    let texts = |key: &'static str, all: &[String]| Edit::set_value(key, toml_edit::Array::from_iter(all));
+    let numbers =
+        |key: &'static str, all: &[i64]| Edit::set_value(key, toml_edit::Array::from_iter(all.iter().copied()));
+    let mut edits = Vec::new();
+    match guide.channel {
+        ChannelKind::Telegram => {
+            let Some(file) = &arguments.telegram_token_file else { return Ok(None) };
+            edits.push(secret("telegram.bot_token", file)?);
+            if !arguments.owner_telegram_id.is_empty() {
+                edits.push(numbers("telegram.owner_user_ids", &arguments.owner_telegram_id));
+            }
+        }
+        ChannelKind::Slack => {
+            let (Some(bot), Some(app)) = (&arguments.slack_bot_token_file, &arguments.slack_app_token_file) else {
+                return Ok(None);
+            };
+            edits.extend([secret("slack.bot_token", bot)?, secret("slack.app_token", app)?]);
+            if !arguments.owner_slack_id.is_empty() {
+                edits.push(texts("slack.owner_user_ids", &arguments.owner_slack_id));
+            }
+        }
+        ChannelKind::Discord => {
+            let Some(file) = &arguments.discord_token_file else { return Ok(None) };
+            edits.push(secret("discord.bot_token", file)?);
+            if !arguments.owner_discord_id.is_empty() {
+                edits.push(numbers("discord.owner_user_ids", &arguments.owner_discord_id));
+            }
+        }
+        ChannelKind::Email => {
+            let InitArguments { email_address, email_password_file, imap_host, smtp_host, owner_email, .. } = arguments;
+            let (Some(address), Some(file), Some(imap), Some(smtp)) =
+                (email_address, email_password_file, imap_host, smtp_host)
+            else {
+                return Ok(None);
+            };
+            edits.push(Edit::set_value("email.address", address.as_str()));
+            edits.push(Edit::set_value("email.imap_host", imap.as_str()));
+            edits.push(Edit::set_value("email.smtp_host", smtp.as_str()));
+            edits.extend([secret("email.imap_password", file)?, Edit::set_value("email.verify", true)]);
+            edits.push(texts("email.owner_addresses", owner_email));
+        }
+        ChannelKind::Web | ChannelKind::Terminal | ChannelKind::Event => return Ok(None),
+    }
+    edits.extend(guide.api_url(&arguments.given).map(|(key, url)| Edit::set_value(key, url)));
+    Ok(Some(edits))
+}
+
+/// Connects, and saves it once that works.
+fn channel(desk: &mut Desk<'_>, guide: &Guide, edits: Vec<Edit>) -> anyhow::Result<()> {
+    let tried = desk.draft.with(&edits)?;
+    let connected = desk.world.connect(&tried, guide.channel)?;
+    desk.world.hang_up()?;
+    let name = connected.map_err(|trouble| failed(guide.title, &trouble))?;
+    desk.save(&edits)?;
+    desk.progress.skipped.remove(guide.section);
+    desk.keep_progress()?;
+    let called = if name.is_empty() { String::new() } else { format!(" as {name}") };
+    desk.tell(&format!("{}: connected{called}.", guide.title));
+    Ok(())
+}

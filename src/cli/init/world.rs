@@ -1,0 +1,109 @@
+//! The port to everything that is neither the person nor the config: model servers, platforms, the service manager.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+use crate::cli::init::asker::Halt;
+use crate::cli::init::save::Draft;
+use crate::domain::inbound::ChannelKind;
+use crate::domain::money::Money;
+use crate::model::provider::Offered;
+
+/// Why something outside does not work, in words that say what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// The words.
+    pub(super) why: String,
+    /// The key or token itself is refused.
+    pub(super) of_key: bool,
+}
+
+/// A conversation of one question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// The model.
+    pub(super) model: String,
+    /// What was asked.
+    pub(super) asked: String,
+    /// What it said.
+    pub(super) said: String,
+    /// The tools that it called, and got an answer from.
+    pub(super) tools: Vec<String>,
+    /// From the question to the answer.
+    pub(super) took: Duration,
+    /// What it cost; none: the price is not known.
+    pub(super) cost: Option<Money>,
+}
+
+/// What came of waiting for the owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// They wrote, and Hob's answer has reached them.
+    Owner {
+        /// How they are called there.
+        name: String,
+    },
+    /// They wrote, and the answer could not be sent.
+    Mute {
+        /// Why.
+        why: String,
+    },
+    /// The person at the terminal waits no longer, or it took too long.
+    Nobody,
+}
+
+/// How Hob is started from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Service {
+    /// As your own service
+    User,
+    /// As the machine's; needs root
+    System,
+    /// By hand: `hob run`
+    None,
+}
+
+impl Service {
+    /// As it is written down.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::System => "system",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Everything outside. What takes long ends with [`Halt::Left`] when the person presses Ctrl-C.
+pub(super) trait World {
+    /// The model of an Ollama on this machine, if one answers.
+    fn ollama(&mut self) -> Result<Option<String>, Halt>;
+
+    /// What the provider of this config offers; none: it keeps no list.
+    fn offered(&mut self, draft: &Draft) -> Result<Result<Option<Vec<Offered>>, Trouble>, Halt>;
+
+    /// Asks the model of this config one question that needs a tool, through the parts of the daemon, in a place that is
+    /// thrown away.
+    fn turn(&mut self, draft: &Draft) -> Result<Result<Turn, Trouble>, Halt>;
+
+    /// Starts Hob with one channel of this config, and gives who Hob is there. It goes on until [`World::hang_up`].
+    fn connect(&mut self, draft: &Draft, channel: ChannelKind) -> Result<Result<String, Trouble>, Halt>;
+
+    /// A new code; whoever sends it by the connected channel becomes an owner.
+    fn code(&mut self) -> Result<String, Halt>;
+
+    /// Waits until an owner has written by the connected channel and has an answer. Ctrl-C ends the waiting alone.
+    fn hear(&mut self) -> Result<Heard, Halt>;
+
+    /// Stops what [`World::connect`] began. The code holds no more.
+    fn hang_up(&mut self) -> Result<(), Halt>;
+
+    /// By which channels an owner was paired before.
+    fn paired(&mut self, draft: &Draft) -> Result<BTreeSet<ChannelKind>, Halt>;
+
+    /// Installs the service.
+    fn serve(&mut self, service: Service, config: &Path) -> Result<(), Trouble>;
+}

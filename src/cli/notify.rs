@@ -1,0 +1,86 @@
+//! What systemd is told of a running Hob: that it is ready, how it fares, that it lives. Without systemd nobody is told.
+
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+use tokio::time::Instant;
+
+use crate::daemon::Daemon;
+use crate::daemon::alive::{Pulses, all_heard, line};
+
+/// How long the parts may take to show that they are alive before the watchdog is not fed.
+const ALIVE_WITHIN: Duration = Duration::from_secs(20);
+/// How long the start waits for the platforms: one that is down must not hold it up for ever.
+const HEARD_WITHIN: Duration = Duration::from_secs(20);
+/// How often it is looked whether they were heard.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often it is looked how Hob fares.
+const STATUS_EVERY: Duration = Duration::from_secs(5);
+
+/// Tells systemd when Hob is ready, and from then on how it fares and that it lives; for ever.
+pub(super) async fn keep_told(daemon: &Daemon) {
+    status(&format!("Starting: {}", line(&daemon.channels(), 0)));
+    let heard = tokio::time::timeout(HEARD_WITHIN, heard(daemon)).await;
+    let channels = line(&daemon.channels(), daemon.at_work());
+    match heard {
+        Ok(()) => tracing::info!(channels, "hob.serving: {channels}"),
+        Err(_elapsed) => {
+            tracing::warn!(channels, "hob.serving: not every platform was heard; it goes on trying: {channels}");
+        }
+    }
+    notify(&[NotifyState::Ready, NotifyState::Status(&channels)]);
+    tokio::join!(keep_status(daemon), feed_watchdog(daemon));
+}
+
+/// Tells systemd that Hob stops.
+pub(super) fn stopping() {
+    notify(&[NotifyState::Stopping, NotifyState::Status("Stopping: runs at work come to an end")]);
+}
+
+async fn heard(daemon: &Daemon) {
+    while !all_heard(&daemon.channels()) {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+async fn keep_status(daemon: &Daemon) {
+    let mut told = String::new();
+    loop {
+        let now = line(&daemon.channels(), daemon.at_work());
+        if now != told {
+            status(&now);
+            told = now;
+        }
+        tokio::time::sleep(STATUS_EVERY).await;
+    }
+}
+
+/// Tells systemd that Hob lives, as long as the runtime, the database's writer and every receive loop do.
+async fn feed_watchdog(daemon: &Daemon) {
+    let Some(limit) = sd_notify::watchdog_enabled() else {
+        return std::future::pending().await;
+    };
+    let mut pulses = Pulses::default();
+    loop {
+        let dead = pulses.look(&daemon.channels(), Instant::now());
+        if !dead.is_empty() {
+            let dead = dead.join(", ");
+            tracing::error!(dead, "nothing receives any more for {dead}: the watchdog is not fed");
+        } else if daemon.is_alive(ALIVE_WITHIN).await {
+            notify(&[NotifyState::Watchdog]);
+        } else {
+            tracing::error!("the database's writer does not answer: the watchdog is not fed");
+        }
+        tokio::time::sleep(limit / 3).await;
+    }
+}
+
+fn status(text: &str) {
+    notify(&[NotifyState::Status(text)]);
+}
+
+fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::debug!(%error, "systemd could not be told");
+    }
+}

@@ -1,0 +1,78 @@
+//! `hob status`: how Hob fares, on one screen; of one that does not run, what its database tells.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Args;
+use jiff::tz::TimeZone;
+
+use crate::cli::{runtime, show, show_json};
+use crate::config::Config;
+use crate::config::data_dir::whereabouts;
+use crate::config::environment::Environment;
+use crate::config::load::load;
+use crate::daemon::DATABASE;
+use crate::daemon::backups::folder;
+use crate::domain::clock::{Clock as _, SystemClock};
+use crate::store::error::StoreError;
+use crate::store::lock::holder;
+use crate::store::reader::Reader;
+use crate::web::ask::{AskError, ask};
+use crate::web::status::{Look, Places, StatusReport, beside};
+
+/// How long a running Hob may take to answer.
+const WITHIN: Duration = Duration::from_secs(8);
+
+/// What `hob status` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct StatusArguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Asks the running Hob, else its database.
+///
+/// # Errors
+/// When neither can be read.
+pub(super) fn run(arguments: &StatusArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    let data_dir = whereabouts(named, &environment)?;
+    let report: StatusReport = match ask(&data_dir, "/status", WITHIN) {
+        Ok(answer) => serde_json::from_str(&answer.body).context("the Hob that runs is another version")?,
+        Err(AskError::NotRunning) => {
+            // A broken config tells less, but keeps nobody from looking.
+            let loaded = load(named, &environment);
+            let (config, path) = match loaded {
+                Ok(loaded) => (loaded.config, loaded.path),
+                Err(_told_by_doctor) => (Config::default(), None),
+            };
+            asleep(&config, Places { backups: folder(&data_dir, config.backup.dir.as_ref()), data_dir, config: path })?
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if arguments.json { show_json(&report) } else { Ok(show(&report.to_string())?) }
+}
+
+/// What can be told of a Hob that answers nobody.
+fn asleep(config: &Config, places: Places) -> anyhow::Result<StatusReport> {
+    let now = SystemClock.now();
+    let zone = config.agent.time_zone.as_deref().and_then(|name| TimeZone::get(name).ok());
+    let zone = zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
+    let database = places.data_dir.join(DATABASE);
+    let books = runtime(1)?.block_on(async { Reader::open(&database).await?.read(Look { zone, now }).await });
+    let books = match books {
+        Ok(books) => Some(books),
+        Err(StoreError::Missing(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let mut report = beside(&places, now);
+    report.books = books;
+    if let Some(pid) = holder(&places.data_dir)? {
+        anyhow::bail!(
+            "Hob runs (pid {pid}), but its socket is not there: it starts or stops just now, or its log says why"
+        );
+    }
+    Ok(report)
+}

@@ -1,0 +1,141 @@
+//! `hob version`: which Hob this is, and whether it fits the database and the config that are there.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::{exit, runtime, show, show_json};
+use crate::config::data_dir::whereabouts;
+use crate::config::environment::Environment;
+use crate::config::load::{LoadError, load};
+use crate::daemon::DATABASE;
+use crate::store::error::StoreError;
+use crate::store::inspect::{known, schema};
+
+/// What `hob version` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct VersionArguments {
+    /// Look whether this Hob fits the database and the config: before an upgrade, or after one
+    #[arg(long)]
+    check: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which Hob this is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Version {
+    version: &'static str,
+    /// The database's schema that it brings.
+    schema: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<Fit>,
+}
+
+/// Whether it fits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Fit {
+    database: PathBuf,
+    /// The schema that the database has; none: there is none, or it cannot be read.
+    schema: Option<i64>,
+    /// What is to be said of it.
+    told: String,
+    /// What the config says that this Hob does not understand.
+    config: Vec<String>,
+}
+
+/// Tells.
+///
+/// # Errors
+/// With `--check`: what does not fit, as an exit code.
+pub(super) fn run(arguments: &VersionArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let mut version = Version { version: env!("CARGO_PKG_VERSION"), schema: known(), check: None };
+    let mut code = 0;
+    if arguments.check {
+        let environment = Environment::of_process();
+        let database = whereabouts(named, &environment)?.join(DATABASE);
+        let found = runtime(1)?.block_on(schema(&database));
+        let config = match load(named, &environment) {
+            Ok(_fits) => Vec::new(),
+            Err(LoadError::Invalid(problems)) => problems.iter().map(ToString::to_string).collect(),
+            Err(error) => vec![error.to_string()],
+        };
+        let (told, database_code) = judge(found.as_ref().copied(), version.schema);
+        code = if config.is_empty() { database_code } else { database_code.max(exit::CONFIG) };
+        version.check = Some(Fit { database, schema: found.ok(), told, config });
+    }
+    if arguments.json {
+        show_json(&version)?
+    } else {
+        show(&version.to_string())?
+    }
+    if code == 0 { Ok(()) } else { Err(exit::Said(code).into()) }
+}
+
+/// What is to be said of a database, and the exit code.
+fn judge(found: Result<i64, &StoreError>, known: i64) -> (String, u8) {
+    match found {
+        Ok(found) if found > known => (
+            format!(
+                "made by a newer Hob (schema {found}, this one knows {known}). This Hob does not start with it, and changes nothing. \
+                 Start the newer one again; or go back to a copy from before: docs/upgrade.md, \"Back to an older Hob\""
+            ),
+            exit::DATABASE,
+        ),
+        Ok(found) if found < known => (
+            format!(
+                "of schema {found}: the next start brings it to {known}, and before that keeps a copy in snapshots/. An older Hob \
+                 cannot use it then"
+            ),
+            0,
+        ),
+        Ok(found) => (format!("of schema {found}, as this Hob has it"), 0),
+        Err(StoreError::Missing(_)) => ("none yet: the first start makes it".to_owned(), 0),
+        Err(error @ StoreError::Damaged(_)) => (error.to_string(), exit::DATABASE),
+        Err(error) => (error.to_string(), exit::FAILED),
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "hob {}, schema {}", self.version, self.schema)?;
+        let Some(Fit { database, told, config, .. }) = &self.check else { return Ok(()) };
+        writeln!(f, "database: {}: {told}", database.display())?;
+        if config.is_empty() {
+            return writeln!(f, "config: all of it is understood");
+        }
+        config.iter().try_for_each(|problem| writeln!(f, "config: {problem}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n12_what_is_said_of_a_database() {
+        let said = |found: Result<i64, StoreError>| {
+            let (told, code) = judge(found.as_ref().copied(), 14);
+            format!("{code}: {told}")
+        };
+        let all = [
+            said(Ok(14)),
+            said(Ok(9)),
+            said(Ok(99)),
+            said(Err(StoreError::Missing("/d/hob.db".to_owned()))),
+            said(Err(StoreError::Damaged("file is not a database".to_owned()))),
+            said(Err(StoreError::Busy("locked".to_owned()))),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @r#"
+        0: of schema 14, as this Hob has it
+        0: of schema 9: the next start brings it to 14, and before that keeps a copy in snapshots/. An older Hob cannot use it then
+        65: made by a newer Hob (schema 99, this one knows 14). This Hob does not start with it, and changes nothing. Start the newer one again; or go back to a copy from before: docs/upgrade.md, "Back to an older Hob"
+        0: none yet: the first start makes it
+        65: the database cannot be read: file is not a database; restore a backup, or move the file away to begin afresh
+        1: another program holds a lock on the database: locked
+        "#);
+    }
+}

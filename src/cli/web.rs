@@ -1,0 +1,173 @@
+//! `hob web`: a link that logs somebody in to the page, and programs' keys to its API. Beside a running Hob.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use async_trait::async_trait;
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+
+use crate::cli::{runtime, show};
+use crate::config::data_dir::whereabouts;
+use crate::config::environment::Environment;
+use crate::daemon::DATABASE;
+use crate::domain::clock::{Clock as _, SystemClock};
+use crate::domain::rng::SystemRng;
+use crate::store::beside::Beside;
+use crate::store::error::StoreError;
+use crate::store::web_door::{self, Token};
+use crate::store::{Statement, Tx};
+use crate::web::ask::{AskError, ask};
+use crate::web::door::login::{Invite, link};
+use crate::web::door::{PageRole, hash, new_key};
+use crate::web::page::Whereabouts;
+
+/// How long a running Hob may take to answer.
+const WITHIN: Duration = Duration::from_secs(8);
+
+/// What `hob web` is told.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct WebArguments {
+    /// The link is for somebody who may look, and change nothing
+    #[arg(long)]
+    pub viewer: bool,
+    /// What else
+    #[command(subcommand)]
+    pub command: Option<WebCommand>,
+}
+
+/// What `hob web` can do besides.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum WebCommand {
+    /// Keys with which programs call the API
+    #[command(subcommand)]
+    Token(TokenCommand),
+}
+
+/// What can be done with programs' keys.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum TokenCommand {
+    /// Make one; it is shown once
+    Add {
+        /// What it is called
+        name: String,
+        /// It may look, and change nothing
+        #[arg(long)]
+        viewer: bool,
+    },
+    /// Show which there are
+    List,
+    /// Take one back
+    Remove {
+        /// What it is called
+        name: String,
+    },
+}
+
+/// Prints a link, or changes keys.
+///
+/// # Errors
+/// When Hob does not run or serves no page, or the database cannot be written.
+pub(super) fn run(arguments: WebArguments, named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    let directory = whereabouts(named, &environment)?;
+    let now = SystemClock.now();
+    runtime(1)?.block_on(async {
+        let mut beside = Beside::open(&directory.join(DATABASE)).await?;
+        let told = match arguments.command {
+            None => {
+                let page = page(&directory)?;
+                let (key, role) = (new_key(&SystemRng), role(arguments.viewer));
+                beside.write(Invite { key: key.clone(), role, now }).await?;
+                format!("{}\nIt logs somebody in as {}, once, within 15 minutes.\n", link(&page, &key), role.as_str())
+            }
+            Some(WebCommand::Token(command)) => tokens(&mut beside, command, now).await?,
+        };
+        beside.close().await;
+        Ok(show(&told)?)
+    })
+}
+
+/// Where the Hob that runs serves its page: another's server may be where its own was to be.
+fn page(directory: &Path) -> anyhow::Result<String> {
+    let answer = match ask(directory, "/page", WITHIN) {
+        Ok(answer) => answer,
+        Err(AskError::NotRunning) => bail!("Hob is not running: the page is served by `hob run`"),
+        Err(error) => return Err(error.into()),
+    };
+    let told: Whereabouts = serde_json::from_str(&answer.body).context("the Hob that runs is another version")?;
+    told.at
+        .context("this Hob serves no page: [server] listen is `off`, or the port is somebody else's, as its log says")
+}
+
+fn role(viewer: bool) -> PageRole {
+    if viewer { PageRole::Viewer } else { PageRole::Owner }
+}
+
+async fn tokens(beside: &mut Beside, command: TokenCommand, now: Timestamp) -> anyhow::Result<String> {
+    match command {
+        TokenCommand::Add { name, viewer } => {
+            let key = new_key(&SystemRng);
+            let add = Add { name: name.clone(), role: role(viewer), hash: hash(key.expose()), now };
+            if !beside.write(add).await? {
+                bail!("there is a key called {name:?} already: `hob web token remove {name}` takes it back");
+            }
+            Ok(format!("{}\nIt is shown only now. Programs send it as `Authorization: Bearer KEY`.\n", key.expose()))
+        }
+        TokenCommand::List => {
+            let all = beside.write(All).await?;
+            let line = |token: &Token| {
+                let used = token.used_at.and_then(|at| Timestamp::from_millisecond(at).ok());
+                let used = used.map_or_else(|| "never used".to_owned(), |at| format!("last used {at:.0}"));
+                format!("{} – {}, {used}\n", token.name, token.role)
+            };
+            let lines: String = all.iter().map(line).collect();
+            Ok(if lines.is_empty() { "There are no keys.\n".to_owned() } else { lines })
+        }
+        TokenCommand::Remove { name } => {
+            if !beside.write(Remove(name.clone())).await? {
+                bail!("there is no key called {name:?}");
+            }
+            Ok(format!("{name} opens nothing any more.\n"))
+        }
+    }
+}
+
+struct Add {
+    name: String,
+    role: PageRole,
+    hash: String,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Add {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        web_door::add_token(tx, (&self.name, self.role.as_str()), &self.hash, self.now).await
+    }
+}
+
+struct All;
+
+#[async_trait]
+impl Statement for All {
+    type Output = Vec<Token>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Token>, StoreError> {
+        web_door::tokens(tx).await
+    }
+}
+
+struct Remove(String);
+
+#[async_trait]
+impl Statement for Remove {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        web_door::remove_token(tx, &self.0).await
+    }
+}

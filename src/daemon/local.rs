@@ -1,0 +1,33 @@
+//! What this Hob answers over the socket in its data directory.
+
+use std::sync::Arc;
+
+use crate::daemon::backups::folder;
+use crate::daemon::{Blueprint, Switches};
+use crate::router::intake::Router;
+use crate::web;
+use crate::web::local::Local;
+use crate::web::status::Places;
+
+/// Answers until all is said. Without a socket Hob works as well: only nobody can ask it from beside.
+///
+/// `page_at`: under which address the page is reached.
+pub(super) fn serve(switches: &Switches, router: &Arc<Router>, (blueprint, page_at): (&Blueprint, Option<String>)) {
+    let local = match Local::open(&blueprint.data_dir) {
+        Ok(local) => local,
+        Err(error) => return tracing::warn!(%error, "local.absent: {error}"),
+    };
+    let places = places(blueprint);
+    let routes = web::health::routes(Arc::clone(router)).merge(web::status::routes(Arc::clone(router), places));
+    let routes = routes.merge(web::page::whereabouts(page_at));
+    switches.channels.spawn(local.serve(routes, switches.silence.clone()));
+}
+
+/// Where things are.
+pub(super) fn places(blueprint: &Blueprint) -> Places {
+    Places {
+        data_dir: blueprint.data_dir.clone(),
+        backups: folder(&blueprint.data_dir, blueprint.config.backup.dir.as_ref()),
+        config: blueprint.config_file.clone(),
+    }
+}

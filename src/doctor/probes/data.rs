@@ -1,0 +1,107 @@
+//! What is stored.
+
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::tz::TimeZone;
+
+use crate::backup::make;
+use crate::daemon::DATABASE;
+use crate::daemon::backups::folder;
+use crate::doctor::Patient;
+use crate::doctor::rules::data::{self, Backups, Daemon, Scheduled};
+use crate::doctor::rules::finding::{Check, Finding};
+use crate::policy::schedule::Rule;
+use crate::store::error::StoreError;
+use crate::store::inspect::inspect;
+use crate::store::lock::holder;
+use crate::store::reader::Reader;
+use crate::store::{Statement, Tx, schedules};
+use crate::web::ask::{AskError, ask};
+
+/// How long a running Hob may take to answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(8);
+/// So many schedules are looked through.
+const SCHEDULES_MAX: i64 = 10_000;
+
+fn home(patient: &Patient) -> Option<&Path> {
+    patient.data_dir.as_deref().ok()
+}
+
+pub(in crate::doctor) async fn database(patient: &Patient) -> Vec<Finding> {
+    let Some(dir) = home(patient) else { return Vec::new() };
+    data::database(&inspect(&dir.join(DATABASE), patient.live).await)
+}
+
+pub(in crate::doctor) async fn daemon(patient: &Patient) -> Vec<Finding> {
+    let Some(dir) = home(patient).map(Path::to_owned) else { return Vec::new() };
+    let looked = tokio::task::spawn_blocking(move || look_for_daemon(&dir)).await;
+    data::daemon(&looked.unwrap_or_else(|error| Daemon::Unknown { why: error.to_string() }))
+}
+
+fn look_for_daemon(dir: &Path) -> Daemon {
+    let holder = match holder(dir) {
+        Ok(holder) => holder,
+        Err(error) => return Daemon::Unknown { why: error.to_string() },
+    };
+    match (ask(dir, "/health", ANSWERS_WITHIN), holder) {
+        (Ok(answer), pid) => Daemon::Answers { pid, ready: answer.status == 200 },
+        (Err(AskError::NotRunning | AskError::Place(_)), None) => Daemon::Absent,
+        (Err(AskError::NotRunning), Some(pid)) => Daemon::Silent { pid, why: "there is no socket".to_owned() },
+        (Err(error), Some(pid)) => Daemon::Silent { pid, why: error.to_string() },
+        (Err(error), None) => Daemon::Unknown { why: error.to_string() },
+    }
+}
+
+struct Schedules {
+    now: i64,
+}
+
+#[async_trait]
+impl Statement for Schedules {
+    type Output = Vec<Scheduled>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<Scheduled>, StoreError> {
+        let rows = schedules::list(tx, None, SCHEDULES_MAX).await?;
+        let scheduled = rows.into_iter().map(|row| {
+            let rule = serde_json::from_str::<Rule>(&row.rule).err().map(|error| format!("its rule: {error}"));
+            let zone = TimeZone::get(&row.zone).err().map(|error| format!("its time zone: {error}"));
+            let late = row.next_at.map(|next| u64::try_from(self.now - next).unwrap_or(0));
+            Scheduled {
+                id: row.id.0,
+                state: row.state,
+                why: row.why,
+                unreadable: rule.or(zone),
+                late: late.map(Duration::from_millis),
+            }
+        });
+        Ok(scheduled.collect())
+    }
+}
+
+pub(in crate::doctor) async fn schedules(patient: &Patient) -> Vec<Finding> {
+    let Some(dir) = home(patient) else { return Vec::new() };
+    let now = patient.clock.now().as_millisecond();
+    let read = async { Reader::open(&dir.join(DATABASE)).await?.read(Schedules { now }).await };
+    let is_running = holder(dir).is_ok_and(|holder| holder.is_some());
+    match read.await {
+        Ok(all) => data::schedules(&all, is_running),
+        // The check of the database has the words for that.
+        Err(error) => vec![Finding::note(Check::Schedules, format!("not looked at: {error}"))],
+    }
+}
+
+pub(in crate::doctor) fn backup(patient: &Patient) -> Vec<Finding> {
+    let (Some(dir), Some(config)) = (home(patient), patient.config()) else { return Vec::new() };
+    let to = folder(dir, config.backup.dir.as_ref());
+    let newest = make::archives(&to).ok().and_then(|all| make::made_at(all.first()?));
+    let age = newest.map(|made| patient.clock.now().duration_since(made));
+    data::backup(&Backups {
+        folder: &to,
+        every_hours: config.backup.every_hours,
+        newest: age.map(|age| Duration::from_secs(u64::try_from(age.as_secs()).unwrap_or(0))),
+        is_needed: dir.join(DATABASE).exists(),
+        is_beside: to.starts_with(dir),
+    })
+}

@@ -1,0 +1,8 @@
+//! Where the facts come from: files, the kernel, other programs' answers.
+//!
+//! Never: a judgement. That is the rules'.
+
+pub(super) mod data;
+pub(super) mod house;
+pub(super) mod reach;
+pub(super) mod tools;

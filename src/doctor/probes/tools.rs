@@ -1,0 +1,87 @@
+//! What is started: the sandbox's trial, the embedding, MCP servers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::daemon::memory::{objection, source};
+use crate::daemon::toolset;
+use crate::daemon::toolset::mcp::settings;
+use crate::doctor::Patient;
+use crate::doctor::rules::finding::{Check, Finding};
+use crate::doctor::rules::reach::{self, Embedding};
+use crate::memory::upkeep::source::Leave;
+use crate::memory::upkeep::{Opener as _, Unprepared};
+use crate::tool::leftovers::Leftovers;
+use crate::tool::mcp::settings::Settings;
+use crate::tool::mcp::{Place, probe};
+
+/// How long a server's process is waited for at the end.
+const END: Duration = Duration::from_secs(5);
+
+pub(in crate::doctor) async fn sandbox(patient: &Patient) -> Vec<Finding> {
+    let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
+    if !data_dir.exists() {
+        return vec![Finding::note(Check::Sandbox, "tried at the first start, which makes the folder for it")];
+    }
+    let workspace = toolset::workspace(config, data_dir);
+    let around = (data_dir.as_path(), &patient.environment);
+    let sandbox = toolset::terminal::look(&config.terminal, &workspace, around).await;
+    vec![reach::sandbox(sandbox.strength(), config.terminal.enabled)]
+}
+
+pub(in crate::doctor) async fn embeddings(patient: &Patient) -> Vec<Finding> {
+    let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
+    let config = &config.memory.embedding;
+    let objection = objection(config, &patient.environment);
+    // Nothing is fetched by a look.
+    let Some(source) = source(config, data_dir, Leave::No(String::new())) else {
+        return vec![reach::embedding(&Embedding::Off)];
+    };
+    let found = match source.prepare(&|_told| {}).await {
+        Err(Unprepared::Forbidden(_)) => Embedding::Unfetched { objection },
+        Err(Unprepared::Failed(error)) => Embedding::Broken { why: error.to_string() },
+        Ok(()) => match source.open().await {
+            Ok(embedder) => Embedding::Ready { name: embedder.model().name.clone() },
+            Err(error) => Embedding::Broken { why: error.to_string() },
+        },
+    };
+    vec![reach::embedding(&found)]
+}
+
+pub(in crate::doctor) async fn mcp(patient: &Patient) -> Vec<Finding> {
+    let (Some(config), Ok(data_dir)) = (patient.config(), &patient.data_dir) else { return Vec::new() };
+    let servers: Vec<Settings> = config.mcp.iter().map(|(name, config)| settings(name, config, data_dir)).collect();
+    if servers.is_empty() {
+        return vec![Finding::ok(Check::Mcp, "no server is configured")];
+    }
+    if !patient.live {
+        let known = |server: &Settings| reach::mcp_known(&server.name, probe::known(server, data_dir));
+        return servers.iter().map(known).collect();
+    }
+    let place = Place {
+        data_dir: data_dir.clone(),
+        leftovers: Leftovers::of(data_dir),
+        clock: Arc::clone(&patient.clock),
+        rng: Arc::clone(&patient.rng),
+        tracker: TaskTracker::new(),
+        stop: CancellationToken::new(),
+    };
+    let looked = servers.iter().map(|server| {
+        let place = &place;
+        async move {
+            let seen = Box::pin(probe::look(server, place)).await;
+            let seen = seen.map(|seen| (seen.tools.len(), seen.took)).map_err(|error| error.to_string());
+            reach::mcp(&server.name, &seen)
+        }
+    });
+    let found = join_all(looked).await;
+    place.tracker.close();
+    if tokio::time::timeout(END, place.tracker.wait()).await.is_err() {
+        tracing::warn!("a server does not end");
+    }
+    found
+}

@@ -1,0 +1,208 @@
+//! What a check says, and the report of all.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::domain::redactor::Redactor;
+
+/// What is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Check {
+    /// The config file.
+    Config,
+    /// Who may read it.
+    Permissions,
+    /// The data directory.
+    Data,
+    /// Room on the disk.
+    Disk,
+    /// How many files may be open.
+    Files,
+    /// The machine's clock.
+    Clock,
+    /// The time zone.
+    Zone,
+    /// The database.
+    Database,
+    /// Whether Hob runs.
+    Daemon,
+    /// The models.
+    Models,
+    /// The platforms.
+    Channels,
+    /// What commands can be kept from.
+    Sandbox,
+    /// Meaning in the memory's search.
+    Embeddings,
+    /// The MCP servers.
+    Mcp,
+    /// What is to be done later.
+    Schedules,
+    /// The service.
+    Service,
+    /// Backups.
+    Backup,
+}
+
+impl Check {
+    /// All, in the order in which they are told.
+    pub const ALL: [Self; 17] = [
+        Self::Config,
+        Self::Permissions,
+        Self::Data,
+        Self::Disk,
+        Self::Files,
+        Self::Clock,
+        Self::Zone,
+        Self::Database,
+        Self::Daemon,
+        Self::Models,
+        Self::Channels,
+        Self::Sandbox,
+        Self::Embeddings,
+        Self::Mcp,
+        Self::Schedules,
+        Self::Service,
+        Self::Backup,
+    ];
+
+    /// The name for `--only`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Permissions => "permissions",
+            Self::Data => "data",
+            Self::Disk => "disk",
+            Self::Files => "files",
+            Self::Clock => "clock",
+            Self::Zone => "zone",
+            Self::Database => "database",
+            Self::Daemon => "daemon",
+            Self::Models => "models",
+            Self::Channels => "channels",
+            Self::Sandbox => "sandbox",
+            Self::Embeddings => "embeddings",
+            Self::Mcp => "mcp",
+            Self::Schedules => "schedules",
+            Self::Service => "service",
+            Self::Backup => "backup",
+        }
+    }
+}
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Ok,
+    /// Good to know; nothing need be done.
+    Note,
+    /// Hob works, and not as well as it could, or not for long.
+    Warn,
+    /// Something does not work.
+    Fail,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Warn => "warn",
+            Self::Fail => "fail",
+        })
+    }
+}
+
+/// One line of the report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub verdict: Verdict,
+    /// Which check found it.
+    pub check: &'static str,
+    /// What is so.
+    pub what: String,
+    /// What to do; none: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+impl Finding {
+    /// As it should be.
+    #[must_use]
+    pub fn ok(check: Check, what: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Ok, check: check.as_str(), what: what.into(), fix: None }
+    }
+
+    /// Good to know.
+    #[must_use]
+    pub fn note(check: Check, what: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Note, check: check.as_str(), what: what.into(), fix: None }
+    }
+
+    /// Hob works, and this should be seen to.
+    #[must_use]
+    pub fn warn(check: Check, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Warn, check: check.as_str(), what: what.into(), fix: Some(fix.into()) }
+    }
+
+    /// This does not work.
+    #[must_use]
+    pub fn fail(check: Check, what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Fail, check: check.as_str(), what: what.into(), fix: Some(fix.into()) }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What others say may have lines of its own; a finding is one.
+        let what = self.what.split_whitespace().collect::<Vec<_>>().join(" ");
+        write!(f, "{:<4} {}: {what}", self.verdict, self.check)?;
+        self.fix.iter().try_for_each(|fix| write!(f, "; {fix}"))
+    }
+}
+
+/// All that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The worst of it.
+    pub worst: Verdict,
+    /// Each finding, in the order of the checks.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Of what was found.
+    #[must_use]
+    pub fn of(findings: Vec<Finding>) -> Self {
+        let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Ok);
+        Self { worst, findings }
+    }
+
+    /// The same without what must not be seen.
+    #[must_use]
+    pub fn redacted(self, redactor: &Redactor) -> Self {
+        let hide = |text: String| redactor.redact(&text).into_owned();
+        let findings = self.findings.into_iter();
+        let findings =
+            findings.map(|finding| Finding { what: hide(finding.what), fix: finding.fix.map(hide), ..finding });
+        Self { worst: self.worst, findings: findings.collect() }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.findings.iter().try_for_each(|finding| writeln!(f, "{finding}"))?;
+        let count = |verdict| self.findings.iter().filter(|finding| finding.verdict == verdict).count();
+        match (count(Verdict::Fail), count(Verdict::Warn)) {
+            (0, 0) => writeln!(f, "All is well."),
+            (0, warns) => writeln!(f, "Hob can work; {warns} to see to."),
+            (fails, 0) => writeln!(f, "{fails} to be mended."),
+            (fails, warns) => writeln!(f, "{fails} to be mended, {warns} to see to."),
+        }
+    }
+}

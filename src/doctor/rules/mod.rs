@@ -1,0 +1,31 @@
+//! From facts to findings: pure tables.
+//!
+//! Never: a look at the world.
+
+pub mod data;
+pub mod finding;
+pub mod house;
+pub mod reach;
+pub mod service;
+
+use std::time::Duration;
+
+/// A span of time as people say it.
+fn span(span: Duration) -> String {
+    match span.as_secs() {
+        secs @ 0..120 => format!("{secs} s"),
+        secs @ 120..7_200 => format!("{} min", secs / 60),
+        secs @ 7_200..172_800 => format!("{} h", secs / 3_600),
+        secs => format!("{} d", secs / 86_400),
+    }
+}
+
+/// A number of bytes as people say it.
+#[expect(clippy::cast_precision_loss, reason = "a tenth is all that is told")]
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
