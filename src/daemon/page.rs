@@ -1,0 +1,103 @@
+//! The page: where it is served, and who is let in first.
+
+use std::sync::Arc;
+
+use axum::Router as Routes;
+use tokio::net::TcpListener;
+
+use crate::config::Config;
+use crate::config::good::History;
+use crate::config::webhooks::Listens;
+use crate::config::writer::Writer;
+use crate::daemon::begins::beyond;
+use crate::daemon::reload::running::Current;
+use crate::daemon::{Blueprint, StartError, Switches, local};
+use crate::router::intake::Router;
+use crate::telemetry::tail::NOT_KEPT;
+use crate::web;
+use crate::web::chat::channel::Page;
+use crate::web::door::judge::Places;
+use crate::web::door::login::{HasVisits, Invite, link};
+use crate::web::door::{Door, PageRole, new_key};
+use crate::web::operations::desk::{ConfigFile, Desk};
+use crate::web::served::Served;
+
+/// Takes the port where Hob is called. One that nobody has asked for may be somebody else's.
+pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener>, StartError> {
+    let listens = blueprint.config.server.listens(&blueprint.environment).filter(|_| blueprint.stays);
+    // Who sits at the terminal has no page unless the config says so.
+    let listens = listens.filter(|listens| listens.asked_for || blueprint.own_channel.is_none());
+    let Some(Listens { address, asked_for }) = listens else { return Ok(None) };
+    match TcpListener::bind(&address).await {
+        Ok(listener) => Ok(Some(listener)),
+        Err(source) if asked_for || is_called(&blueprint.config) => Err(StartError::Listen { address, source }),
+        Err(error) => {
+            tracing::warn!(address, %error, "the page is not served; another address under [server] listen may do");
+            Ok(None)
+        }
+    }
+}
+
+/// Whether others call in, for whom the address is no matter of taste.
+fn is_called(config: &Config) -> bool {
+    let bots = config.telegram.iter().chain(config.telegram_accounts.values());
+    !config.webhooks.is_empty() || bots.into_iter().any(|bot| bot.webhook_url.is_some())
+}
+
+/// The page's side of its conversations; none: Hob does not listen, or somebody sits at the terminal.
+pub(super) fn of(blueprint: &Blueprint, listener: Option<&TcpListener>) -> Option<Arc<Page>> {
+    let is_served = listener.is_some() && blueprint.own_channel.is_none();
+    is_served.then(|| Arc::new(Page::new(Arc::clone(&blueprint.clock))))
+}
+
+/// Under which address people reach the page; none: it is not served.
+pub(super) fn address(listener: &TcpListener, page: Option<&Arc<Page>>, config: &Config) -> Option<String> {
+    page?;
+    let public = config.server.public().map(|url| url.to_string().trim_end_matches('/').to_owned());
+    public.or_else(|| listener.local_addr().ok().map(|listens| format!("http://{listens}")))
+}
+
+/// The page and its API. Where nobody was ever let in, a link that lets the owner in is told.
+pub(super) async fn routes(
+    listener: &TcpListener,
+    page: Option<&Arc<Page>>,
+    (blueprint, switches): (&Blueprint, &Switches),
+    (router, current): (&Arc<Router>, Current),
+) -> Result<Option<Routes>, StartError> {
+    let listens =
+        listener.local_addr().map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
+    tracing::info!(address = %listens, "server.listening");
+    let Some(page) = page else { return Ok(None) };
+    let public = blueprint.config.server.public();
+    let door = Door::new(Arc::clone(router), Places::new(listens, public.as_ref()));
+    let now = blueprint.clock.now();
+    let at = address(listener, Some(page), &blueprint.config).unwrap_or_default();
+    if !router.store.read(HasVisits { now }).await? {
+        let key = new_key(&*blueprint.rng);
+        router.store.write(Invite { key: key.clone(), role: PageRole::Owner, now }).await?;
+        let link = link(&at, &key);
+        // Whoever may look at the log on the page is not let in as its owner by it.
+        tracing::info!(
+            target: NOT_KEPT,
+            "Hob's page: {link} logs you in, once, within 15 minutes; `hob web` prints another."
+        );
+    }
+    let (router, page, stop) = (Arc::clone(router), Arc::clone(page), switches.intake.clone());
+    let desk = desk(blueprint, current);
+    Ok(Some(web::page::routes(Arc::new(Served { router, page, door, desk, stop }))))
+}
+
+/// What the page's operations need beside the router.
+fn desk(blueprint: &Blueprint, current: Current) -> Desk {
+    let config = blueprint.config_file.as_ref().map(|file| {
+        // The process may change its directory, the file stays where it is.
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        ConfigFile {
+            history: History::of(&file, Some(&blueprint.data_dir)),
+            writer: Writer::new(file, blueprint.environment.clone(), beyond),
+            environment: blueprint.environment.clone(),
+            running: Box::new(move || current.borrow().source.clone()),
+        }
+    });
+    Desk { places: local::places(blueprint), config }
+}

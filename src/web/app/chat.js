@@ -1,0 +1,416 @@
+// Talking with Hob: what was said, the reply that is being written, what waits its turn, and a place to write.
+import { ApiError, del, get, persist, post, put } from "./api.js";
+import { el, moment, newId, notice, rendered, size } from "./dom.js";
+
+const STATES = {
+  queued: "waits its turn",
+  running: "Hob is at it",
+  waiting: "Hob waits for you",
+  failed: "failed",
+  cancelled: "stopped",
+  withdrawn: "taken back",
+  joined: "joined the reply before",
+  refused: "not taken",
+};
+
+/** The list of conversations is looked at so often, in milliseconds. */
+const LIST_EVERY = 30000;
+
+/** Shows the view; gives what ends it. */
+export function chatView(main, [, named], { go, visit }) {
+  const isOwner = visit.role === "owner";
+  const chat = named ?? localStorage.getItem("chat") ?? newId();
+  if (!named) return void queueMicrotask(() => go(`/chat/${chat}`, { replace: true }));
+  localStorage.setItem("chat", chat);
+  main.className = "chat";
+  const chats = chatList(chat, go);
+  const conversation = new Conversation(chat, isOwner, chats.changed);
+  main.append(chats.element, conversation.element);
+  conversation.begin();
+  return () => {
+    conversation.end();
+    chats.end();
+  };
+}
+
+/** The conversations, as they are now: what another tab writes is heard at once, what another browser writes within the minute. */
+function chatList(current, go) {
+  const list = el("ul");
+  const items = new Map();
+  const more = el("button", { type: "button", class: "quiet", hidden: true }, "More");
+  let next;
+  const item = ({ id, title, at }) => {
+    const link = el(
+      "a",
+      { href: `/chat/${id}`, "aria-current": id === current ? "page" : null },
+      el("span", { class: "title" }, title || "New conversation"),
+      at ? moment(at) : null,
+    );
+    // What is there already stays where it is: somebody may be about to press it.
+    const known = items.get(id);
+    if (known?.contains(document.activeElement)) return known;
+    if (known) known.replaceChildren(link);
+    else items.set(id, el("li", {}, link));
+    return items.get(id);
+  };
+  const load = async () => {
+    try {
+      const page = await get(`/api/chats${next ? `?before=${next}` : ""}`);
+      next = page.next;
+      more.hidden = !next;
+      list.append(...page.chats.map(item));
+    } catch (error) {
+      notice(error.message);
+    }
+  };
+  const refresh = async () => {
+    if (document.hidden) return;
+    try {
+      const { chats } = await get("/api/chats");
+      const fresh = chats.filter(({ id }) => !items.has(id)).map(({ id }) => id);
+      const all = new Map(chats.map((chat) => [chat.id, item(chat)]));
+      list.prepend(...fresh.map((id) => all.get(id)));
+    } catch {
+      // The conversation itself tells that Hob cannot be reached.
+    }
+  };
+  const others = new BroadcastChannel("chats");
+  others.addEventListener("message", refresh);
+  document.addEventListener("visibilitychange", refresh);
+  const again = setInterval(refresh, LIST_EVERY);
+  more.addEventListener("click", load);
+  load();
+  const fresh = el("button", { type: "button", onclick: () => go(`/chat/${newId()}`) }, "New conversation");
+  const element = el(
+    "details",
+    { class: "chats", open: matchMedia("(min-width: 60rem)").matches },
+    el("summary", {}, "Conversations"),
+    el("nav", { "aria-label": "Conversations" }, fresh, list, more),
+  );
+  const changed = () => {
+    others.postMessage(current);
+    refresh();
+  };
+  const end = () => {
+    others.close();
+    clearInterval(again);
+    document.removeEventListener("visibilitychange", refresh);
+  };
+  return { element, changed, end };
+}
+
+const RASTERS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** A file to save; a picture is shown as well. */
+function enclosed({ id, name, mime, bytes }) {
+  const href = `/api/files/${id}`;
+  const words = el("span", {}, el("a", { href, download: name }, name), ` (${size(bytes)})`);
+  return el("p", { class: "enclosed" }, RASTERS.includes(mime) ? el("img", { src: href, alt: "", loading: "lazy" }) : null, words);
+}
+
+class Conversation {
+  constructor(chat, isOwner, changed) {
+    this.changed = changed;
+    this.path = `/api/chats/${chat}`;
+    this.isOwner = isOwner;
+    this.shown = new Map();
+    this.states = new Map();
+    this.growing = null;
+    this.log = el("ol", { class: "log" });
+    this.earlier = el("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.loadEarlier() }, "Earlier messages");
+    this.queue = el("ol", { class: "queue", "aria-label": "What waits its turn" });
+    this.connection = el("p", { class: "connection", role: "status", hidden: true }, "Connection lost; trying again …");
+    this.element = el(
+      "section",
+      { class: "conversation", "aria-label": "Conversation" },
+      el("div", { class: "scroll", role: "log", "aria-label": "What was said", tabindex: "0" }, this.earlier, this.log),
+      this.queue,
+      this.connection,
+      isOwner ? this.composer() : el("p", { class: "hint" }, "Viewers only look."),
+    );
+    this.scroll = this.element.querySelector(".scroll");
+  }
+
+  async begin() {
+    try {
+      const timeline = await get(`${this.path}/messages`);
+      if (this.over) return;
+      timeline.messages.forEach((message) => this.show(message));
+      this.tell(timeline.open);
+      this.older = timeline.older;
+      this.earlier.hidden = !this.older;
+      this.toEnd(true);
+      this.listen(`${timeline.upto.said}-${timeline.upto.answered}`);
+    } catch (error) {
+      notice(error.message);
+    }
+  }
+
+  end() {
+    this.over = true;
+    this.events?.close();
+    clearTimeout(this.again);
+  }
+
+  listen(since) {
+    this.mark = since;
+    const events = new EventSource(`${this.path}/events?since=${since}`);
+    this.events = events;
+    const heard = (name, take) =>
+      events.addEventListener(name, (event) => {
+        if (event.lastEventId) this.mark = event.lastEventId;
+        const atEnd = this.isAtEnd();
+        take(JSON.parse(event.data));
+        this.toEnd(atEnd);
+      });
+    heard("message", (message) => this.show(message));
+    heard("state", ({ open }) => this.tell(open));
+    heard("growing", (more) => this.grow(more));
+    heard("gap", () => this.reload());
+    events.addEventListener("open", () => (this.connection.hidden = true));
+    events.addEventListener("error", () => {
+      this.connection.hidden = false;
+      // What was growing begins anew with the next connection.
+      this.dropGrowing();
+      if (events.readyState !== EventSource.CLOSED || this.over) return;
+      // The browser gives up when it is answered with an error: a restart of Hob is one.
+      this.again = setTimeout(() => this.listen(this.mark), 2000);
+    });
+  }
+
+  reload() {
+    this.events?.close();
+    this.shown.clear();
+    this.log.replaceChildren();
+    this.begin();
+  }
+
+  async loadEarlier() {
+    if (!this.older) return;
+    try {
+      const { messages, older } = await get(`${this.path}/messages?before=${this.older.said}-${this.older.answered}`);
+      const before = this.scroll.scrollHeight;
+      const first = this.log.firstChild;
+      for (const message of messages) if (!this.shown.has(message.id)) this.log.insertBefore(this.entry(message), first);
+      this.scroll.scrollTop += this.scroll.scrollHeight - before;
+      this.older = older;
+      this.earlier.hidden = !older;
+    } catch (error) {
+      notice(error.message);
+    }
+  }
+
+  show(message) {
+    if (this.shown.has(message.id)) return;
+    const pending = message.client_id && this.log.querySelector(`[data-pending="${CSS.escape(message.client_id)}"]`);
+    pending?.remove();
+    const replaced = message.replaces && this.shown.get(message.replaces);
+    const entry = this.entry(message);
+    if (replaced) replaced.replaceWith(entry);
+    else this.log.append(entry);
+    if (message.author === "hob" && this.growing && message.run === this.growing.run) this.dropGrowing();
+    else if (this.growing) this.log.append(this.growing.element);
+  }
+
+  entry(message) {
+    const isOwn = message.author === "person";
+    const words = message.html !== undefined && message.html !== null ? rendered(message.html) : el("p", { class: "plain" }, message.text);
+    const entry = el(
+      "li",
+      { class: `message ${message.author}`, "data-id": message.id },
+      el("span", { class: "who" }, isOwn ? "You" : message.name, " ", moment(message.at), message.run ? el("a", { class: "run", href: `/runs/${message.run}` }, `run ${message.run}`) : null, message.run && !isOwn ? el("a", { class: "run", href: `/memory/answers/${message.run}` }, "why") : null),
+      words,
+      (message.files ?? []).map(enclosed),
+      message.buttons?.length ? this.buttons(message.buttons) : null,
+      isOwn ? el("span", { class: "state" }) : null,
+    );
+    this.shown.set(message.id, entry);
+    if (isOwn) this.mood(message.id, message.state);
+    return entry;
+  }
+
+  mood(id, state) {
+    const place = this.shown.get(id)?.querySelector(".state");
+    if (place) place.textContent = STATES[state] ?? "";
+  }
+
+  buttons(all) {
+    const row = el("div", { class: "buttons", role: "group", "aria-label": "Answers" });
+    for (const { label, token } of all) {
+      const press = async () => {
+        for (const button of row.children) button.disabled = true;
+        const id = newId();
+        try {
+          await persist(() => post(`${this.path}/presses`, { id, token }), () => notice("Hob cannot be reached; trying again …"));
+        } catch (error) {
+          notice(error.message);
+          for (const button of row.children) button.disabled = false;
+        }
+      };
+      row.append(el("button", { type: "button", onclick: press, disabled: !this.isOwner }, label));
+    }
+    return row;
+  }
+
+  tell(open) {
+    const now = new Map(open.map((run) => [run.message, run.state]));
+    for (const [id, state] of now) this.mood(id, state);
+    // What was open and is not any more is over: how, the messages after it say.
+    for (const id of this.states.keys()) if (!now.has(id)) this.mood(id, "completed");
+    this.states = now;
+    const busy = open.find((run) => run.state !== "queued");
+    if (this.stop) this.stop.disabled = !busy;
+    this.element.classList.toggle("busy", open.some((run) => run.state === "running"));
+    if (!busy) this.dropGrowing();
+    this.queue.replaceChildren(...open.filter((run) => run.state === "queued").map((run) => this.queued(run)));
+  }
+
+  queued(run) {
+    const actions = this.isOwner
+      ? [
+          el("button", { type: "button", class: "quiet", onclick: () => this.editQueued(run) }, "Edit"),
+          el("button", { type: "button", class: "quiet", onclick: () => this.withdraw(run) }, "Take back"),
+        ]
+      : [];
+    return el("li", { "data-run": run.run }, el("span", { class: "words" }, run.text), ...actions);
+  }
+
+  editQueued(run) {
+    const field = el("textarea", { rows: 2, "aria-label": "New words", value: run.text });
+    const done = async (event) => {
+      event.preventDefault();
+      try {
+        await put(`${this.path}/messages/${run.client_id}`, { text: field.value });
+        this.reword(run.message, field.value);
+      } catch (error) {
+        notice(error.message);
+      }
+    };
+    const form = el("form", { onsubmit: done }, field, el("button", {}, "Save"));
+    const place = [...this.queue.children].find((item) => item.dataset.run === String(run.run));
+    place?.replaceChildren(form);
+    field.focus();
+  }
+
+  reword(id, text) {
+    const words = this.shown.get(id)?.querySelector(".plain");
+    if (words) words.textContent = text;
+  }
+
+  async withdraw(run) {
+    try {
+      await del(`${this.path}/messages/${run.client_id}`);
+      this.mood(run.message, "withdrawn");
+    } catch (error) {
+      notice(error.message);
+    }
+  }
+
+  grow({ run, at, text }) {
+    if (!this.growing || this.growing.run !== run || at === 0) {
+      this.dropGrowing();
+      const words = el("p", { class: "plain" });
+      const element = el("li", { class: "message hob growing", "aria-busy": "true" }, el("span", { class: "who" }, "Hob …"), words);
+      this.growing = { run, words, element };
+      this.log.append(element);
+    }
+    this.growing.words.textContent = this.growing.words.textContent.slice(0, at) + text;
+  }
+
+  dropGrowing() {
+    this.growing?.element.remove();
+    this.growing = null;
+  }
+
+  composer() {
+    const words = el("textarea", { id: "words", rows: 1, "aria-label": "Message", placeholder: "Write to Hob; /help lists commands" });
+    const files = el("input", { type: "file", multiple: true, class: "hidden", tabindex: "-1", "aria-hidden": "true" });
+    const chosen = el("ul", { class: "chosen", "aria-label": "Files" });
+    let attached = [];
+    const showFiles = () =>
+      chosen.replaceChildren(
+        ...attached.map((file, index) =>
+          el("li", {}, `${file.name} (${size(file.size)}) `, el("button", { type: "button", class: "quiet", "aria-label": `Leave out ${file.name}`, onclick: () => (attached.splice(index, 1), showFiles()) }, "✕")),
+        ),
+      );
+    const attach = (more) => {
+      attached = [...attached, ...more].slice(0, 10);
+      showFiles();
+    };
+    files.addEventListener("change", () => (attach(files.files), (files.value = "")));
+    const send = (event) => {
+      event?.preventDefault();
+      const text = words.value.trim();
+      if (!text && !attached.length) return;
+      this.say(text, attached);
+      words.value = "";
+      attached = [];
+      showFiles();
+      fit();
+      words.focus();
+    };
+    const fit = () => {
+      words.style.height = "auto";
+      words.style.height = `${Math.min(words.scrollHeight, innerHeight / 3)}px`;
+    };
+    words.addEventListener("input", fit);
+    words.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) send(event);
+    });
+    words.addEventListener("paste", (event) => {
+      if (event.clipboardData.files.length) attach(event.clipboardData.files);
+    });
+    this.stop = el("button", { type: "button", class: "quiet", disabled: true, onclick: () => this.say("/stop", []) }, "Stop");
+    const form = el(
+      "form",
+      { class: "composer", onsubmit: send },
+      chosen,
+      el("button", { type: "button", class: "quiet", title: "Attach files; they can be dropped here as well", onclick: () => files.click() }, "Attach"),
+      files,
+      words,
+      el("button", {}, "Send"),
+      this.stop,
+    );
+    const over = (on) => (event) => {
+      event.preventDefault();
+      form.classList.toggle("over", on);
+    };
+    this.element?.addEventListener("dragover", over(true));
+    form.addEventListener("dragover", over(true));
+    form.addEventListener("dragleave", over(false));
+    form.addEventListener("drop", (event) => {
+      over(false)(event);
+      attach(event.dataTransfer.files);
+    });
+    return form;
+  }
+
+  async say(text, files) {
+    const id = newId();
+    const shown = el("li", { class: "message person pending", "data-pending": id }, el("span", { class: "who" }, "You"), el("p", { class: "plain" }, text || `${files.length} files`), el("span", { class: "state" }, "sending …"));
+    this.log.append(shown);
+    this.toEnd(true);
+    const state = shown.querySelector(".state");
+    const send = () => {
+      const form = new FormData();
+      form.append("id", id);
+      form.append("text", text);
+      for (const file of files) form.append("file", file, file.name);
+      return post(`${this.path}/messages`, form);
+    };
+    try {
+      await persist(send, () => (state.textContent = "Hob cannot be reached; trying again …"));
+      this.changed();
+    } catch (error) {
+      state.textContent = error instanceof ApiError ? `not sent: ${error.message}` : "not sent";
+    }
+  }
+
+  isAtEnd() {
+    return this.scroll.scrollHeight - this.scroll.scrollTop - this.scroll.clientHeight < 80;
+  }
+
+  toEnd(wanted) {
+    if (wanted) this.scroll.scrollTop = this.scroll.scrollHeight;
+  }
+}

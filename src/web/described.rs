@@ -1,0 +1,35 @@
+//! What holds of the whole API, added to its description: how one shows who one is, and what is answered besides.
+
+use utoipa::ToSchema as _;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder};
+
+use crate::web::reply::Problem;
+
+/// Completes the description.
+pub(super) fn complete(described: &mut OpenApi) {
+    if let Some(parts) = described.components.as_mut() {
+        let key = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        parts.add_security_scheme("key", SecurityScheme::Http(key));
+        parts.add_security_scheme("visit", SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new("hob"))));
+    }
+    for (path, item) in &mut described.paths.paths {
+        let schema = if path.starts_with("/v1/") { "FaultBody".into() } else { Problem::name() };
+        for operation in operations(item) {
+            add_default(operation, &schema);
+        }
+    }
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [get, put, post, delete, patch].into_iter().filter_map(Option::as_mut)
+}
+
+/// Whatever an operation does not name is answered in words.
+fn add_default(operation: &mut Operation, schema: &str) {
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(schema))).build();
+    let told = ResponseBuilder::new().description("Why it is not done").content("application/json", content).build();
+    operation.responses.responses.insert("default".to_owned(), RefOr::T(told));
+}

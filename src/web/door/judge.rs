@@ -1,0 +1,164 @@
+//! Which requests are a visitor's own, as far as their headers tell: a table without I/O.
+//!
+//! A browser sends cookies with whatever any page has it ask. So whoever shows a cookie must come from the page itself, and
+//! the page must be asked under a name of its own, lest a stranger's name be pointed at this machine.
+
+use std::net::IpAddr;
+
+/// Under which names the page is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// Hosts, with the port if it is not the usual one, in small letters.
+    hosts: Vec<String>,
+    /// The public address is reached over TLS.
+    pub secure: bool,
+}
+
+impl Places {
+    /// Those of a page that listens there, and of its public address.
+    #[must_use]
+    pub fn new(listens: std::net::SocketAddr, public: Option<&url::Url>) -> Self {
+        let port = listens.port();
+        let mut hosts: Vec<String> =
+            ["localhost", "127.0.0.1", "[::1]"].iter().map(|host| with_port(host, port)).collect();
+        if !listens.ip().is_unspecified() {
+            let host = match listens.ip() {
+                IpAddr::V4(ip) => ip.to_string(),
+                IpAddr::V6(ip) => format!("[{ip}]"),
+            };
+            hosts.push(with_port(&host, port));
+        }
+        if let Some(host) = public.and_then(url::Url::host_str) {
+            hosts
+                .push(public.and_then(url::Url::port).map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")));
+        }
+        Self { hosts, secure: public.is_some_and(|url| url.scheme() == "https") }
+    }
+
+    fn know(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        self.hosts.contains(&host)
+    }
+}
+
+fn with_port(host: &str, port: u16) -> String {
+    if port == 80 { host.to_owned() } else { format!("{host}:{port}") }
+}
+
+/// How somebody shows who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Not at all.
+    Nothing,
+    /// By a cookie, which a browser adds by itself.
+    Cookie,
+    /// By a key in a header, which only the program itself can have added.
+    Key,
+}
+
+/// A request, as far as it is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// `Host`.
+    pub host: Option<&'a str>,
+    /// `Origin`.
+    pub origin: Option<&'a str>,
+    /// `Sec-Fetch-Site`.
+    pub site: Option<&'a str>,
+    /// It changes something, or its answer goes on and on.
+    pub matters: bool,
+    /// How they show who they are.
+    pub shown: Shown,
+}
+
+/// Why a request is not answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The page is asked under a name that is not its own.
+    #[error("this page is not reached under that name; [server] public_url says under which")]
+    Host,
+    /// Another page has the browser ask.
+    #[error("this was not asked by Hob's own page")]
+    Origin,
+}
+
+/// Whether a request is its visitor's own.
+///
+/// # Errors
+/// Why it is not answered.
+pub fn judge(places: &Places, asked: &Asked<'_>) -> Result<(), Refusal> {
+    let host = asked.host.ok_or(Refusal::Host)?;
+    if !places.know(host) {
+        return Err(Refusal::Host);
+    }
+    if asked.shown == Shown::Key || !asked.matters {
+        return Ok(());
+    }
+    let own = match (asked.origin, asked.site) {
+        (Some(origin), _) => is_own(origin, host),
+        // Browsers leave `Origin` out of a page's own GET, and tell the site instead.
+        (None, Some(site)) => site == "same-origin" || site == "none",
+        (None, None) => false,
+    };
+    if own { Ok(()) } else { Err(Refusal::Origin) }
+}
+
+fn is_own(origin: &str, host: &str) -> bool {
+    let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+    rest.is_some_and(|rest| rest.eq_ignore_ascii_case(host))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        Places::new("127.0.0.1:8787".parse().unwrap(), Some(&"https://hob.example.org/".parse().unwrap()))
+    }
+
+    #[test]
+    fn n8_only_the_pages_own_requests_count() {
+        let own = "http://127.0.0.1:8787";
+        type Given = Option<&'static str>;
+        type Row = (&'static str, Given, Given, bool, Shown, Result<(), Refusal>);
+        let table: [Row; 17] = [
+            ("127.0.0.1:8787", None, None, false, Shown::Nothing, Ok(())),
+            ("LOCALHOST:8787", None, None, false, Shown::Cookie, Ok(())),
+            ("[::1]:8787", None, Some("cross-site"), false, Shown::Cookie, Ok(())),
+            ("hob.example.org", Some("https://hob.example.org"), None, true, Shown::Cookie, Ok(())),
+            ("127.0.0.1:8787", Some(own), None, true, Shown::Cookie, Ok(())),
+            ("127.0.0.1:8787", Some("http://127.0.0.1:9999"), None, true, Shown::Cookie, Err(Refusal::Origin)),
+            ("127.0.0.1:8787", Some("null"), Some("same-origin"), true, Shown::Cookie, Err(Refusal::Origin)),
+            ("127.0.0.1:8787", Some("https://evil.example"), None, true, Shown::Nothing, Err(Refusal::Origin)),
+            ("127.0.0.1:8787", None, Some("same-origin"), true, Shown::Cookie, Ok(())),
+            ("127.0.0.1:8787", None, Some("same-site"), true, Shown::Cookie, Err(Refusal::Origin)),
+            ("127.0.0.1:8787", None, Some("cross-site"), true, Shown::Cookie, Err(Refusal::Origin)),
+            ("127.0.0.1:8787", None, None, true, Shown::Cookie, Err(Refusal::Origin)),
+            ("127.0.0.1:8787", None, None, true, Shown::Key, Ok(())),
+            ("evil.example", None, None, false, Shown::Nothing, Err(Refusal::Host)),
+            ("evil.example:8787", Some("http://evil.example:8787"), None, true, Shown::Cookie, Err(Refusal::Host)),
+            ("evil.example", None, None, true, Shown::Key, Err(Refusal::Host)),
+            ("127.0.0.1", None, None, false, Shown::Nothing, Err(Refusal::Host)),
+        ];
+        for (host, origin, site, matters, shown, expected) in table {
+            let asked = Asked { host: Some(host), origin, site, matters, shown };
+            assert_eq!(judge(&places(), &asked), expected, "{asked:?}");
+        }
+        let nowhere = Asked { host: None, origin: None, site: None, matters: false, shown: Shown::Key };
+        assert_eq!(judge(&places(), &nowhere), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn n8_a_page_is_reached_where_it_listens() {
+        let hosts = |listens: &str, public: Option<&str>| {
+            let public = public.map(|url| url.parse().unwrap());
+            Places::new(listens.parse().unwrap(), public.as_ref())
+        };
+        assert!(hosts("192.168.1.5:80", None).know("192.168.1.5"));
+        assert!(hosts("192.168.1.5:80", None).know("localhost"));
+        assert!(hosts("[fd00::1]:8787", None).know("[fd00::1]:8787"));
+        assert!(!hosts("0.0.0.0:8787", None).know("0.0.0.0:8787"));
+        assert!(hosts("0.0.0.0:8787", Some("http://house:8080")).know("house:8080"));
+        assert!(!hosts("0.0.0.0:8787", Some("http://house:8080")).secure);
+    }
+}

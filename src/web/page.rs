@@ -1,0 +1,212 @@
+//! The page itself: one document, its styles and its scripts, out of the binary; and its API with the description of it.
+//!
+//! Never: words of anybody in what is served from here. The scripts fetch those, and put them in as text.
+
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router as Routes};
+use serde::{Deserialize, Serialize};
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::web::door::visitor::Visitor;
+use crate::web::door::{PageRole, login};
+use crate::web::reply::{Problem, Refused};
+use crate::web::served::Served;
+use crate::web::{chat, compat, described, memory, operations, runs};
+
+/// The largest message with its files.
+const BODY_BYTES_MAX: usize = 64 << 20;
+/// The longest reason that is passed on.
+const WHY_BYTES_MAX: usize = 64 << 10;
+/// Nothing from elsewhere, nothing inline, in nobody's frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'";
+
+/// A file of the page.
+struct Asset {
+    path: &'static str,
+    mime: &'static str,
+    bytes: &'static [u8],
+}
+
+macro_rules! asset {
+    ($path:literal, $mime:literal, $file:literal) => {
+        Asset { path: $path, mime: $mime, bytes: include_bytes!(concat!("app/", $file)) }
+    };
+}
+
+/// All that the page is made of.
+const ASSETS: &[Asset] = &[
+    asset!("/app/hob.css", "text/css", "hob.css"),
+    asset!("/app/main.js", "text/javascript", "main.js"),
+    asset!("/app/dom.js", "text/javascript", "dom.js"),
+    asset!("/app/api.js", "text/javascript", "api.js"),
+    asset!("/app/chat.js", "text/javascript", "chat.js"),
+    asset!("/app/memory.js", "text/javascript", "memory.js"),
+    asset!("/app/operations.js", "text/javascript", "operations.js"),
+    asset!("/app/operations-work.js", "text/javascript", "operations-work.js"),
+    asset!("/app/operations-house.js", "text/javascript", "operations-house.js"),
+    asset!("/app/operations-parts.js", "text/javascript", "operations-parts.js"),
+    asset!("/app/runs.js", "text/javascript", "runs.js"),
+    asset!("/app/run.js", "text/javascript", "run.js"),
+    asset!("/app/check.js", "text/javascript", "check.js"),
+    asset!("/app/timeline.js", "text/javascript", "timeline.js"),
+    asset!("/app/amounts.js", "text/javascript", "amounts.js"),
+    asset!("/app/login.js", "text/javascript", "login.js"),
+    asset!("/app/icon.svg", "image/svg+xml", "icon.svg"),
+    asset!("/app/manifest.json", "application/manifest+json", "manifest.json"),
+];
+
+/// The API, described.
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Hob", description = "What Hob's own page uses. Programs send a key: `Authorization: Bearer KEY` (`hob web token add NAME`).", license(name = "MIT OR Apache-2.0")),
+    security(("key" = []), ("visit" = [])),
+    tags((name = "visit", description = "Who is logged in"), (name = "chat", description = "Conversations held on the page"),
+        (name = "memory", description = "What is remembered, and why it was recalled"),
+        (name = "openai", description = "What OpenAI's clients speak; docs/page.md"),
+        (name = "operations", description = "How the house is run"),
+        (name = "runs", description = "Recorded runs, and orders to those at work"))
+)]
+struct Described;
+
+/// Who has opened the page.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct Visit {
+    /// What they may.
+    role: PageRole,
+    /// Hob's version.
+    version: &'static str,
+}
+
+/// Who is logged in.
+#[utoipa::path(get, path = "/api/visit", tag = "visit", responses((status = 200, body = Visit), (status = 401, body = Problem)))]
+async fn visit(visitor: Visitor) -> Json<Visit> {
+    Json(Visit { role: visitor.role, version: env!("CARGO_PKG_VERSION") })
+}
+
+/// Where the page of a running Hob is.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Whereabouts {
+    /// Its address, without a path; none: it is not served.
+    pub at: Option<String>,
+}
+
+/// Tells `hob web`, over the socket, where the page is.
+pub fn whereabouts(at: Option<String>) -> Routes {
+    let told = Arc::new(Whereabouts { at });
+    Routes::new().route("/page", get(move || std::future::ready(Json(Whereabouts { at: told.at.clone() }))))
+}
+
+/// The page, its API, and what describes it.
+pub fn routes(served: Arc<Served>) -> Routes {
+    let api = OpenApiRouter::with_openapi(Described::openapi())
+        .routes(routes!(visit))
+        .merge(chat::routes::routes())
+        .merge(memory::routes())
+        .merge(operations::routes())
+        .merge(runs::routes());
+    let (api, mut described) = api.split_for_parts();
+    let (compat, compat_described) = compat::routes::routes().split_for_parts();
+    described.merge(compat_described);
+    described::complete(&mut described);
+    let described = Arc::new(described);
+    let mut routes = api
+        .route("/api/openapi.json", get(move |_visitor: Visitor| std::future::ready(Json((*described).clone()))))
+        .route("/api/{*unknown}", get(|| async { Refused::NotFound("thing in the API") }))
+        .route("/logout", post(login::leave))
+        .route("/", get(document))
+        .route("/chat/{*rest}", get(document))
+        .route("/memory", get(document))
+        .route("/memory/{*rest}", get(document))
+        .route("/operations", get(document))
+        .route("/operations/{*rest}", get(document))
+        .route("/runs", get(document))
+        .route("/runs/{*rest}", get(document))
+        .route("/login", get(login_document).post(login::enter));
+    for asset in ASSETS {
+        routes = routes.route(asset.path, get(move || async move { served_as(asset.mime, asset.bytes) }));
+    }
+    let guard = middleware::from_fn_with_state(served.door.clone(), login::guard);
+    // What programs ask there shows a key and no cookie: its own door says in its own words who may not.
+    let compat = compat.method_not_allowed_fallback(compat::routes::no_method);
+    routes
+        .layer(guard)
+        .merge(compat)
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(middleware::from_fn(hardened))
+        .with_state(served)
+}
+
+/// The document of every view; who is not logged in is asked to.
+async fn document(State(_served): State<Arc<Served>>, visitor: Result<Visitor, Refused>) -> Response {
+    match visitor {
+        Ok(_) => served_as("text/html; charset=utf-8", include_bytes!("app/index.html")),
+        Err(Refused::Nobody) => axum::response::Redirect::to("/login").into_response(),
+        Err(refused) => refused.into_response(),
+    }
+}
+
+async fn login_document() -> Response {
+    served_as("text/html; charset=utf-8", include_bytes!("app/login.html"))
+}
+
+fn served_as(mime: &'static str, bytes: &'static [u8]) -> Response {
+    // Asked for each time: another version of Hob has others under the same names.
+    ([(header::CONTENT_TYPE, mime), (header::CACHE_CONTROL, "no-cache")], bytes).into_response()
+}
+
+/// What every answer says to the browser besides.
+async fn hardened(request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let (is_api, is_compat) = (path.starts_with("/api/"), path.starts_with("/v1/"));
+    let mut response = next.run(request).await;
+    if !is_compat {
+        response = in_words(response, is_api).await;
+    }
+    let headers = response.headers_mut();
+    for (name, value) in [
+        ("content-security-policy", POLICY),
+        ("x-content-type-options", "nosniff"),
+        // `no-referrer` would take the origin from the login's own form.
+        ("referrer-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    if (is_api || is_compat) && !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    response
+}
+
+/// What could not even be read is answered by the server in text alone: the API says it in its own form.
+async fn in_words(response: Response, is_api: bool) -> Response {
+    let status = response.status();
+    let is_told = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    let is_method = status == StatusCode::METHOD_NOT_ALLOWED;
+    if is_told || !(is_method || (is_api && status.is_client_error())) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let said = axum::body::to_bytes(body, WHY_BYTES_MAX).await.unwrap_or_default();
+    let error = match String::from_utf8_lossy(&said) {
+        _ if is_method => "that cannot be done here".to_owned(),
+        said if said.is_empty() => "it cannot be understood".to_owned(),
+        said => said.into_owned(),
+    };
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.remove(header::CONTENT_TYPE);
+    let mut answer = (status, Json(Problem { error })).into_response();
+    // `Allow` among others.
+    answer.headers_mut().extend(parts.headers);
+    answer
+}
