@@ -6,6 +6,7 @@ pub mod channel;
 pub mod cli;
 pub mod config;
 pub mod daemon;
+pub mod doctor;
 pub mod domain;
 pub mod memory;
 pub mod model;

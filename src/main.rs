@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use hob::cli::exit::{self, Said};
 use hob::cli::{Arguments, dispatch};
 use hob::telemetry::hidden;
 use hob::tool::sandbox::inside;
@@ -16,8 +17,10 @@ fn main() -> ExitCode {
     match dispatch(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{}", hidden(&format!("hob: {error:#}")));
-            ExitCode::FAILURE
+            if !error.is::<Said>() {
+                eprintln!("{}", hidden(&format!("hob: {error:#}")));
+            }
+            ExitCode::from(exit::code(&error))
         }
     }
 }

@@ -1,6 +1,16 @@
-//! The log: where it goes and what is in it.
+//! What can be seen of Hob at work: the log, what is counted, traces.
 //!
 //! Never: a secret, or a message's body above debug level.
+//! Start at [`start`]; [`tail`] keeps the log's last lines, [`meters`] counts, [`page`] shows it, [`otlp`] sends traces.
+
+pub mod genai;
+pub mod journal;
+pub mod measure;
+pub mod meters;
+pub mod otlp;
+pub mod page;
+pub mod process;
+pub mod tail;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -8,11 +18,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
 use crate::domain::redactor::Redactor;
+use crate::telemetry::journal::Prioritised;
+use crate::telemetry::otlp::{Exporter, Otlp};
 
 /// What must not be seen of this process's words.
 static HIDDEN: OnceLock<Redactor> = OnceLock::new();
@@ -22,6 +35,8 @@ static HIDDEN: OnceLock<Redactor> = OnceLock::new();
 pub enum Sink<'a> {
     /// Standard error: for a daemon under systemd or Docker.
     StandardError,
+    /// Standard error, which systemd's journal reads: each line begins with its priority.
+    Journal,
     /// A file: where the terminal is somebody's conversation.
     File(&'a Path),
 }
@@ -101,19 +116,44 @@ impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for Veiled<M> {
 /// # Errors
 /// When the filter cannot be read, the file cannot be opened, or there is a log already.
 pub fn start(sink: Sink<'_>, format: Format, filter: &str) -> Result<(), TelemetryError> {
-    let filter = EnvFilter::builder().parse(filter)?;
-    let (writer, colour) = match sink {
-        Sink::StandardError => (BoxMakeWriter::new(io::stderr), false),
+    tracing_subscriber::registry().with(lines(sink, format, filter)?).try_init()?;
+    Ok(())
+}
+
+/// The same, with traces: what is done with them is in the exporter's hands.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_traced(sink: Sink<'_>, format: Format, filter: &str, otlp: Otlp) -> Result<Exporter, TelemetryError> {
+    let (traces, exporter) = otlp::layer(otlp);
+    tracing_subscriber::registry().with(lines(sink, format, filter)?).with(traces).try_init()?;
+    Ok(exporter)
+}
+
+/// What writes the lines of the log, and what keeps the last of them.
+fn lines(
+    sink: Sink<'_>,
+    format: Format,
+    filter: &str,
+) -> Result<Vec<Box<dyn Layer<Registry> + Send + Sync>>, TelemetryError> {
+    let is_on = matches!(sink, Sink::Journal);
+    let tail = tail::layer(filter)?;
+    let (filter, writer) = (EnvFilter::builder().parse(filter)?, writer(sink)?);
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false);
+    let lines = match format {
+        Format::Text => lines.map_event_format(|inner| Prioritised { inner, is_on }).with_filter(filter).boxed(),
+        Format::Json => lines.json().map_event_format(|inner| Prioritised { inner, is_on }).with_filter(filter).boxed(),
+    };
+    Ok(vec![lines, tail])
+}
+
+fn writer(sink: Sink<'_>) -> Result<Veiled<BoxMakeWriter>, TelemetryError> {
+    Ok(Veiled(match sink {
+        Sink::StandardError | Sink::Journal => BoxMakeWriter::new(io::stderr),
         Sink::File(path) => {
             let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
             let file = file.map_err(|source| TelemetryError::File { path: path.display().to_string(), source })?;
-            (BoxMakeWriter::new(Mutex::new(file)), false)
+            BoxMakeWriter::new(Mutex::new(file))
         }
-    };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(Veiled(writer)).with_ansi(colour);
-    match format {
-        Format::Text => builder.finish().try_init()?,
-        Format::Json => builder.json().finish().try_init()?,
-    }
-    Ok(())
+    }))
 }

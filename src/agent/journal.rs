@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use crate::agent::machine::event::{Accepted, Event};
+use crate::agent::machine::event::{Accepted, Event, Reply};
 use crate::agent::machine::fingerprint::fingerprint;
 use crate::agent::machine::state::State;
 use crate::agent::machine::status::Status;
@@ -75,6 +75,31 @@ pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<Accepted>, StoreErr
         Event::Accepted(accepted) => Some(accepted),
         _ => None,
     }))
+}
+
+/// What the model's answer said, as it wrote it, if this event is that answer.
+///
+/// # Errors
+/// When the database fails or the row holds no event.
+pub async fn answer_at(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<String>, StoreError> {
+    let Some(row) = store::journal::find(tx, run, seq).await? else { return Ok(None) };
+    Ok(match decode(run, &row)? {
+        Event::Replied(Reply::Answer { text }) => Some(text),
+        _ => None,
+    })
+}
+
+/// The run that another one's message joined.
+///
+/// # Errors
+/// When the database fails or a row holds no event.
+pub async fn joined(tx: &mut Tx, run: RunId) -> Result<Option<RunId>, StoreError> {
+    for row in list(tx, run).await? {
+        if let Event::Joined { run } = decode(run, &row)? {
+            return Ok(Some(run));
+        }
+    }
+    Ok(None)
 }
 
 /// Appends a step's events after `seq`. Gives the last number.

@@ -22,6 +22,7 @@ use crate::policy::access::AccessList;
 use crate::skill::library::Library;
 use crate::store::Store;
 use crate::store::contents::Contents;
+use crate::telemetry::meters::Meters;
 use crate::tool::Toolbox;
 use crate::tool::shed::Tools;
 
@@ -93,6 +94,8 @@ pub struct Ports {
     pub access: Arc<AccessList>,
     /// Jitter.
     pub rng: Arc<dyn Rng>,
+    /// What is counted.
+    pub meters: Arc<Meters>,
     /// Who hears of progress.
     pub watcher: Arc<dyn Watcher>,
     /// This process's name on leases.

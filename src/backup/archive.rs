@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -12,6 +12,7 @@ use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 use tar::{Builder, EntryType, Header};
 
+use crate::backup::seal::{Identities, Recipients, Sink};
 use crate::backup::{BackupError, Entry, FORMAT, MANIFEST, Manifest, at};
 
 /// More than this is no list of what is in an archive.
@@ -19,16 +20,16 @@ const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 
 /// An archive that is being written.
 pub(super) struct Writing {
-    tar: Builder<GzEncoder<BufWriter<File>>>,
+    tar: Builder<GzEncoder<Sink>>,
     path: PathBuf,
     pub(super) entries: Vec<Entry>,
 }
 
 impl Writing {
     /// Begins a new file that nobody else may read.
-    pub(super) fn begin(path: &Path) -> Result<Self, BackupError> {
+    pub(super) fn begin(path: &Path, recipients: &Recipients) -> Result<Self, BackupError> {
         let file = at(path, OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
-        let tar = Builder::new(GzEncoder::new(BufWriter::new(file), Compression::default()));
+        let tar = Builder::new(GzEncoder::new(at(path, recipients.sink(file))?, Compression::default()));
         Ok(Self { tar, path: path.to_path_buf(), entries: Vec::new() })
     }
 
@@ -65,16 +66,15 @@ impl Writing {
         let path = self.path.clone();
         self.add_text(MANIFEST, &text)?;
         let written = self.tar.into_inner().and_then(GzEncoder::finish);
-        let file = at(&path, written.and_then(|buffer| buffer.into_inner().map_err(io::IntoInnerError::into_error)))?;
+        let file = at(&path, written.and_then(Sink::finish))?;
         at(&path, file.sync_all())
     }
 }
 
 /// Reads an archive to its end into the empty folder `into`, and holds each byte to the list in it.
-pub(super) fn unpack(archive: &Path, into: &Path) -> Result<Manifest, BackupError> {
+pub(super) fn unpack(archive: &Path, identities: &Identities, into: &Path) -> Result<Manifest, BackupError> {
     let broken = |why: String| BackupError::Broken { archive: archive.to_path_buf(), why };
-    let file = at(archive, File::open(archive))?;
-    let mut tar = tar::Archive::new(GzDecoder::new(BufReader::new(file)));
+    let mut tar = tar::Archive::new(GzDecoder::new(identities.open(archive)?));
     let (mut found, mut manifest) = (Vec::new(), None);
     for entry in tar.entries().map_err(|error| broken(error.to_string()))? {
         let mut entry = entry.map_err(|error| broken(error.to_string()))?;

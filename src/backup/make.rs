@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::backup::archive::Writing;
+use crate::backup::seal::Recipients;
 use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, at};
 use crate::store::snapshot::{self, Checked};
+use crate::store::space;
 
 /// What a backup is made of.
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub struct Order {
     pub config: Option<String>,
     /// The folder for the archive.
     pub to: PathBuf,
+    /// To whom it is encrypted; to nobody: it is not.
+    pub recipients: Recipients,
     /// When.
     pub now: Timestamp,
 }
@@ -43,13 +47,17 @@ pub struct Made {
 /// When something cannot be read or written, or the database is damaged.
 pub async fn make(order: Order) -> Result<Made, BackupError> {
     at(&order.to, fs::create_dir_all(&order.to))?;
-    // Beside the archive: where that has room, this has.
-    let work = at(&order.to, tempfile::Builder::new().prefix(".hob-backup-").tempdir_in(&order.to))?;
-    let copy = work.path().join(DATABASE);
+    let folder = |place: &Path| at(place, tempfile::Builder::new().prefix(".hob-backup-").tempdir_in(place));
+    let work = folder(&order.to)?;
+    // Beside the archive: where that has room, this has. But nothing lies in the clear where only what is encrypted may.
+    let clear = if order.recipients.is_empty() { None } else { Some(folder(&order.data_dir)?) };
+    let place = clear.as_ref().map_or(work.path(), tempfile::TempDir::path);
+    has_room(&order, place)?;
+    let copy = place.join(DATABASE);
     let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy).await?;
     let packing = move || {
         let made = pack(&order, (&copy, &checked), work.path());
-        drop(work);
+        drop((work, clear));
         made
     };
     tokio::task::spawn_blocking(packing).await.map_err(|error| BackupError::Bug(error.to_string()))?
@@ -57,7 +65,7 @@ pub async fn make(order: Order) -> Result<Made, BackupError> {
 
 fn pack(order: &Order, (copy, checked): (&Path, &Checked), work: &Path) -> Result<Made, BackupError> {
     let part = work.join("archive");
-    let mut writing = Writing::begin(&part)?;
+    let mut writing = Writing::begin(&part, &order.recipients)?;
     writing.add(DATABASE, copy)?;
     let mut gone = Vec::new();
     for hash in &checked.contents {
@@ -85,7 +93,7 @@ fn pack(order: &Order, (copy, checked): (&Path, &Checked), work: &Path) -> Resul
         entries: Vec::<Entry>::new(),
         gone,
     })?;
-    let path = order.to.join(name(order.now));
+    let path = order.to.join(name(order.now, !order.recipients.is_empty()));
     at(&path, fs::rename(&part, &path))?;
     at(&order.to, File::open(&order.to).and_then(|folder| folder.sync_all()))?;
     let bytes = at(&path, fs::metadata(&path))?.len();
@@ -122,16 +130,45 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, BackupError> {
     Ok(files)
 }
 
+/// So much is left on a disk beside a backup.
+const MARGIN_BYTES: u64 = 64 << 20;
+
+/// Is there room for the copy of the database, and for an archive that does not become smaller than what is in it?
+fn has_room(order: &Order, copy: &Path) -> Result<(), BackupError> {
+    let database = order.data_dir.join(DATABASE);
+    let mut bytes = match fs::metadata(&database) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        found => at(&database, found)?.len(),
+    };
+    let copied = bytes;
+    for folder in FOLDERS.into_iter().chain([CONTENTS]) {
+        for path in files_below(&order.data_dir.join(folder))? {
+            bytes = bytes.saturating_add(fs::metadata(&path).map_or(0, |file| file.len()));
+        }
+    }
+    // Both may be on one disk: then it takes both.
+    let needed = bytes.saturating_add(copied).saturating_add(MARGIN_BYTES);
+    for folder in [order.to.as_path(), copy] {
+        let free = at(folder, space::free(folder))?;
+        if free < needed {
+            return Err(BackupError::Room { folder: order.to.clone(), needed, free });
+        }
+    }
+    Ok(())
+}
+
 /// What an archive of this moment is called.
 #[must_use]
-pub fn name(now: Timestamp) -> String {
-    format!("hob-{}.tar.gz", now.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H%M%SZ"))
+pub fn name(now: Timestamp, is_sealed: bool) -> String {
+    let ending = if is_sealed { ".age" } else { "" };
+    format!("hob-{}.tar.gz{ending}", now.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H%M%SZ"))
 }
 
 /// When an archive was made, by its name.
 #[must_use]
 pub fn made_at(archive: &Path) -> Option<Timestamp> {
     let name = archive.file_name()?.to_str()?;
+    let name = name.strip_suffix(".age").unwrap_or(name);
     let moment = name.strip_prefix("hob-")?.strip_suffix("Z.tar.gz")?;
     let moment = jiff::civil::DateTime::strptime("%Y-%m-%dT%H%M%S", moment).ok()?;
     moment.to_zoned(TimeZone::UTC).ok().map(|moment| moment.timestamp())

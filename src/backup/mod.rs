@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod make;
 pub mod restore;
+pub mod seal;
 
 #[cfg(test)]
 mod tests;
@@ -83,6 +84,22 @@ pub enum BackupError {
         /// What is wrong.
         why: String,
     },
+    /// There is no room for it.
+    #[error("there is no room for a backup in {}: {} MB are needed, {} are free; free some, or name another folder", folder.display(), needed.div_ceil(1 << 20), free >> 20)]
+    Room {
+        /// Where.
+        folder: PathBuf,
+        /// How many bytes it may take.
+        needed: u64,
+        /// How many there are.
+        free: u64,
+    },
+    /// There is little room on the disk of the data directory: a backup would take what messages need.
+    #[error("the disk is low: backups wait until there is room")]
+    Low,
+    /// A key of age cannot be used.
+    #[error("{0}")]
+    Key(String),
     /// A Hob is at work there.
     #[error(transparent)]
     Taken(#[from] LockError),

@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use crate::backup::archive::unpack;
+use crate::backup::seal::Identities;
 use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, FOLDERS, Manifest, at};
 use crate::store::lock::DataLock;
 use crate::store::snapshot;
@@ -42,20 +43,37 @@ pub struct Restored {
     pub config: Option<PathBuf>,
 }
 
+/// An archive, and what opens it.
+#[derive(Clone)]
+pub struct Archive {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The secret keys; for one that is not encrypted none is needed.
+    pub identities: Identities,
+}
+
+impl Archive {
+    /// One that is not encrypted.
+    #[must_use]
+    pub fn plain(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), identities: Identities::default() }
+    }
+}
+
 /// Checks an archive to its last byte, its database among that. `scratch` is a folder with room for it.
 ///
 /// # Errors
 /// When it is not whole.
-pub async fn verify(archive: &Path, scratch: &Path) -> Result<Manifest, BackupError> {
+pub async fn verify(archive: &Archive, scratch: &Path) -> Result<Manifest, BackupError> {
     let work = at(scratch, tempfile::Builder::new().prefix(".hob-verify-").tempdir_in(scratch))?;
     unpacked(archive, work.path()).await
 }
 
-async fn unpacked(archive: &Path, into: &Path) -> Result<Manifest, BackupError> {
-    let (from, to) = (archive.to_path_buf(), into.to_path_buf());
-    let unpacking = tokio::task::spawn_blocking(move || unpack(&from, &to));
+async fn unpacked(archive: &Archive, into: &Path) -> Result<Manifest, BackupError> {
+    let (from, to) = (archive.clone(), into.to_path_buf());
+    let unpacking = tokio::task::spawn_blocking(move || unpack(&from.path, &from.identities, &to));
     let manifest = unpacking.await.map_err(|error| BackupError::Bug(error.to_string()))??;
-    let broken = |why: String| BackupError::Broken { archive: archive.to_path_buf(), why };
+    let broken = |why: String| BackupError::Broken { archive: archive.path.clone(), why };
     let database = into.join(DATABASE);
     if !database.exists() {
         return Err(broken("there is no database in it".to_owned()));
@@ -76,7 +94,7 @@ async fn unpacked(archive: &Path, into: &Path) -> Result<Manifest, BackupError> 
 /// # Errors
 /// When a Hob is at work there, the archive is not whole, or a file cannot be moved. Then either nothing is changed, or the next
 /// start finishes it.
-pub async fn restore(archive: &Path, data_dir: &Path, now: Timestamp) -> Result<Restored, BackupError> {
+pub async fn restore(archive: &Archive, data_dir: &Path, now: Timestamp) -> Result<Restored, BackupError> {
     let _lock = DataLock::take(data_dir)?;
     finish(data_dir)?;
     let stage = data_dir.join(STAGE);

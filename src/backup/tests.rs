@@ -2,12 +2,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use age::secrecy::ExposeSecret as _;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
+use crate::backup::BackupError;
 use crate::backup::make::{self, Made, Order};
-use crate::backup::restore::{finish, restore, verify};
+use crate::backup::restore::{Archive, finish, restore, verify};
+use crate::backup::seal::{Identities, Recipients, is_sealed};
 use crate::store::error::StoreError;
 use crate::store::lock::DataLock;
 use crate::store::{Pace, Statement, Store, Tx};
@@ -81,8 +84,12 @@ impl Home {
     }
 
     async fn back_up(&self, second: i64) -> Made {
+        self.seal(second, Recipients::default()).await
+    }
+
+    async fn seal(&self, second: i64, recipients: Recipients) -> Made {
         let config = Some("[agent]\niterations_max = 7\n".to_owned());
-        let order = Order { data_dir: self.data(), config, to: self.backups(), now: at(second) };
+        let order = Order { data_dir: self.data(), config, to: self.backups(), recipients, now: at(second) };
         make::make(order).await.unwrap()
     }
 
@@ -117,10 +124,10 @@ async fn n12_what_was_backed_up_comes_back() {
     home.write("since").await;
     fs::write(home.data().join("workspace/list.txt"), "since").unwrap();
     fs::write(home.data().join("workspace/new.txt"), "new").unwrap();
-    let manifest = verify(&made.path, &home.backups()).await.unwrap();
+    let manifest = verify(&Archive::plain(&made.path), &home.backups()).await.unwrap();
     let paths: Vec<&str> = manifest.entries.iter().map(|entry| entry.path.as_str()).collect();
     assert_eq!(paths, ["hob.db", "skills/bins/SKILL.md", "workspace/list.txt", "config.toml"], "and no link");
-    let restored = restore(&made.path, &home.data(), at(1_000_000_060)).await.unwrap();
+    let restored = restore(&Archive::plain(&made.path), &home.data(), at(1_000_000_060)).await.unwrap();
     assert_eq!((home.words().await, home.list()), (vec!["then".to_owned()], "then".to_owned()));
     assert!(!home.data().join("workspace/new.txt").exists());
     assert_eq!(fs::read_to_string(restored.before.join("workspace/new.txt")).unwrap(), "new");
@@ -143,7 +150,7 @@ async fn n12_a_backup_is_of_one_moment_while_messages_come_in() {
     let (made, ()) = tokio::join!(home.back_up(1), writes);
     store.close().await;
     assert_eq!(home.words().await.len(), 201, "nothing is lost by it");
-    restore(&made.path, &home.data(), at(2)).await.unwrap();
+    restore(&Archive::plain(&made.path), &home.data(), at(2)).await.unwrap();
     assert!(home.words().await.len() <= 201);
 }
 
@@ -158,9 +165,9 @@ async fn n12_a_damaged_archive_is_refused_and_changes_nothing() {
     flipped[middle] ^= 0x10;
     for broken in [&whole[..whole.len() / 2], &whole[..whole.len() - 9], &flipped, b"no archive", b""] {
         fs::write(&made.path, broken).unwrap();
-        let error = restore(&made.path, &home.data(), at(2)).await.unwrap_err().to_string();
+        let error = restore(&Archive::plain(&made.path), &home.data(), at(2)).await.unwrap_err().to_string();
         assert!(error.contains("cannot be used") || error.starts_with("the database"), "{error}");
-        assert!(verify(&made.path, &home.backups()).await.is_err());
+        assert!(verify(&Archive::plain(&made.path), &home.backups()).await.is_err());
         finish(&home.data()).unwrap();
         let mut after = everything(&home.data());
         after.retain(|path, _| !path.ends_with("hob.lock"));
@@ -184,7 +191,7 @@ async fn n12_an_archive_writes_nowhere_else() {
         header.set_cksum();
         tar.append(&header, b"x".as_slice()).unwrap();
         tar.into_inner().unwrap().finish().unwrap();
-        let error = verify(&path, &home.backups()).await.unwrap_err().to_string();
+        let error = verify(&Archive::plain(&path), &home.backups()).await.unwrap_err().to_string();
         assert!(error.contains("would lie elsewhere"), "{name}: {error}");
     }
     assert!(!home.dir.path().join("escaped").exists());
@@ -206,7 +213,7 @@ async fn n12_a_hob_at_work_is_not_restored_over() {
         .unwrap();
     let mut said = [0; 5];
     std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
-    let error = restore(&made.path, &home.data(), at(2)).await.unwrap_err().to_string();
+    let error = restore(&Archive::plain(&made.path), &home.data(), at(2)).await.unwrap_err().to_string();
     assert!(error.contains("another Hob"), "{error}");
     drop(child.stdin.take());
     child.wait().unwrap();
@@ -222,7 +229,7 @@ async fn n12_an_exchange_that_is_cut_off_anywhere_is_finished() {
         home.write("since").await;
         fs::write(home.data().join("workspace/list.txt"), "since").unwrap();
         crate::backup::restore::cut_after(cut);
-        let first = restore(&made.path, &home.data(), at(2)).await;
+        let first = restore(&Archive::plain(&made.path), &home.data(), at(2)).await;
         crate::backup::restore::cut_after(usize::MAX);
         finish(&home.data()).unwrap();
         let is_new = home.list() == "then";
@@ -252,4 +259,75 @@ async fn n12_old_archives_go() {
         .collect();
     assert_eq!(left, ["hob-1970-01-01T000003Z.tar.gz", "hob-1970-01-01T000002Z.tar.gz"]);
     assert!(home.backups().join("hob-notes.txt").exists());
+}
+
+/// Two keys, and the file with the secret half of each.
+fn keys(home: &Home) -> [(String, PathBuf); 2] {
+    ["ada", "ben"].map(|name| {
+        let identity = age::x25519::Identity::generate();
+        let file = home.dir.path().join(name);
+        let secret = identity.to_string().expose_secret().to_owned();
+        fs::write(&file, format!("# created: today\n# public key: {}\n{secret}\n", identity.to_public())).unwrap();
+        (identity.to_public().to_string(), file)
+    })
+}
+
+#[tokio::test]
+async fn n12_an_encrypted_backup_is_opened_by_its_key_alone() {
+    let home = Home::with("a word that is not to be found").await;
+    let [(ada, ada_file), (ben, ben_file)] = keys(&home);
+    let made = home.seal(1_000_000_000, Recipients::read(std::slice::from_ref(&ada), None).unwrap()).await;
+    assert_eq!(made.path, home.backups().join("hob-2001-09-09T014640Z.tar.gz.age"));
+    assert_eq!((make::made_at(&made.path), is_sealed(&made.path)), (Some(at(1_000_000_000)), true));
+    let left: Vec<PathBuf> = everything(&home.backups()).into_keys().collect();
+    assert_eq!(left, std::slice::from_ref(&made.path), "nothing lies there in the clear");
+    let with = |file: &Path| Archive { path: made.path.clone(), identities: Identities::read(file).unwrap() };
+    assert_eq!(verify(&with(&ada_file), &home.data()).await.unwrap().entries.len(), 4);
+    for (archive, said) in [(Archive::plain(&made.path), "by --identity"), (with(&ben_file), "opens it not")] {
+        let error = verify(&archive, &home.data()).await.unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    home.write("since").await;
+    restore(&with(&ada_file), &home.data(), at(1_000_000_060)).await.unwrap();
+    assert_eq!(home.words().await, ["a word that is not to be found"]);
+    // To two people, one of them named in a file.
+    let file = home.dir.path().join("recipients");
+    fs::write(&file, format!("# the household\n\n{ben}\n")).unwrap();
+    let both = home.seal(1_000_000_001, Recipients::read(&[ada], Some(&file)).unwrap()).await;
+    for key in [ada_file, ben_file] {
+        let archive = Archive { path: both.path.clone(), identities: Identities::read(&key).unwrap() };
+        verify(&archive, &home.data()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn n12_a_damaged_encrypted_backup_is_refused() {
+    let home = Home::with("then").await;
+    let [(ada, file), _] = keys(&home);
+    let made = home.seal(1, Recipients::read(&[ada], None).unwrap()).await;
+    let whole = fs::read(&made.path).unwrap();
+    let mut flipped = whole.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 0x10;
+    for broken in [&whole[..whole.len() / 2], &whole[..whole.len() - 9], &flipped, &whole[..60]] {
+        fs::write(&made.path, broken).unwrap();
+        let archive = Archive { path: made.path.clone(), identities: Identities::read(&file).unwrap() };
+        assert!(restore(&archive, &home.data(), at(2)).await.is_err());
+        finish(&home.data()).unwrap();
+        assert_eq!(home.words().await, ["then"]);
+    }
+}
+
+#[test]
+fn n12_keys_that_are_none_are_refused_and_not_repeated() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("keys");
+    let said = |error: BackupError| error.to_string().replace(&dir.path().display().to_string(), "DIR");
+    insta::assert_snapshot!(said(Recipients::read(&["age1x".to_owned()], None).unwrap_err()), @r#""age1x" is no public key of age (age1…)"#);
+    fs::write(&file, "# nothing\n").unwrap();
+    insta::assert_snapshot!(said(Recipients::read(&[], Some(&file)).unwrap_err()), @"DIR/keys holds no public key of age");
+    insta::assert_snapshot!(said(Identities::read(&file).err().unwrap()), @"DIR/keys holds no secret key of age");
+    fs::write(&file, "\nAGE-SECRET-KEY-1NONE\n").unwrap();
+    insta::assert_snapshot!(said(Recipients::read(&[], Some(&file)).unwrap_err()), @"DIR/keys:2: is no public key of age (age1…)");
+    insta::assert_snapshot!(said(Identities::read(&file).err().unwrap()), @"DIR/keys:2: is no secret key of age");
 }

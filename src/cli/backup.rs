@@ -6,9 +6,9 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::backup::make::{self, Order};
-use crate::backup::restore;
-use crate::cli::settled;
-use crate::cli::{runtime, show};
+use crate::backup::restore::{self, Archive};
+use crate::backup::seal::{Identities, Recipients, is_sealed};
+use crate::cli::{runtime, settled, show};
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::edit;
 use crate::config::environment::Environment;
@@ -25,6 +25,9 @@ pub struct BackupArguments {
     /// Delete all archives there but so many of the newest
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     keep: Option<u16>,
+    /// Encrypt it to this public key of age (`age1…`), beside those that `[backup]` names; may be given more than once
+    #[arg(long, value_name = "KEY")]
+    recipient: Vec<String>,
 }
 
 /// What `hob restore` is told.
@@ -36,6 +39,9 @@ pub struct RestoreArguments {
     /// Only check it, to the last byte; nothing is changed
     #[arg(long)]
     verify: bool,
+    /// The file with the secret key (from `age-keygen`), of an archive that is encrypted
+    #[arg(long, value_name = "FILE")]
+    identity: Option<PathBuf>,
 }
 
 /// The config's text without its secrets.
@@ -55,9 +61,19 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let loaded = settled(named, &environment)?;
     let data_dir = data_dir(&loaded.config.state, &environment)?;
     let to = arguments.to.unwrap_or_else(|| folder(&data_dir, loaded.config.backup.dir.as_ref()));
-    let order = Order { data_dir, config: config(&loaded)?, to: to.clone(), now: SystemClock.now() };
+    let backup = &loaded.config.backup;
+    let named: Vec<String> = arguments.recipient.iter().chain(&backup.recipient).cloned().collect();
+    let recipients = Recipients::read(&named, backup.recipients_file.as_deref())?;
+    let is_sealed = !recipients.is_empty();
+    let order = Order { data_dir, config: config(&loaded)?, to: to.clone(), recipients, now: SystemClock.now() };
     let made = runtime(1)?.block_on(make::make(order))?;
-    let mut told = vec![format!("{}: {} files, {} bytes, checked", made.path.display(), made.files, made.bytes)];
+    let mut told = vec![format!(
+        "{}: {} files, {} bytes, checked{}",
+        made.path.display(),
+        made.files,
+        made.bytes,
+        if is_sealed { ", encrypted" } else { "" }
+    )];
     if made.gone > 0 {
         told.push(format!("{} contents are not in it: they were forgotten, or let go as old", made.gone));
     }
@@ -68,15 +84,27 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     Ok(show(&(told.join("\n") + "\n"))?)
 }
 
+/// Where an archive is unpacked to be checked: beside it, as there is room for such things; but what is encrypted is never in the
+/// clear on that disk, if there is a data directory.
+fn scratch(archive: &Path, named: Option<&Path>) -> PathBuf {
+    let beside = archive.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let environment = Environment::of_process();
+    let own =
+        || data_dir(&settled(named, &environment).ok()?.config.state, &environment).ok().filter(|dir| dir.is_dir());
+    if is_sealed(archive) { own() } else { None }.unwrap_or_else(|| beside.to_path_buf())
+}
+
 /// Checks a backup, and restores it.
 ///
 /// # Errors
 /// When it is not whole, or a Hob is at work.
 pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> anyhow::Result<()> {
-    let archive = &arguments.archive;
+    let identities = arguments.identity.as_deref().map(Identities::read).transpose()?.unwrap_or_default();
+    let archive = &Archive { path: arguments.archive.clone(), identities };
     if arguments.verify {
-        let scratch = archive.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let manifest = runtime(1)?.block_on(restore::verify(archive, scratch))?;
+        let scratch = scratch(&archive.path, named);
+        let manifest = runtime(1)?.block_on(restore::verify(archive, &scratch))?;
+        let archive = &archive.path;
         let (count, made_at, schema) = (manifest.entries.len(), manifest.made_at, manifest.schema);
         let told = format!("{}: whole. {count} files, made at {made_at}, schema {schema}\n", archive.display());
         return Ok(show(&told)?);

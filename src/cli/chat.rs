@@ -15,6 +15,7 @@ use crate::channel::console::{Ports, Quiet, local};
 use crate::cli::{Base, runtime};
 use crate::config::environment::Environment;
 use crate::daemon::rest::RestWatch;
+use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, Daemon, chat_log};
 use crate::domain::channel::Channel;
 use crate::domain::clock::{Clock as _, SystemClock};
@@ -92,6 +93,7 @@ async fn start(base: Base, console: Arc<dyn Channel>, visit: Visit) -> anyhow::R
         environment: base.environment,
         own_channel: Some(console),
         stays: matches!(visit, Visit::Person),
+        space: Arc::new(SystemSpace),
         conditions,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
@@ -104,7 +106,8 @@ fn ports(daemon: &Daemon) -> Ports {
     Ports { intake: daemon.router(), rng: Arc::new(SystemRng), clock: Arc::new(SystemClock), name: "you".to_owned() }
 }
 
-struct AtRest(RestWatch);
+/// Quiet when the conversation at the terminal is at rest.
+pub(super) struct AtRest(pub(super) RestWatch);
 
 #[async_trait]
 impl Quiet for AtRest {

@@ -168,11 +168,7 @@ async fn forget(database: &Path, ids: &[String]) -> anyhow::Result<()> {
 
 async fn export(database: &Path, file: Option<&Path>) -> anyhow::Result<()> {
     let lines = Reader::open(database).await?.read(Export).await?;
-    let mut text = String::new();
-    for line in &lines {
-        text.push_str(&serde_json::to_string(line)?);
-        text.push('\n');
-    }
+    let text = line::write(&lines)?;
     let Some(file) = file else {
         return Ok(show(&text)?);
     };

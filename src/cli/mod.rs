@@ -6,9 +6,14 @@ pub mod backup;
 pub mod bench;
 pub mod chat;
 pub mod config;
+pub mod doctor;
+pub mod exit;
+pub mod health;
+pub mod init;
 pub mod mcp;
 pub mod memory;
 pub mod models;
+mod notify;
 pub mod pair;
 pub mod replay;
 pub mod run;
@@ -16,6 +21,9 @@ pub mod runs;
 pub mod schedule;
 pub mod service;
 pub mod skill;
+pub mod status;
+pub mod version;
+pub mod web;
 
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -26,6 +34,9 @@ use serde::Serialize;
 use crate::cli::backup::{BackupArguments, RestoreArguments};
 use crate::cli::bench::BenchCommand;
 use crate::cli::config::ConfigCommand;
+use crate::cli::doctor::DoctorArguments;
+use crate::cli::health::HealthArguments;
+use crate::cli::init::arguments::InitArguments;
 use crate::cli::mcp::McpCommand;
 use crate::cli::memory::MemoryCommand;
 use crate::cli::models::ModelsArguments;
@@ -35,6 +46,9 @@ use crate::cli::runs::RunsArguments;
 use crate::cli::schedule::ScheduleCommand;
 use crate::cli::service::ServiceCommand;
 use crate::cli::skill::SkillCommand;
+use crate::cli::status::StatusArguments;
+use crate::cli::version::VersionArguments;
+use crate::cli::web::WebArguments;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::environment::Environment;
 use crate::config::good::fallback::{Fallback, load_or_good};
@@ -61,6 +75,8 @@ pub struct Arguments {
 /// What Hob can be told on the command line.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
+    /// Set Hob up, step by step: model, channels, service
+    Init(Box<InitArguments>),
     /// Talk to Hob here and now; from a pipe, each line is a message
     Chat,
     /// Serve the configured channels until told to stop
@@ -88,6 +104,14 @@ pub enum Command {
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Look at everything that a Hob needs, and say what to do; exit code 1: something does not work
+    Doctor(DoctorArguments),
+    /// Show how Hob fares, on one screen
+    Status(StatusArguments),
+    /// Ask the running Hob whether it hears and is heard; exit code 0: ready, 1: not ready, 2: not running
+    Health(HealthArguments),
+    /// Print a link that opens Hob's page, or make keys for programs
+    Web(WebArguments),
     /// Run under systemd: install, uninstall, status
     #[command(subcommand)]
     Service(ServiceCommand),
@@ -95,6 +119,8 @@ pub enum Command {
     Backup(BackupArguments),
     /// Check a backup, or put what is in it in the place of the data; stop Hob first
     Restore(RestoreArguments),
+    /// Show which Hob this is; --check: whether it fits the database and the config
+    Version(VersionArguments),
     /// Measure
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -164,6 +190,7 @@ fn base(named: Option<&std::path::Path>) -> anyhow::Result<Base> {
 pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
     let named = arguments.config.as_deref();
     match arguments.command {
+        Command::Init(what) => init::run(&what, named),
         Command::Chat => chat::run(base(named)?),
         Command::Run => run::run(base(named)?),
         Command::Models(what) => models::run(what, named),
@@ -172,9 +199,14 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Memory(what) => memory::run(what, named),
         Command::Mcp(what) => mcp::run(&what, base(named)?),
         Command::Skill(what) => skill::run(what, named),
+        Command::Doctor(what) => doctor::run(&what, named),
+        Command::Status(what) => status::run(&what, named),
+        Command::Health(what) => health::run(&what, named),
+        Command::Web(what) => web::run(what, named),
         Command::Service(what) => service::run(what, named),
         Command::Backup(what) => backup::make(what, named),
         Command::Restore(what) => backup::restore(&what, named),
+        Command::Version(what) => version::run(&what, named),
         Command::Bench(what) => bench::run(what, named),
         Command::Pair(what) => pair::run(what, named),
         Command::Schedule(what) => schedule::run(what, named),

@@ -67,6 +67,7 @@ pub(super) fn run(arguments: ReplayArguments, named: Option<&Path>) -> anyhow::R
     })?;
     let recorded = match found {
         Found::Run(recorded) => recorded,
+        Found::LetGo => bail!("{}", words::let_go(run)),
         Found::Nothing { near } => bail!("{}", words::no_such_run(run, &near)),
     };
     if recorded.events.is_empty() && recorded.broken.is_none() {

@@ -3,21 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use sd_notify::NotifyState;
+use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::{Base, runtime};
+use crate::cli::exit::Unconfigured;
+use crate::cli::{Base, notify, runtime};
 use crate::config::daemon::LogFormat;
 use crate::config::load::{Loaded, Note};
 use crate::config::off::SectionOff;
+use crate::config::telemetry::TelemetryConfig;
+use crate::daemon::upkeep::disk::SystemSpace;
 use crate::daemon::{Blueprint, Daemon, configured_channels};
 use crate::domain::clock::SystemClock;
 use crate::domain::rng::SystemRng;
-use crate::telemetry::{self, Format, Sink};
+use crate::model::http;
+use crate::telemetry::otlp::{Exporter, Otlp};
+use crate::telemetry::{self, Format, Sink, journal};
 
-/// How long the parts may take to show that they are alive before the watchdog is not fed.
-const ALIVE_WITHIN: Duration = Duration::from_secs(20);
+/// How long the collector of traces may take to be reached.
+const COLLECTOR_CONNECT: Duration = Duration::from_secs(5);
+/// How long the last traces are waited for when the daemon stops.
+const TRACES_FLUSH: Duration = Duration::from_secs(2);
 
 /// Serves the configured channels until SIGTERM or SIGINT.
 ///
@@ -26,20 +32,52 @@ const ALIVE_WITHIN: Duration = Duration::from_secs(20);
 pub(super) fn run(base: Base) -> anyhow::Result<()> {
     // With every channel off, Hob runs nevertheless: it says what is missing, and serves as soon as it is there. What is
     // closed until the file is mended is no reason to be down either: nobody would notice that it is.
-    let may_be_without = base.fallback.is_some() || base.loaded.lacks_a_channel();
+    let has_page = base.loaded.config.server.listens(&base.environment).is_some();
+    let may_be_without = has_page || base.fallback.is_some() || base.loaded.lacks_a_channel();
     if configured_channels(&base.loaded.config).is_empty() && !may_be_without {
-        bail!(
-            "no channel is configured: add [telegram], [slack], [discord] or [email] to config.toml (README.md, \
-             \"Connect\"), or talk to Hob at the terminal with `hob chat`"
-        );
+        let why = "no channel is configured: `hob init` sets one up, or add [telegram], [slack], [discord] or [email] to \
+                   config.toml (README.md, \"Connect\"), or let Hob serve its page ([server] listen); `hob chat` talks \
+                   with Hob at the terminal";
+        return Err(Unconfigured(why.to_owned()).into());
     }
     let daemon = &base.loaded.config.daemon;
     let format = match daemon.log_format {
         LogFormat::Text => Format::Text,
         LogFormat::Json => Format::Json,
     };
-    telemetry::start(Sink::StandardError, format, &daemon.log)?;
-    runtime(2).context("the runtime could not be started")?.block_on(serve(base))
+    let is_journal = journal::is_read(base.environment.text("JOURNAL_STREAM"));
+    let sink = if is_journal { Sink::Journal } else { Sink::StandardError };
+    let exporter = match otlp(&base.loaded.config.telemetry)? {
+        Some(otlp) => Some(telemetry::start_traced(sink, format, &daemon.log, otlp)?),
+        None => {
+            telemetry::start(sink, format, &daemon.log)?;
+            None
+        }
+    };
+    runtime(2).context("the runtime could not be started")?.block_on(traced(base, exporter))
+}
+
+/// Where traces go, if anywhere.
+fn otlp(config: &TelemetryConfig) -> anyhow::Result<Option<Otlp>> {
+    let Some(endpoint) = config.otlp.clone() else { return Ok(None) };
+    Ok(Some(Otlp {
+        endpoint,
+        headers: config.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        service_name: config.service_name.clone(),
+        sample_ratio: config.sample_ratio,
+        content: config.content,
+        client: http::client(COLLECTOR_CONNECT)?,
+    }))
+}
+
+/// Serves, and sends what was traced, the last of it too.
+async fn traced(base: Base, exporter: Option<Exporter>) -> anyhow::Result<()> {
+    let exporting = exporter.map(Exporter::begin);
+    let served = serve(base).await;
+    if let Some(exporting) = exporting {
+        exporting.end(TRACES_FLUSH).await;
+    }
+    served
 }
 
 async fn serve(base: Base) -> anyhow::Result<()> {
@@ -58,20 +96,20 @@ async fn serve(base: Base) -> anyhow::Result<()> {
         environment: base.environment,
         own_channel: None,
         stays: true,
+        space: Arc::new(SystemSpace),
         conditions,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
     }))
     .await?;
     tracing::info!(model = daemon.model(), "hob.ready");
-    notify(&[NotifyState::Ready]);
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
-        () = feed_watchdog(&daemon) => {}
+        () = notify::keep_told(&daemon) => {}
     }
     tracing::info!("hob.stopping");
-    notify(&[NotifyState::Stopping]);
+    notify::stopping();
     daemon.stop().await;
     tracing::info!("hob.stopped");
     Ok(())
@@ -87,26 +125,5 @@ fn say_what_is_off(loaded: &Loaded) {
     }
     if loaded.lacks_a_channel() && configured_channels(&loaded.config).is_empty() {
         tracing::error!("every channel is off, so nobody can reach Hob; `hob config check` says what is missing");
-    }
-}
-
-/// Tells systemd that Hob lives, as long as the runtime and the database's writer do what they are asked.
-async fn feed_watchdog(daemon: &Daemon) {
-    let Some(limit) = sd_notify::watchdog_enabled() else {
-        return std::future::pending().await;
-    };
-    loop {
-        if daemon.is_alive(ALIVE_WITHIN).await {
-            notify(&[NotifyState::Watchdog]);
-        } else {
-            tracing::error!("the database's writer does not answer: the watchdog is not fed");
-        }
-        tokio::time::sleep(limit / 3).await;
-    }
-}
-
-fn notify(states: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(states) {
-        tracing::debug!(%error, "systemd could not be told");
     }
 }

@@ -8,10 +8,12 @@ use std::process::{Command, Output};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 
+use crate::cli::init::world::Service;
 use crate::cli::{checked, show};
 use crate::config::data_dir::data_dir;
 use crate::config::environment::Environment;
 use crate::config::load::load;
+use crate::doctor::rules::service::Unit;
 
 /// The unit for the machine.
 const SYSTEM_UNIT: &str = include_str!("../../systemd/hob.service");
@@ -219,6 +221,20 @@ fn install(which: &Which, print: bool, (named, environment): (Option<&Path>, &En
     Ok(show(&(told.join("\n") + "\n"))?)
 }
 
+/// As `hob service install`, for whom the setup has asked.
+///
+/// # Errors
+/// As [`run`].
+pub(super) fn set_up(service: Service, config: &Path) -> anyhow::Result<()> {
+    let (system, user) = match service {
+        Service::System => (true, false),
+        Service::User => (false, true),
+        Service::None => return Ok(()),
+    };
+    let which = Which { system, user, into: None };
+    install(&which, false, (Some(config), &Environment::of_process()))
+}
+
 /// The environment as the service will have it: with what the unit's `EnvironmentFile=` names.
 fn as_served(manager: Manager, environment: &Environment) -> anyhow::Result<Environment> {
     let file = match manager {
@@ -242,6 +258,50 @@ fn variables(text: &str) -> Vec<(String, String)> {
         quoted.unwrap_or(value).to_owned()
     };
     pairs.map(|(name, value)| (name.trim().to_owned(), bare(value.trim()))).collect()
+}
+
+/// The units that are installed here, for `hob doctor`.
+pub(super) fn installed(environment: &Environment) -> Vec<Unit> {
+    let Ok(binary) = std::env::current_exe() else { return Vec::new() };
+    let unit = |manager: Manager| {
+        let file = manager.folder(environment).ok()?.join(NAME);
+        let text = fs::read_to_string(&file).ok()?;
+        Some(looked_at(manager, (file, &text), (&binary, environment)))
+    };
+    [Manager::System, Manager::User].into_iter().filter_map(unit).collect()
+}
+
+fn looked_at(manager: Manager, (file, text): (PathBuf, &str), (binary, environment): (&Path, &Environment)) -> Unit {
+    let start = text.lines().find(|line| line.starts_with("ExecStart="));
+    let shipped = match manager {
+        Manager::System => SYSTEM_UNIT,
+        Manager::User => USER_UNIT,
+    };
+    let resolved = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_gone| path.to_owned());
+    Unit {
+        file,
+        install: match manager {
+            Manager::System => "hob service install --system",
+            Manager::User => "hob service install --user",
+        },
+        is_ours: text.starts_with(OURS),
+        starts: start.and_then(program).map(|program| resolved(&program)),
+        binary: resolved(binary),
+        is_current: start.is_some_and(|start| shipped.replacen(START, start, 1) == text),
+        is_watched: text.lines().any(|line| line.starts_with("WatchdogSec=")),
+        lingers: (manager == Manager::User).then(|| linger(manager, environment).is_none()),
+    }
+}
+
+/// The program of an `ExecStart=` line that [`unit`] has written; none: it is another's.
+fn program(start: &str) -> Option<PathBuf> {
+    let words = start.strip_prefix("ExecStart=")?;
+    let written = match words.strip_prefix('"') {
+        Some(quoted) => quoted.split_once("\" run ")?.0,
+        None => words.split_once(' ')?.0,
+    };
+    let plain = written.replace("$$", "$").replace("%%", "%").replace("\\\"", "\"").replace("\\\\", "\\");
+    plain.starts_with('/').then(|| PathBuf::from(plain))
 }
 
 /// A user's services end with their last session, unless they linger.
@@ -308,6 +368,25 @@ mod tests {
         }
         let plain = unit(Manager::System, Path::new("/usr/bin/hob"), Path::new("/etc/hob/config.toml")).unwrap();
         assert_eq!(plain, SYSTEM_UNIT);
+    }
+
+    #[test]
+    fn n12_an_installed_unit_is_known_again() {
+        let config = Path::new("/etc/hob/config.toml");
+        let nobody = Environment::of("/", [("HOME", "/h")]);
+        for (manager, binary) in [(Manager::System, "/usr/bin/hob"), (Manager::User, "/opt/my \"hob\"/50%/$x/hob")] {
+            let binary = Path::new(binary);
+            let text = unit(manager, binary, config).unwrap();
+            let look = |text: &str| looked_at(manager, ("/u/hob.service".into(), text), (binary, &nobody));
+            let seen = look(&text);
+            assert!(seen.is_ours && seen.is_current && seen.is_watched, "{seen:?}");
+            assert_eq!(seen.starts.as_deref(), Some(binary));
+            assert_eq!(seen.lingers, (manager == Manager::User).then_some(false));
+            let older = text.replace("WatchdogSec=60", "");
+            assert!(!look(&older).is_current && !look(&older).is_watched);
+            let other = look("[Service]\nExecStart=hob run\n");
+            assert!(!other.is_ours && other.starts.is_none());
+        }
     }
 
     #[test]

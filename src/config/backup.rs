@@ -16,6 +16,13 @@ pub struct BackupConfig {
     /// The folder for them, as an absolute path, best on another disk. Without it: `backups` in the data directory.
     #[schemars(length(min = 1, max = 4000), example = &"/mnt/backups/hob")]
     pub dir: Option<PathBuf>,
+    /// The public key (`age1…`, from `age-keygen`) that backups are encrypted to. Only its secret half opens them: keep that
+    /// elsewhere. Without it they are not encrypted.
+    #[schemars(length(min = 1, max = 4000), example = &"age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p")]
+    pub recipient: Option<String>,
+    /// A file with further public keys, one a line, as an absolute path.
+    #[schemars(length(min = 1, max = 4000), example = &"/etc/hob/backup-recipients")]
+    pub recipients_file: Option<PathBuf>,
     /// Hours between two backups; 0 makes none.
     #[schemars(range(max = 8760))]
     pub every_hours: u32,
@@ -26,7 +33,7 @@ pub struct BackupConfig {
 
 impl Default for BackupConfig {
     fn default() -> Self {
-        Self { dir: None, every_hours: 0, keep: 7 }
+        Self { dir: None, recipient: None, recipients_file: None, every_hours: 0, keep: 7 }
     }
 }
 
@@ -34,6 +41,13 @@ impl BackupConfig {
     /// What cannot be.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
-        self.dir.iter().filter_map(|dir| values::absolute_path("dir", dir)).collect()
+        let paths = [("dir", &self.dir), ("recipients_file", &self.recipients_file)];
+        let paths = paths.into_iter().filter_map(|(key, path)| values::absolute_path(key, path.as_ref()?));
+        let recipient =
+            self.recipient.iter().filter(|text| text.parse::<age::x25519::Recipient>().is_err()).map(|_| {
+                let why = "is no public key of age, expected `age1` and 58 more characters";
+                Finding::new("recipient", why, "`age-keygen` makes a pair; this is the line behind \"public key:\"")
+            });
+        paths.chain(recipient).collect()
     }
 }

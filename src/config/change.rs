@@ -2,9 +2,13 @@
 //!
 //! Never: a file, or a check of what comes of it; that is the writer's.
 
+use std::path::Path;
+
 use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
 
 use crate::config::edit::{self, EditError, is_reference, is_secret, parsed, path};
+use crate::config::environment::Environment;
+use crate::config::{Config, load};
 use crate::domain::redactor::REDACTED;
 
 /// One change.
@@ -80,6 +84,27 @@ pub(super) fn apply(text: &str, edits: &[Edit], secrets: Secrets) -> Result<(Str
         told.push(words);
     }
     Ok((text, told))
+}
+
+/// Those that can be made: what is not there need not be taken away.
+#[must_use]
+pub fn possible(text: &str, edits: &[Edit]) -> Vec<Edit> {
+    let is_there = |edit: &&Edit| match edit {
+        Edit::Unset { key } => matches!(edit::get(text, key), Ok(Some(_))),
+        Edit::Set { .. } | Edit::Append { .. } => true,
+    };
+    edits.iter().filter(is_there).cloned().collect()
+}
+
+/// The whole file after the edits, and what it says then, for whoever tries it before anything is written. What is to be
+/// taken away need not be there, and secrets are taken.
+///
+/// # Errors
+/// When an edit cannot be made, or the check would refuse what comes of it.
+pub fn tried((file, text): (&Path, &str), edits: &[Edit], env: &Environment) -> Result<(String, Config), EditError> {
+    let (text, _) = apply(text, &possible(text, edits), Secrets::Taken)?;
+    let config = load::parse(file, &text, env)?;
+    Ok((text, config))
 }
 
 fn set(text: &str, (key, value): (&str, &Value), secrets: Secrets) -> Result<(String, String), EditError> {
@@ -215,6 +240,33 @@ iterations_max = 7   # enough
         provider.models.primary: not set → "fake"
         [slack] is added
         "#);
+    }
+
+    #[test]
+    fn the_person_at_the_machine_writes_secrets_too_and_the_rest_stays() {
+        let edits = [
+            Edit::set_value("agent.iterations_max", 9),
+            Edit::unset("provider.fallbacks"),
+            Edit::unset("telegram.owner_user_ids"),
+            Edit::set_value("telegram.bot_token", "14:CC"),
+            Edit::set_value("discord.bot_token", "abc.def"),
+        ];
+        let env = Environment::default();
+        let (text, config) = tried((Path::new("/c.toml"), FILE), &edits, &env).unwrap();
+        insta::assert_snapshot!(text, @r#"
+        # Ours.
+        [telegram]
+        bot_token = "14:CC" # the bot
+
+        [agent]
+        iterations_max = 9   # enough
+
+        [discord]
+        bot_token = "abc.def"
+        "#);
+        assert_eq!(config.discord.unwrap().bot_token.expose(), "abc.def");
+        let bad = [Edit::set_value("agent.iterations_max", "many")];
+        assert!(tried((Path::new("/c.toml"), FILE), &bad, &env).unwrap_err().to_string().contains("/c.toml:7"));
     }
 
     #[test]

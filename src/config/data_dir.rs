@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::config::environment::Environment;
+use crate::config::load;
 use crate::config::state::StateConfig;
 
 /// Why there is no data directory.
@@ -54,6 +55,22 @@ pub fn data_dir(state: &StateConfig, env: &Environment) -> Result<PathBuf, DataD
         .or_else(|| env.absolute_path("XDG_DATA_HOME").map(|data| data.join("hob")))
         .or_else(|| env.absolute_path("HOME").map(|home| home.join(".local/share/hob")))
         .ok_or(DataDirError::Homeless)
+}
+
+/// Where the data is of a config that may have problems, or cannot be read at all: whoever looks after a Hob in trouble must
+/// find it.
+///
+/// # Errors
+/// If nothing says where.
+pub fn whereabouts(named: Option<&Path>, env: &Environment) -> Result<PathBuf, DataDirError> {
+    if let Some(home) = env.path("HOB_HOME") {
+        return Ok(home);
+    }
+    let state = match load::load(named, env) {
+        Ok(loaded) => loaded.config.state,
+        Err(_told_by_others) => StateConfig { dir: load::state_dir(named, env) },
+    };
+    data_dir(&state, env)
 }
 
 /// Makes sure that the directory is there and writable; what has to be made is made for this user only (0700).

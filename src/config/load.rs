@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::Value as Toml;
 
 use crate::config::check::Check;
+use crate::config::document::{Node, Value};
 use crate::config::environment::Environment;
 use crate::config::expand::Expansion;
 use crate::config::off::{SectionOff, Switched};
@@ -264,6 +265,17 @@ fn open_to_others(path: &Path) -> Option<Note> {
         what: format!("the file has secrets in it, and others than its owner may read or change it ({mode:04o})"),
         fix: format!("`chmod 600 {}`, or move the secrets out: `file:/path`", path.display()),
     })
+}
+
+/// `[state] dir` of a config with problems elsewhere; none: it says nothing of that, or is no TOML.
+pub(super) fn state_dir(named: Option<&Path>, env: &Environment) -> Option<PathBuf> {
+    let (path, text) = find(named, env).ok()??;
+    let (table, _) = resolved(&path, &text, env);
+    let (_, Node { value: Value::Table(state), .. }) = table.get("state")? else { return None };
+    match &state.get("dir")?.1.value {
+        Value::Text(dir) => Some(PathBuf::from(dir)),
+        _ => None,
+    }
 }
 
 /// What is left to say if the types refuse what their own schema lets pass; tests hold that this does not happen.

@@ -58,11 +58,13 @@ pub mod skills;
 pub mod slack;
 pub mod state;
 pub mod telegram;
+pub mod telemetry;
 pub mod terminal;
 #[cfg(test)]
 mod tests;
 pub mod tools;
 pub mod transcription;
+pub mod upkeep;
 mod values;
 pub mod web;
 pub mod webhooks;
@@ -103,9 +105,11 @@ use crate::config::skills::SkillsConfig;
 use crate::config::slack::SlackConfig;
 use crate::config::state::StateConfig;
 use crate::config::telegram::TelegramConfig;
+use crate::config::telemetry::TelemetryConfig;
 use crate::config::terminal::TerminalConfig;
 use crate::config::tools::ToolConfig;
 use crate::config::transcription::TranscriptionConfig;
+use crate::config::upkeep::UpkeepConfig;
 use crate::config::web::WebConfig;
 use crate::config::webhooks::{ServerConfig, WebhookConfig};
 use crate::config::workspace::WorkspaceConfig;
@@ -221,10 +225,14 @@ pub struct Config {
     pub state: StateConfig,
     /// Backups that Hob makes by itself; `hob backup` makes one at any time. docs/backup.md says more.
     pub backup: BackupConfig,
+    /// What is let go with time, and when the disk counts as low. docs/upkeep.md says more.
+    pub upkeep: UpkeepConfig,
     /// How answers are delivered and tried again.
     pub delivery: DeliveryConfig,
     /// The background process.
     pub daemon: DaemonConfig,
+    /// Where traces of Hob's work go; docs/telemetry.md says what can be watched besides.
+    pub telemetry: TelemetryConfig,
 }
 
 impl Config {
@@ -301,8 +309,10 @@ impl Config {
         }
         take("state", self.state.validate());
         take("backup", self.backup.validate());
+        take("upkeep", self.upkeep.validate());
         take("delivery", self.delivery.validate());
         take("daemon", self.daemon.validate());
+        take("telemetry", self.telemetry.validate());
         all.extend(schedule::validate(&self.schedule));
         all.extend(webhooks::validate(&self.webhooks, &self.server));
         all.extend(telegram::across(self.telegram.as_ref(), &self.telegram_accounts, &self.server));

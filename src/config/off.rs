@@ -80,10 +80,11 @@ pub(super) enum How {
 }
 
 /// The sections that can be off: `*` is any name, `[]` any item of a list. Whatever lies elsewhere is a problem of the file.
-const UNITS: [(&[&str], How); 18] = [
+const UNITS: [(&[&str], How); 19] = [
     (&["provider"], How::Keyless),
     (&["provider", "fallbacks", "[]"], How::Keyless),
     (&["transcription"], How::Absent),
+    (&["telemetry"], How::Absent),
     (&["telegram"], How::Absent),
     (&["telegram_accounts", "*"], How::Absent),
     (&["slack"], How::Absent),

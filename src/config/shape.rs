@@ -275,8 +275,10 @@ mod tests {
                 "hooks",
                 "state",
                 "backup",
+                "upkeep",
                 "delivery",
                 "daemon",
+                "telemetry",
             ]
         );
     }

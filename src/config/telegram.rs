@@ -138,7 +138,7 @@ pub fn across(
             let why = format!("is the bot of `[{other}]` too, expected one of its own");
             found.push(Finding::new(place::child(&at, "bot_token"), why, "make another with @BotFather"));
         }
-        if webhook_url.is_some() && server.listen.is_none() {
+        if webhook_url.is_some() && server.is_off() {
             let why = "needs `[server]`, which is where Telegram's calls come in";
             let finding = Finding::new(place::child(&at, "webhook_url"), why, "set `listen` there, or remove this");
             found.push(finding.with("server.listen"));

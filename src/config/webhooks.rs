@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::config::environment::Environment;
 use crate::config::problem::Finding;
 use crate::config::{place, shape, values};
 use crate::domain::secret::Secret;
@@ -15,18 +16,70 @@ use crate::domain::secret::Secret;
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<ServerConfig>)]
 pub struct ServerConfig {
-    /// The address and port. Without it Hob does not listen.
+    /// The address and port of Hob's page, its API and of webhooks; `off`: Hob does not listen. Without it: $HOB_LISTEN, else
+    /// 127.0.0.1:8787, if nobody else has that.
     #[schemars(length(min = 1, max = 100), example = &"127.0.0.1:8787")]
     pub listen: Option<String>,
+    /// Under which address the page is reached from outside, if a server with TLS stands before it; docs/page.md says how.
+    #[schemars(length(min = 8, max = 300), example = &"https://hob.example.org")]
+    pub public_url: Option<String>,
+}
+
+/// Where Hob listens if nobody says otherwise: nobody reaches that from another machine.
+const LISTEN: &str = "127.0.0.1:8787";
+/// It does not listen.
+const OFF: &str = "off";
+
+/// Where Hob listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listens {
+    /// The address and port.
+    pub address: String,
+    /// Somebody has said so: then it must be had.
+    pub asked_for: bool,
 }
 
 impl ServerConfig {
+    /// Where it listens; none: nowhere.
+    #[must_use]
+    pub fn listens(&self, environment: &Environment) -> Option<Listens> {
+        let said = self.listen.as_deref().or_else(|| environment.text("HOB_LISTEN"));
+        let address = said.unwrap_or(LISTEN).to_owned();
+        (address != OFF).then_some(Listens { address, asked_for: said.is_some() })
+    }
+
+    /// Whether the file says that it does not listen.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.listen.as_deref() == Some(OFF)
+    }
+
+    /// It listens nowhere.
+    pub fn turn_off(&mut self) {
+        self.listen = Some(OFF.to_owned());
+    }
+
+    /// The address from outside.
+    #[must_use]
+    pub fn public(&self) -> Option<url::Url> {
+        self.public_url.as_deref()?.parse().ok()
+    }
+
     /// What cannot be.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
-        let bad = self.listen.as_deref().is_some_and(|listen| listen.parse::<SocketAddr>().is_err());
-        let why = "is not an address with a port";
-        if bad { vec![Finding::new("listen", why, "for example `127.0.0.1:8787`")] } else { Vec::new() }
+        let mut found = Vec::new();
+        if self.listen.as_deref().is_some_and(|listen| listen != OFF && listen.parse::<SocketAddr>().is_err()) {
+            let fix = "for example `127.0.0.1:8787`, or `off`";
+            found.push(Finding::new("listen", "is not an address with a port", fix));
+        }
+        let is_web =
+            |url: &url::Url| matches!(url.scheme(), "http" | "https") && url.host().is_some() && url.path() == "/";
+        if self.public_url.is_some() && !self.public().as_ref().is_some_and(is_web) {
+            let fix = "for example `https://hob.example.org`, without a path";
+            found.push(Finding::new("public_url", "is not the address of a server", fix));
+        }
+        found
     }
 }
 
@@ -102,7 +155,7 @@ pub(super) fn validate(webhooks: &BTreeMap<String, WebhookConfig>, server: &Serv
             let why = "cannot name a header, expected letters, digits, `-` and `_`";
             found.push(Finding::new(place::child(&at, "header"), why, "for example `X-Hub-Signature-256`"));
         }
-        if server.listen.is_none() {
+        if server.is_off() {
             let why = "cannot be called: Hob does not listen";
             found.push(Finding::new(&at, why, "set `listen` under `[server]`").with("server"));
         }
@@ -119,7 +172,7 @@ mod tests {
         let hook = |header: &str| -> WebhookConfig {
             toml::from_str(&format!("secret = '0123456789abcdef'\nprompt = 'x'\nheader = '{header}'")).unwrap()
         };
-        let server = |listen: &str| ServerConfig { listen: Some(listen.to_owned()) };
+        let server = |listen: &str| ServerConfig { listen: Some(listen.to_owned()), public_url: None };
         let keys = |name: &str, header: &str, server: &ServerConfig| {
             let all = BTreeMap::from([(name.to_owned(), hook(header))]);
             validate(&all, server).into_iter().map(|found| found.key).collect::<Vec<_>>()
@@ -128,7 +181,11 @@ mod tests {
         assert!(keys("door", "X-Signature", &on).is_empty());
         assert_eq!(keys("a b", "X-Signature", &on), ["webhooks.\"a b\""]);
         assert_eq!(keys("door", "X Signature", &on), ["webhooks.door.header"]);
-        assert_eq!(keys("door", "X-Signature", &ServerConfig::default()), ["webhooks.door"]);
+        assert!(
+            keys("door", "X-Signature", &ServerConfig::default()).is_empty(),
+            "it listens, if nobody says otherwise"
+        );
+        assert_eq!(keys("door", "X-Signature", &server("off")), ["webhooks.door"]);
         for (listen, fine) in [("127.0.0.1:8787", true), ("[::1]:80", true), ("localhost:80", false), ("8787", false)] {
             assert_eq!(server(listen).validate().is_empty(), fine, "{listen}");
         }

@@ -22,16 +22,19 @@ use crate::daemon::{Blueprint, StartError, Switches, letters, memory, models, pa
 use crate::domain::channel::Channel;
 use crate::domain::config_standing::ConfigStanding;
 use crate::domain::inbound::ChannelKind;
+use crate::domain::upkeep::LastRound;
 use crate::memory::extraction::Extractor;
 use crate::memory::nearby::Nearby;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::guarded::Watch;
 use crate::model::learned::Remember;
+use crate::model::metered::Metering;
 use crate::model::purse::Purse;
 use crate::model::table::Table;
 use crate::model::transcription::Transcriber;
-use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts, Ways};
+use crate::router::delivery::ways::{DeliveryLimits, Ways};
+use crate::router::delivery::{Delivery, DeliveryPorts};
 use crate::router::intake::{IntakeLimits, Terms};
 use crate::router::respond::House;
 use crate::router::streaming::StreamSettings;
@@ -42,6 +45,7 @@ use crate::store::contents::Contents;
 use crate::tool::mcp::Servers;
 use crate::tool::sandbox::Sandbox;
 use crate::tool::shed::Tools;
+use crate::web::chat::channel::Page;
 
 /// What stays as long as the process does, whatever the config says.
 pub(super) struct Roots {
@@ -61,8 +65,12 @@ pub(super) struct Roots {
     /// Rung when a schedule has changed.
     pub(super) alarm: Arc<Notify>,
     pub(super) delivery: Delivery,
+    /// The page's side of its conversations, if Hob listens.
+    pub(super) page: Option<Arc<Page>>,
     /// How it stands with the config.
     pub(super) standing: ConfigStanding,
+    /// What the last round of upkeep did.
+    pub(super) upkeep: LastRound,
     /// When this process started.
     pub(super) started: Timestamp,
 }
@@ -72,7 +80,7 @@ impl Roots {
     pub(super) async fn of(
         blueprint: &Blueprint,
         (store, contents, owner): (Store, Contents, String),
-        delivery: Delivery,
+        (delivery, page): (Delivery, Option<Arc<Page>>),
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
         let around = (blueprint.data_dir.as_path(), &blueprint.environment);
@@ -84,20 +92,23 @@ impl Roots {
             counts: Arc::default(),
             alarm: Arc::default(),
             standing: ConfigStanding::default(),
+            upkeep: LastRound::default(),
             started: blueprint.clock.now(),
             store,
             contents,
             owner,
             nearby,
             delivery,
+            page,
         }
     }
 }
 
 /// The channels that are delivered to.
-pub(super) fn channels(blueprint: &Blueprint, wired: &[Wired]) -> Vec<Arc<dyn Channel>> {
+pub(super) fn channels(blueprint: &Blueprint, wired: &[Wired], page: Option<&Arc<Page>>) -> Vec<Arc<dyn Channel>> {
     let adapters = wired.iter().map(|wired| Arc::clone(&wired.adapter) as Arc<dyn Channel>);
-    blueprint.own_channel.iter().cloned().chain(adapters).collect()
+    let page = page.map(|page| Arc::clone(page) as Arc<dyn Channel>);
+    blueprint.own_channel.iter().cloned().chain(adapters).chain(page).collect()
 }
 
 /// What kinds of runs can be answered with these.
@@ -124,22 +135,18 @@ pub(super) fn delivery(
     switches: &Switches,
     rest: &Arc<Notify>,
 ) -> Delivery {
-    let Ways { channels, limits, stream, reactions, letters } = ways(&blueprint.config, channels);
-    Delivery::new(DeliveryPorts {
+    let ports = DeliveryPorts {
         store: store.clone(),
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
-        channels,
         contents: contents.clone(),
-        limits,
-        stream,
-        reactions,
-        letters,
         redactor: blueprint.redactor.clone(),
         stop: switches.silence.clone(),
         tracker: switches.outbox.clone(),
         rest: Arc::clone(rest),
-    })
+        meters: Arc::default(),
+    };
+    Delivery::new(ports, ways(&blueprint.config, channels))
 }
 
 /// The skills, as they lie in their folders.
@@ -179,6 +186,7 @@ impl Made {
         let ports = &self.ports;
         let house = House {
             models: Arc::clone(&ports.models),
+            table: Arc::clone(&ports.table),
             purse: Arc::clone(&ports.purse),
             meter: Arc::clone(&ports.meter),
             personas: Arc::clone(&ports.personas),
@@ -189,6 +197,7 @@ impl Made {
             skills: Arc::clone(&ports.skills),
             conditions: blueprint.conditions.clone(),
             config: roots.standing.clone(),
+            upkeep: roots.upkeep.clone(),
             started: roots.started,
         };
         Terms {
@@ -220,7 +229,9 @@ async fn models(
         watch: former.map_or_else(fresh, |former| former.ports.models.watch()),
     };
     let models::Models { catalog, told, keyless } = models::build(sources).await?;
-    Ok((table, Arc::new(catalog.redacting(&blueprint.redactor)), (told, keyless)))
+    let metering = Metering { meters: Arc::clone(roots.delivery.meters()), table: Arc::clone(&table) };
+    let catalog = catalog.redacting(&blueprint.redactor).metered(&metering);
+    Ok((table, Arc::new(catalog), (told, keyless)))
 }
 
 /// What runs share with the other parts.
@@ -274,6 +285,7 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
         memory,
         access: Arc::new(parts::access(config)),
         rng: Arc::clone(&blueprint.rng),
+        meters: Arc::clone(roots.delivery.meters()),
         watcher: Arc::new(roots.delivery.clone()),
         owner: roots.owner.clone(),
         lease: Duration::from_secs(config.daemon.lease_secs),
@@ -314,7 +326,8 @@ fn stream_settings(config: &Config) -> StreamSettings {
     StreamSettings {
         on: config.delivery.stream,
         every: Duration::from_millis(config.delivery.stream_every_ms),
-        off: config.delivery.whole().collect(),
+        // The page shows each word as it comes.
+        off: config.delivery.whole().chain([ChannelKind::Web]).collect(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use axum::Router as Routes;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tokio::net::TcpListener;
@@ -62,13 +63,6 @@ pub(super) async fn prepare(blueprint: &Blueprint, store: &Store) -> Result<Begi
     Ok(begins)
 }
 
-/// Takes the port where Hob is called.
-pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener>, StartError> {
-    let Some(address) = blueprint.config.server.listen.as_ref().filter(|_| blueprint.stays) else { return Ok(None) };
-    let listen = |source| StartError::Listen { address: address.clone(), source };
-    TcpListener::bind(address).await.map(Some).map_err(listen)
-}
-
 /// What has begun, and can be exchanged.
 #[derive(Default)]
 pub(super) struct Begun {
@@ -100,15 +94,17 @@ impl Begun {
         });
     }
 
-    /// Answers whoever calls.
-    pub(super) fn serve(&self, listener: Option<TcpListener>, (switches, router): (&Switches, &Arc<Router>)) {
-        let Some(listener) = listener else { return };
-        if let Ok(address) = listener.local_addr() {
-            tracing::info!(%address, "server.listening");
-        }
+    /// Answers whoever calls; `page`: what else is served.
+    pub(super) fn serve(
+        &self,
+        listener: TcpListener,
+        page: Option<Routes>,
+        (switches, router): (&Switches, &Arc<Router>),
+    ) {
         let hooks = hooks::routes(Arc::clone(router), Arc::clone(&self.webhooks));
         let routes = hooks.merge(web::health::routes(Arc::clone(router)));
         let routes = routes.merge(telegram::routes(Arc::clone(&self.sinks)));
+        let routes = page.into_iter().fold(routes, Routes::merge);
         switches.channels.spawn(web::serve(listener, routes, switches.intake.clone()));
     }
 }

@@ -102,12 +102,12 @@ pub(super) struct Wired {
     pub(super) adapter: Arc<dyn Adapter>,
 }
 
-/// Every account of the config. With a channel of the caller's own there are none.
-pub(super) fn wired(blueprint: &Blueprint) -> Result<Vec<Wired>, StartError> {
+/// Every account of the config; `is_served`: Hob listens for calls. With a channel of the caller's own there are none.
+pub(super) fn wired(blueprint: &Blueprint, is_served: bool) -> Result<Vec<Wired>, StartError> {
     if blueprint.own_channel.is_some() {
         return Ok(Vec::new());
     }
-    let all = wirings(&blueprint.config, blueprint.config.server.listen.is_some())?.into_iter();
+    let all = wirings(&blueprint.config, is_served)?.into_iter();
     all.map(|wiring| Ok(Wired { adapter: wiring.build(blueprint)?, wiring })).collect()
 }
 

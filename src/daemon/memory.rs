@@ -34,12 +34,15 @@ pub(super) fn keep_up(slot: &mut Slot, switches: &Switches, memory: &Memory, blu
     let leave = leave(blueprint);
     let source = source(&blueprint.config.memory.embedding, &blueprint.data_dir, leave);
     let (nearby, store, clock) = (Arc::clone(&memory.nearby), memory.store.clone(), Arc::clone(&blueprint.clock));
+    let conditions = blueprint.conditions.clone();
     slot.begin(&switches.channels, &switches.drain, |stop| async move {
         // What another config had serve serves no more.
         nearby.serve(None);
         nearby.stand(Standing::Off);
         if let Some(source) = source {
-            Upkeep { store, clock, nearby, opener: Arc::new(source), pace: Pace::PRODUCTION }.run(stop).await;
+            Upkeep { store, clock, nearby, opener: Arc::new(source), conditions, pace: Pace::PRODUCTION }
+                .run(stop)
+                .await;
         }
     });
 }

@@ -3,6 +3,7 @@
 //! Never: a decision about a message or a run.
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
+pub mod alive;
 mod assembly;
 pub mod backups;
 pub mod begins;
@@ -14,8 +15,10 @@ mod extraction;
 pub mod lastgood;
 pub mod learned;
 mod letters;
+mod local;
 pub mod memory;
 pub mod models;
+mod page;
 mod parts;
 mod people;
 pub mod reload;
@@ -25,6 +28,7 @@ mod slot;
 mod telegram;
 pub mod toolset;
 mod troubles;
+pub mod upkeep;
 mod voice;
 
 use std::collections::BTreeSet;
@@ -53,13 +57,15 @@ use crate::daemon::chores::Household;
 use crate::daemon::reload::running::Current;
 use crate::daemon::reload::{Parts, Reloader};
 use crate::daemon::rest::RestWatch;
-use crate::domain::channel::Channel;
+use crate::domain::channel::{Adapter, Channel};
 use crate::domain::clock::Clock;
 use crate::domain::condition::Conditions;
+use crate::domain::health::ChannelHealth;
 use crate::domain::inbound::ChannelKind;
 use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::domain::secret::Secret;
+use crate::domain::space::Space;
 use crate::model::discover::DiscoverError;
 use crate::model::error::ModelError;
 use crate::model::table::TableError;
@@ -165,6 +171,8 @@ pub struct Blueprint {
     pub stays: bool,
     /// What does not work as it should; what was found before the start is in it.
     pub conditions: Conditions,
+    /// How much room there is on the disks.
+    pub space: Arc<dyn Space>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -238,13 +246,14 @@ impl Daemon {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         store.write(VoidLeases { owner: owner.clone() }).await?;
-        let wired = wired(&blueprint)?;
-        let channels = channels(&blueprint, &wired);
+        let listener = page::listener(&blueprint).await?;
+        let page = page::of(&blueprint, listener.as_ref());
+        let wired = wired(&blueprint, page.is_some())?;
+        let channels = channels(&blueprint, &wired, page.as_ref());
         let (switches, rest, serves) = (Switches::new(), Arc::default(), serves(&channels));
-        let listener = begins::listener(&blueprint).await?;
         let contents = Contents::of(&blueprint.data_dir);
         let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
-        let roots = Roots::of(&blueprint, (store.clone(), contents, owner), delivery.clone()).await;
+        let roots = Roots::of(&blueprint, (store.clone(), contents, owner), (delivery.clone(), page)).await;
         let made = Made::of(&blueprint, &roots, None).await?;
         off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
         let servers = toolset::mcp::servers(&blueprint, &made.ports.tools, (&switches.channels, &switches.cut));
@@ -262,6 +271,7 @@ impl Daemon {
         let begins = begins::prepare(&blueprint, &store).await?;
         delivery.sweep().await?;
         lanes.reconcile().await?;
+        upkeep::keep_up(&switches, (&store, &roots.contents), &blueprint, roots.upkeep.clone());
         let (model, heard) = (made.told.clone(), made.ports.models.watch().heard());
         let parts = Parts { roots, made, servers, begins, wired };
         let (reloader, current) = Reloader::of(&blueprint, parts, (&switches, &router));
@@ -299,6 +309,18 @@ impl Daemon {
     /// Answers whether the runtime and the writer are alive, by letting them do something.
     pub async fn is_alive(&self, within: Duration) -> bool {
         answers(self.router.lanes.heartbeat(), within).await
+    }
+
+    /// How each account fares.
+    #[must_use]
+    pub fn channels(&self) -> Vec<(ChannelKind, String, ChannelHealth)> {
+        self.router.delivery.health()
+    }
+
+    /// How many runs are at work.
+    #[must_use]
+    pub fn at_work(&self) -> usize {
+        self.router.lanes.at_work()
     }
 
     /// Stops in order: no more messages, no more runs, runs finished or suspended, the outbox flushed.
@@ -354,6 +376,15 @@ impl Statement for VoidLeases {
     async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
         runs::void_leases(tx, &self.owner).await
     }
+}
+
+/// Every account's adapter, as a start builds it; nothing is sent.
+///
+/// # Errors
+/// When one cannot be built.
+pub fn accounts(blueprint: &Blueprint) -> Result<Vec<Arc<dyn Adapter>>, StartError> {
+    let is_served = blueprint.config.server.listens(&blueprint.environment).is_some();
+    Ok(wired(blueprint, is_served)?.into_iter().map(|wired| wired.adapter).collect())
 }
 
 /// The platforms that the config connects, for people.

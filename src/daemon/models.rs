@@ -15,6 +15,7 @@ use crate::model::discover::{self, Configured, DiscoverError, Found, Lookup, dis
 use crate::model::guarded::Watch;
 use crate::model::keyless::Keyless;
 use crate::model::learned::Remember;
+use crate::model::provider::Offered;
 use crate::model::settings::{Deadlines, Effort, Tuning};
 use crate::model::table::Table;
 
@@ -125,6 +126,35 @@ fn marked(provider: &ProviderConfig, keyless: &[SectionOff]) -> ProviderConfig {
 struct Seen {
     found: Found,
     missing: Option<String>,
+}
+
+/// The addresses of the models' servers, as far as the config says or they are well known.
+#[must_use]
+pub fn addresses(config: &Config) -> Vec<String> {
+    let provider = config.provider.iter().map(|provider| (provider.kind, provider.base_url.clone()));
+    let fallbacks = config.provider.iter().flat_map(|provider| &provider.fallbacks);
+    let fallbacks = fallbacks.map(|fallback| (fallback.kind, fallback.base_url.clone()));
+    let address = |(of, own): (ProviderKind, Option<String>)| {
+        let preset = discover::preset::PRESETS.iter().find(|preset| preset.kind == kind(of));
+        own.or_else(|| preset?.base_url.map(str::to_owned))
+    };
+    provider.chain(fallbacks).filter_map(address).collect()
+}
+
+/// What the configured provider's server has; none: it keeps no list.
+///
+/// # Errors
+/// When the provider cannot be used as it is configured, or its server refuses or does not answer.
+pub async fn offered(sources: Sources<'_>) -> Result<Option<Vec<Offered>>, StartError> {
+    let Sources { config, environment, table, remember, .. } = sources;
+    let Some(provider) = &config.provider else { return Ok(None) };
+    let lookup = |name: &str| environment.text(name).map(str::to_owned);
+    // The list does not depend on a model, but a client is made for one.
+    let model = provider.models.primary.clone().unwrap_or_else(|| "any".to_owned());
+    let ollama = OllamaAddress::parse(OLLAMA)
+        .ok_or_else(|| StartError::Config(format!("{OLLAMA} is no address of an Ollama")))?;
+    let found = discover(Some(&configured(provider, Some(model))), &lookup, &ollama).await?;
+    Ok(found.provider(deadlines(provider), &remember, table)?.list().await?)
 }
 
 struct Finder<'a> {
@@ -240,7 +270,9 @@ fn tuning(temperature: Option<f64>, max_output_tokens: Option<u64>, effort: Opti
     Tuning { temperature, max_output_tokens, effort }
 }
 
-fn kind(kind: ProviderKind) -> discover::ProviderKind {
+/// The config's name for a kind of provider, as the models' room has it.
+#[must_use]
+pub fn kind(kind: ProviderKind) -> discover::ProviderKind {
     match kind {
         ProviderKind::Openai => discover::ProviderKind::OpenAi,
         ProviderKind::Anthropic => discover::ProviderKind::Anthropic,

@@ -3,7 +3,7 @@
 mod agents;
 pub(in crate::daemon) mod files;
 pub mod mcp;
-pub(super) mod terminal;
+pub mod terminal;
 mod web;
 
 use std::path::Path;
@@ -84,7 +84,8 @@ pub(super) struct Grounds<'a> {
 }
 
 /// Where tools may read and write files.
-pub(super) fn workspace(config: &Config, data_dir: &Path) -> Workspace {
+#[must_use]
+pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
     let of = &config.workspace;
     let usual = Workspace::of(data_dir);
     Workspace { root: of.dir.clone().unwrap_or(usual.root), read: of.read_dirs.clone(), write: of.write_dirs.clone() }

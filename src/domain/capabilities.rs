@@ -167,6 +167,16 @@ const EMAIL: Capabilities = Capabilities {
     features: &[Feature::Threads],
 };
 
+/// Hob's own page: it shows what is HTML already, and knows no limit but a row's.
+const WEB: Capabilities = Capabilities {
+    markup: Markup::WebHtml,
+    limit: None,
+    caption: None,
+    columns: None,
+    file_bytes_max: Some(u64::MAX),
+    features: &[Feature::Edits, Feature::Buttons],
+};
+
 const TERMINAL: Capabilities = Capabilities {
     markup: Markup::Source,
     limit: Some(ROW),
@@ -185,6 +195,7 @@ impl Capabilities {
             ChannelKind::Slack => &SLACK,
             ChannelKind::Discord => &DISCORD,
             ChannelKind::Email => &EMAIL,
+            ChannelKind::Web => &WEB,
             // Nobody is spoken to there.
             ChannelKind::Terminal | ChannelKind::Event => &TERMINAL,
         }
@@ -195,12 +206,6 @@ impl Capabilities {
     pub const fn slack_text() -> Self {
         // Slack asks for 4,000 in a message's text; it cuts at 40,000.
         Self { markup: Markup::SlackMrkdwn, limit: Some(Limit::new(4_000, Unit::Utf16)), ..SLACK }
-    }
-
-    /// A web page.
-    #[must_use]
-    pub const fn web() -> Self {
-        Self { markup: Markup::WebHtml, limit: None, ..TERMINAL }
     }
 
     /// A terminal of so many columns; of unknown width, lines are left as they are.

@@ -66,6 +66,11 @@ pub trait UpdateSink: Send + Sync {
 #[error("{0}")]
 pub struct FetchError(pub String);
 
+/// Why an account cannot be used, in words for whoever runs Hob: what the platform says, and what to do. It holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unusable(pub String);
+
 /// A sign of life from a run; best effort, never queued, never stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
@@ -176,10 +181,9 @@ pub trait Adapter: Channel {
     /// acknowledged. Once it ends, nothing of it is at work any more; deliveries go on working.
     async fn run(self: Arc<Self>, intake: Arc<dyn Intake>, stop: CancellationToken);
 
-    /// Asks the platform whether it would have Hob, as it is configured; in words why not. Nothing is received or sent by it.
-    async fn check(&self) -> Result<(), String> {
-        Ok(())
-    }
+    /// Asks the platform whether the account can be used, and gives who Hob is there. It neither receives nor sends, so that it
+    /// can be asked beside a Hob at work.
+    async fn check(&self) -> Result<String, Unusable>;
 
     /// Where the platform's own calls go; none: it is asked, or keeps a connection.
     fn sink(self: Arc<Self>) -> Option<Arc<dyn UpdateSink>> {

@@ -112,6 +112,12 @@ impl Conditions {
         self.0.borrow().clone()
     }
 
+    /// Whether a part is in trouble now.
+    #[must_use]
+    pub fn has(&self, part: &Part) -> bool {
+        self.0.borrow().contains_key(part)
+    }
+
     /// Hears of every change from now on.
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<BTreeMap<Part, Trouble>> {
@@ -134,6 +140,7 @@ mod tests {
         let mut heard = conditions.subscribe();
         assert!(conditions.tell(Part::Disk, trouble(1, "9 MB left")));
         assert!(!conditions.tell(Part::Disk, trouble(5, "9 MB left")));
+        assert_eq!((conditions.has(&Part::Disk), conditions.has(&Part::Model)), (true, false));
         assert!(conditions.tell(Part::Disk, trouble(7, "5 MB left")));
         assert_eq!(conditions.all()[&Part::Disk], trouble(1, "5 MB left"));
         assert!(heard.has_changed().unwrap());

@@ -61,6 +61,11 @@ impl ConfigStanding {
         if asking.len() < ASKING_MAX && !asking.contains(&place) {
             asking.push(place);
         }
+        self.ring();
+    }
+
+    /// It is to be read again; whoever wants that sees what came of it in [`Self::now`].
+    pub fn ring(&self) {
         self.0.bell.notify_one();
     }
 

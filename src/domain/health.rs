@@ -41,6 +41,15 @@ impl Liveness {
     }
 }
 
+/// A receive loop's sign of life, whatever the platform does: a loop that waits out an outage lives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pulse {
+    /// How often it has come round.
+    pub turns: u64,
+    /// How long it may take until it comes round again.
+    pub within: Duration,
+}
+
 /// How a channel fares at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelHealth {
@@ -52,8 +61,12 @@ pub struct ChannelHealth {
     pub heard_at: Option<Timestamp>,
     /// When a message last came.
     pub message_at: Option<Timestamp>,
+    /// When something was last sent there, since the start.
+    pub sent_at: Option<Timestamp>,
     /// Why what came in is not stored.
     pub stuck: Option<String>,
+    /// Whether what receives is at work; none: nothing here has to come round.
+    pub pulse: Option<Pulse>,
     /// The moment.
     pub now: Timestamp,
 }
@@ -62,7 +75,7 @@ impl ChannelHealth {
     /// Of a channel that is simply there or not, such as a terminal.
     #[must_use]
     pub fn plain(liveness: Liveness, now: Timestamp) -> Self {
-        Self { liveness, name: None, heard_at: None, message_at: None, stuck: None, now }
+        Self { liveness, name: None, heard_at: None, message_at: None, sent_at: None, stuck: None, pulse: None, now }
     }
 }
 
@@ -87,6 +100,9 @@ impl fmt::Display for ChannelHealth {
             None if self.name.is_some() || self.heard_at.is_some() => f.write_str("; no message yet")?,
             None => {}
         }
+        if let Some(sent) = self.sent_at {
+            write!(f, "; last sent {} s ago", since(sent))?;
+        }
         if let Some(why) = &self.stuck {
             write!(f, "; messages wait: {why}")?;
         }
@@ -107,6 +123,7 @@ struct State {
     trouble: Option<String>,
     /// Why what came in is not stored.
     stuck: Option<String>,
+    pulse: Pulse,
 }
 
 impl Monitor {
@@ -146,6 +163,12 @@ impl Monitor {
         self.state().stuck = Some(why);
     }
 
+    /// What receives has come round, and does so again within this time at the latest: it waits for nothing longer.
+    pub fn turned(&self, within: Duration) {
+        let mut state = self.state();
+        state.pulse = Pulse { turns: state.pulse.turns.wrapping_add(1), within };
+    }
+
     /// How it fares; silence of more than `silence_max` means that it is deaf.
     pub fn health(&self, now: Timestamp, silence_max: Duration) -> ChannelHealth {
         let state = self.state();
@@ -162,7 +185,9 @@ impl Monitor {
             name: state.name.clone(),
             heard_at: state.heard_at,
             message_at: state.message_at,
+            sent_at: None,
             stuck: state.stuck.clone(),
+            pulse: Some(state.pulse),
             now,
         }
     }

@@ -23,6 +23,8 @@ pub enum ChannelKind {
     Discord,
     /// A mailbox: IMAP in, SMTP out.
     Email,
+    /// The page that Hob serves.
+    Web,
     /// What calls in from outside (`POST /hooks/…`); nobody can be spoken to there.
     Event,
 }
@@ -37,6 +39,7 @@ impl ChannelKind {
             Self::Slack => "slack",
             Self::Discord => "discord",
             Self::Email => "email",
+            Self::Web => "web",
             Self::Event => "event",
         }
     }
@@ -63,6 +66,7 @@ impl FromStr for ChannelKind {
             "slack" => Ok(Self::Slack),
             "discord" => Ok(Self::Discord),
             "email" => Ok(Self::Email),
+            "web" => Ok(Self::Web),
             "event" => Ok(Self::Event),
             other => Err(UnknownChannel(other.to_owned())),
         }
@@ -100,6 +104,7 @@ impl Conversation {
                 format!("discord{account}:{}", self.thread.as_deref().unwrap_or(chat))
             }
             ChannelKind::Email => format!("email{account}:{}", self.chat),
+            ChannelKind::Web => format!("web{account}:{}", self.chat),
             ChannelKind::Event => format!("event_{}", self.chat),
         })
     }
@@ -111,7 +116,7 @@ impl Conversation {
     #[must_use]
     pub fn is_private(&self) -> bool {
         match self.channel {
-            ChannelKind::Terminal => true,
+            ChannelKind::Terminal | ChannelKind::Web => true,
             ChannelKind::Telegram => !self.chat.starts_with('-'),
             ChannelKind::Slack => self.chat.starts_with('D'),
             ChannelKind::Discord => self.chat.starts_with(DISCORD_PRIVATE),
@@ -286,6 +291,7 @@ mod tests {
             (ChannelKind::Telegram, "work", Some("3"), "telegram@work:7:3"),
             (ChannelKind::Terminal, DEFAULT_ACCOUNT, None, "terminal:7"),
             (ChannelKind::Terminal, "work", None, "terminal@work:7"),
+            (ChannelKind::Web, DEFAULT_ACCOUNT, None, "web:7"),
             (ChannelKind::Event, DEFAULT_ACCOUNT, None, "event_7"),
             (ChannelKind::Slack, DEFAULT_ACCOUNT, None, "slack:7"),
             (ChannelKind::Slack, DEFAULT_ACCOUNT, Some("17.01"), "slack:7:17.01"),

@@ -27,5 +27,7 @@ pub mod redactor;
 pub mod rng;
 pub mod secret;
 pub mod skills;
+pub mod space;
 pub mod tools;
+pub mod upkeep;
 pub mod waits;

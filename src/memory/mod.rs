@@ -3,6 +3,7 @@
 //! Never: what the model said is recalled as a memory, or one person's memories for another.
 //! Start at [`recall`].
 
+pub mod amount;
 pub mod bench;
 pub mod embedding;
 pub mod extraction;
@@ -21,3 +22,4 @@ pub mod retention;
 pub mod transfer;
 pub mod upkeep;
 pub mod vectors;
+pub mod why;

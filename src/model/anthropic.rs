@@ -16,7 +16,7 @@ use crate::model::exchange::endpoint::{Endpoint, written};
 use crate::model::exchange::frame::Framing;
 use crate::model::exchange::{Call, exchange, look_up};
 use crate::model::message::Completion;
-use crate::model::provider::{Checked, Provider, Request, Sink};
+use crate::model::provider::{Checked, Offered, Provider, Request, Sink};
 use crate::model::settings::{Settings, Tuning};
 
 mod event;
@@ -89,11 +89,25 @@ impl Provider for Anthropic {
             Err(failure) => Err(failure.error),
         }
     }
+
+    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+        let listed = look_up::<ModelInfos>(self.endpoint.get("/v1/models?limit=1000")).await;
+        let all = listed.map_err(|failure| failure.error)?.data.into_iter();
+        Ok(Some(all.map(|info| Offered { name: info.id, context_tokens: info.max_input_tokens }).collect()))
+    }
+}
+
+/// The list of models.
+#[derive(Debug, Deserialize)]
+struct ModelInfos {
+    data: Vec<ModelInfo>,
 }
 
 /// What the list of models says of one.
 #[derive(Debug, Deserialize)]
 struct ModelInfo {
+    #[serde(default)]
+    id: String,
     #[serde(default)]
     max_input_tokens: Option<u64>,
 }

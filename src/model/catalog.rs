@@ -12,6 +12,7 @@ use crate::domain::clock::Clock;
 use crate::domain::redactor::Redactor;
 use crate::model::error::ErrorClass;
 use crate::model::guarded::{self, Credential, Guarded, Watch};
+use crate::model::metered::Metering;
 use crate::model::provider::Provider;
 
 #[cfg(test)]
@@ -113,6 +114,13 @@ impl Catalog {
     #[must_use]
     pub fn redacting(self, redactor: &Redactor) -> Self {
         let models = self.models.into_iter().map(|known| Known { guarded: known.guarded.redacting(redactor), ..known });
+        Self { models: models.collect(), ..self }
+    }
+
+    /// The same catalogue, whose models' calls are counted and traced.
+    #[must_use]
+    pub fn metered(self, metering: &Metering) -> Self {
+        let models = self.models.into_iter().map(|known| Known { guarded: known.guarded.metered(metering), ..known });
         Self { models: models.collect(), ..self }
     }
 

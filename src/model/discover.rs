@@ -268,7 +268,9 @@ pub fn usual_model(kind: ProviderKind) -> Option<&'static str> {
 }
 
 impl Preset {
-    fn of(kind: ProviderKind) -> Option<&'static Self> {
+    /// What is known of this kind; none: the built-in model, which has no server.
+    #[must_use]
+    pub fn of(kind: ProviderKind) -> Option<&'static Self> {
         PRESETS.iter().find(|preset| preset.kind == kind)
     }
 
@@ -366,6 +368,12 @@ impl fmt::Display for Found {
             }
         }
     }
+}
+
+/// `provider/model`, as this model of such a provider is called.
+#[must_use]
+pub fn label_of(kind: ProviderKind, model: &str) -> String {
+    Preset::of(kind).map_or_else(|| offline::LABEL.to_owned(), |preset| label(preset.name, model))
 }
 
 /// `provider/model`, without naming a provider twice.

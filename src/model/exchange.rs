@@ -13,8 +13,10 @@ use crate::model::error::{ErrorClass, ModelError};
 use crate::model::exchange::answer::Failure;
 use crate::model::exchange::frame::{Frame, Frames, Framing};
 use crate::model::message::Completion;
+use crate::model::metered;
 use crate::model::provider::Sink;
 use crate::model::settings::Deadlines;
+use crate::telemetry::genai;
 
 pub mod answer;
 pub mod endpoint;
@@ -102,6 +104,7 @@ async fn read<F: ReplyFold>(
 ) -> Result<Completion, ModelError> {
     let mut deadline = limits.first;
     let mut begun = false;
+    let mut named = !genai::is_on();
     loop {
         let whole = fold.finished();
         let event = match timeout_at(deadline.min(limits.over), stream.next()).await {
@@ -117,6 +120,7 @@ async fn read<F: ReplyFold>(
         };
         begun = true;
         deadline = Instant::now() + limits.between;
+        named = named || event.as_deref().is_some_and(metered::introduced);
         let shown = match event.map(|event| fold.take(&event)) {
             None => String::new(),
             Some(Ok(shown)) => shown,

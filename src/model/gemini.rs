@@ -15,7 +15,7 @@ use crate::model::gemini::family::Family;
 use crate::model::gemini::reply::Reply;
 use crate::model::gemini::wire::GenerateRequest;
 use crate::model::message::Completion;
-use crate::model::provider::{Checked, Provider, Request, Sink};
+use crate::model::provider::{Checked, Offered, Provider, Request, Sink};
 use crate::model::settings::Settings;
 
 mod event;
@@ -35,14 +35,45 @@ pub struct Gemini {
     path: String,
 }
 
+/// What the server tells of all its models.
+#[derive(Debug, Deserialize)]
+struct Descriptions {
+    #[serde(default)]
+    models: Vec<Description>,
+}
+
 /// What the server tells of a model.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Description {
+    /// With `models/` before it.
+    #[serde(default)]
+    name: String,
+    /// What it can be asked for; empty: the server does not say.
+    #[serde(default)]
+    supported_generation_methods: Vec<String>,
     #[serde(default)]
     input_token_limit: Option<u64>,
     #[serde(default)]
     output_token_limit: Option<u64>,
+}
+
+impl Description {
+    /// Whether it answers, rather than to embed or to draw.
+    fn talks(&self) -> bool {
+        let methods = &self.supported_generation_methods;
+        methods.is_empty() || methods.iter().any(|method| method == "generateContent")
+    }
+
+    /// The most tokens it can read and write.
+    fn context_tokens(&self) -> Option<u64> {
+        self.input_token_limit.map(|read| read.saturating_add(self.output_token_limit.unwrap_or(0)))
+    }
+
+    fn offered(self) -> Offered {
+        let context_tokens = self.context_tokens();
+        Offered { name: self.name.strip_prefix("models/").unwrap_or(&self.name).to_owned(), context_tokens }
+    }
 }
 
 impl Gemini {
@@ -82,15 +113,18 @@ impl Provider for Gemini {
 
     async fn check(&self) -> Result<Checked, ModelError> {
         match look_up::<Description>(self.endpoint.get(&self.path)).await {
-            Ok(Description { input_token_limit, output_token_limit }) => Ok(Checked {
-                listed: Some(true),
-                context_tokens: input_token_limit.map(|read| read.saturating_add(output_token_limit.unwrap_or(0))),
-            }),
+            Ok(told) => Ok(Checked { listed: Some(true), context_tokens: told.context_tokens() }),
             Err(failure) if failure.status == 404 && failure.error.class == ErrorClass::UnknownModel => {
                 Ok(Checked { listed: Some(false), context_tokens: None })
             }
             Err(failure) => Err(failure.error),
         }
+    }
+
+    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+        let listed = look_up::<Descriptions>(self.endpoint.get("/v1beta/models?pageSize=1000")).await;
+        let all = listed.map_err(|failure| failure.error)?.models;
+        Ok(Some(all.into_iter().filter(Description::talks).map(Description::offered).collect()))
     }
 }
 

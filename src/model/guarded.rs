@@ -20,6 +20,7 @@ use crate::model::breaker::Resting;
 use crate::model::breaker::board::{self, Board, Key, Pass};
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::message::Completion;
+use crate::model::metered::{Metered, Metering};
 use crate::model::provider::{Checked, Provider, Request, Sink};
 use crate::model::redacting::Redacting;
 
@@ -107,6 +108,12 @@ impl Guarded {
     #[must_use]
     pub fn redacting(self, redactor: &Redactor) -> Self {
         Self { inner: Arc::new(Redacting::new(self.inner, redactor.clone())), ..self }
+    }
+
+    /// The same model, whose calls are counted and traced.
+    #[must_use]
+    pub fn metered(self, metering: &Metering) -> Self {
+        Self { inner: Arc::new(Metered::new(self.inner, metering.clone())), ..self }
     }
 
     /// What it shares with the others.

@@ -21,6 +21,7 @@ pub mod learned;
 pub mod legal;
 mod lenient;
 pub mod message;
+pub mod metered;
 pub mod offline;
 pub mod ollama;
 pub mod openai;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use reqwest::header::AUTHORIZATION;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use crate::model::error::{ErrorClass, ModelError};
@@ -20,7 +20,7 @@ use crate::model::message::Completion;
 use crate::model::ollama::reply::Reply;
 use crate::model::ollama::traits::{Shown, Traits};
 use crate::model::ollama::wire::ChatRequest;
-use crate::model::provider::{Checked, Provider, Request, Sink};
+use crate::model::provider::{Checked, Offered, Provider, Request, Sink};
 use crate::model::settings::Settings;
 
 mod reply;
@@ -41,6 +41,18 @@ pub struct Ollama {
 #[derive(Debug, Serialize)]
 struct Show<'a> {
     model: &'a str,
+}
+
+/// What it has.
+#[derive(Debug, Deserialize)]
+struct Tags {
+    models: Vec<Tag>,
+}
+
+/// One of its models.
+#[derive(Debug, Deserialize)]
+struct Tag {
+    name: String,
 }
 
 impl Ollama {
@@ -97,6 +109,12 @@ impl Provider for Ollama {
             }
             Err(failure) => Err(failure.error),
         }
+    }
+
+    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+        let listed = look_up::<Tags>(self.endpoint.get("/api/tags")).await.map_err(|failure| failure.error)?;
+        let all = listed.models.into_iter();
+        Ok(Some(all.map(|tag| Offered { name: tag.name, context_tokens: None }).collect()))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::model::openai::listing::{Listed, Listing};
 use crate::model::openai::quirks::Quirks;
 use crate::model::openai::reply::Reply;
 use crate::model::openai::wire::{Asked, ChatRequest};
-use crate::model::provider::{Checked, Provider, Request, Sink};
+use crate::model::provider::{Checked, Offered, Provider, Request, Sink};
 use crate::model::settings::Settings;
 
 mod chunk;
@@ -106,6 +106,14 @@ impl Provider for OpenAi {
             Err(failure) if matches!(failure.status, 400..=499) => {
                 Ok(Checked { listed: Some(false), context_tokens: None })
             }
+            Err(failure) => Err(failure.error),
+        }
+    }
+
+    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+        match look_up::<Listing>(self.endpoint.get("/models")).await {
+            Ok(listing) => Ok(Some(listing.all())),
+            Err(failure) if keeps_none(&failure) => Ok(None),
             Err(failure) => Err(failure.error),
         }
     }

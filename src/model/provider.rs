@@ -85,6 +85,15 @@ pub struct Checked {
     pub context_tokens: Option<u64>,
 }
 
+/// A model that its server has.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// As the server calls it.
+    pub name: String,
+    /// The most tokens it can read and write, where the server says so.
+    pub context_tokens: Option<u64>,
+}
+
 /// A model that can be asked. Dropping the future of [`Provider::complete`] drops the connection.
 #[async_trait]
 pub trait Provider: Send + Sync {
@@ -97,6 +106,11 @@ pub trait Provider: Send + Sync {
     /// Asks the server about the model; costs nothing. What has no server has nothing to tell.
     async fn check(&self) -> Result<Checked, ModelError> {
         Ok(Checked::default())
+    }
+
+    /// The models that the server has, as it lists them; costs nothing. None: it keeps no list.
+    async fn list(&self) -> Result<Option<Vec<Offered>>, ModelError> {
+        Ok(None)
     }
 }
 

@@ -62,7 +62,8 @@ impl AccessList {
     pub fn role_of(&self, conversation: &Conversation, sender: &str, member: Option<Role>) -> Option<Role> {
         match conversation.channel {
             // Whoever can type at this machine's terminal as its user can do everything already.
-            ChannelKind::Terminal => Some(Role::Owner),
+            // The page lets nobody write who has not proven to be its owner.
+            ChannelKind::Terminal | ChannelKind::Web => Some(Role::Owner),
             ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord | ChannelKind::Email => {
                 let door = self.doors.get(&(conversation.channel, conversation.account.clone()))?;
                 let named = door.roles.get(sender).copied().max(member);
@@ -106,13 +107,16 @@ impl AccessList {
     /// The other names of the same person.
     #[must_use]
     pub fn others_of(&self, conversation: &Conversation, sender: &str) -> Vec<Alias> {
-        let own = match conversation.channel {
-            ChannelKind::Terminal => Alias::TERMINAL,
+        let (own, is_seated) = match conversation.channel {
+            ChannelKind::Terminal => (Alias::TERMINAL, false),
+            // Whoever opens the page as its owner is whoever runs this machine.
+            ChannelKind::Web => (Alias::TERMINAL, true),
             ChannelKind::Event => return Vec::new(),
-            channel => Alias::of(channel, sender),
+            channel => (Alias::of(channel, sender), false),
         };
         let person = self.people.iter().find(|person| person.contains(&own));
-        person.into_iter().flatten().filter(|alias| **alias != own).cloned().collect()
+        let others = person.into_iter().flatten().filter(|alias| **alias != own).cloned();
+        is_seated.then_some(Alias::TERMINAL).into_iter().chain(others).collect()
     }
 }
 
@@ -261,6 +265,7 @@ mod tests {
         let table = [
             (ChannelKind::Telegram, "1", vec![Alias::TERMINAL, telegram("10")]),
             (ChannelKind::Terminal, "local", vec![telegram("1"), telegram("10")]),
+            (ChannelKind::Web, "owner", vec![Alias::TERMINAL, telegram("1"), telegram("10")]),
             (ChannelKind::Telegram, "2", vec![]),
             (ChannelKind::Telegram, "3", vec![]),
         ];

@@ -58,7 +58,7 @@ impl GroupModes {
 pub fn is_group(conversation: &Conversation) -> bool {
     match conversation.channel {
         ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord => !conversation.is_private(),
-        ChannelKind::Terminal | ChannelKind::Email | ChannelKind::Event => false,
+        ChannelKind::Terminal | ChannelKind::Email | ChannelKind::Web | ChannelKind::Event => false,
     }
 }
 

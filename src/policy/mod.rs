@@ -20,3 +20,4 @@ pub mod restricted;
 pub mod routing;
 pub mod schedule;
 pub mod shell;
+pub mod upkeep;

@@ -88,7 +88,7 @@ pub fn gives_code(place: &Conversation, proof: &Proof, knock: Knock) -> bool {
     let is_alone = match place.channel {
         ChannelKind::Telegram | ChannelKind::Slack | ChannelKind::Discord => place.is_private(),
         ChannelKind::Email => true,
-        ChannelKind::Terminal | ChannelKind::Event => false,
+        ChannelKind::Terminal | ChannelKind::Web | ChannelKind::Event => false,
     };
     let Knock { has_door, has_code, open } = knock;
     is_alone && *proof == Proof::Platform && has_door && !has_code && open < OPEN_MAX

@@ -15,9 +15,11 @@ pub fn laws(text: &str) {
             assert!(told.is_ok(), "{capabilities:?}: {told:?}\n{}", chunk.markup);
         }
     }
-    for capabilities in
-        [*Capabilities::of(ChannelKind::Email), Capabilities::web(), Capabilities::terminal(true, Some(40))]
-    {
+    for capabilities in [
+        *Capabilities::of(ChannelKind::Email),
+        *Capabilities::of(ChannelKind::Web),
+        Capabilities::terminal(true, Some(40)),
+    ] {
         let chunks = render(text, &capabilities);
         assert!(chunks.len() <= 1, "it has no limit");
         if matches!(capabilities.markup, Markup::MailHtml | Markup::WebHtml) {

@@ -1,8 +1,11 @@
 //! The outbox's workers: what is to be said is said, in order, until it is said or given up.
 
+mod metered;
+mod records;
 #[cfg(test)]
 pub(in crate::router) mod tests;
 mod turn;
+pub mod ways;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,8 +13,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
-use async_trait::async_trait;
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Notify;
@@ -31,14 +32,16 @@ use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::model::message::MediaType;
 use crate::model::picture::{self, Unfit};
+use crate::router::delivery::records::{ListOpen, Over, Sweep};
 use crate::router::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
-use crate::router::mail::LetterRules;
+use crate::router::delivery::ways::{Reach, Ways};
 use crate::router::signs::Signs;
-use crate::router::streaming::{StreamSettings, Streaming};
+use crate::router::streaming::Streaming;
+use crate::store::Store;
 use crate::store::contents::{self, Contents, Kept};
 use crate::store::error::StoreError;
-use crate::store::outbox::{self, Attempt, Waiting};
-use crate::store::{Statement, Store, Tx, runs};
+use crate::store::outbox::{Attempt, Waiting};
+use crate::telemetry::meters::Meters;
 use crate::tool::files::text::sniff;
 
 /// A channel must answer within this; its own deadlines are shorter.
@@ -46,20 +49,7 @@ const DELIVER_MAX: Duration = Duration::from_secs(90);
 /// The wait after the database failed.
 const STORE_RETRY: Duration = Duration::from_secs(1);
 
-/// The outbox's numbers, as configured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeliveryLimits {
-    /// After so many attempts a chunk is given up.
-    pub attempts_max: i64,
-    /// After so long a chunk is given up.
-    pub age_max: Duration,
-    /// The wait after the first failure; it doubles, with jitter.
-    pub backoff_base: Duration,
-    /// The longest such wait.
-    pub backoff_max: Duration,
-}
-
-/// What delivery works with.
+/// What delivery works with, whatever the config says.
 pub struct DeliveryPorts {
     /// The database.
     pub store: Store,
@@ -67,18 +57,8 @@ pub struct DeliveryPorts {
     pub clock: Arc<dyn Clock>,
     /// Jitter.
     pub rng: Arc<dyn Rng>,
-    /// The connected platforms.
-    pub channels: Vec<Arc<dyn Channel>>,
     /// The contents of files.
     pub contents: Contents,
-    /// The numbers.
-    pub limits: DeliveryLimits,
-    /// How replies are streamed.
-    pub stream: StreamSettings,
-    /// Whether messages carry signs of what becomes of them.
-    pub reactions: bool,
-    /// Whom letters go to unasked, and how often.
-    pub letters: Arc<LetterRules>,
     /// Finds this Hob's secrets: none is sent.
     pub redactor: Redactor,
     /// No new attempt is made once this is cancelled.
@@ -87,20 +67,8 @@ pub struct DeliveryPorts {
     pub tracker: TaskTracker,
     /// Told whenever a worker has come to rest.
     pub rest: Arc<Notify>,
-}
-
-/// What delivery goes by: all of it that is of one config, exchanged as a whole.
-pub struct Ways {
-    /// The connected platforms.
-    pub channels: Vec<Arc<dyn Channel>>,
-    /// The numbers.
-    pub limits: DeliveryLimits,
-    /// How replies are streamed.
-    pub stream: StreamSettings,
-    /// Whether messages carry signs of what becomes of them.
-    pub reactions: bool,
-    /// Whom letters go to unasked, and how often.
-    pub letters: Arc<LetterRules>,
+    /// What is counted.
+    pub meters: Arc<Meters>,
 }
 
 /// The outbox's workers: one per session that has something to be said.
@@ -109,40 +77,8 @@ pub struct Delivery {
     inner: Arc<Inner>,
 }
 
-/// The platforms, and the tasks that speak to them.
-pub(in crate::router) struct Reach {
-    ways: ArcSwap<Ways>,
-    pub(in crate::router) tracker: TaskTracker,
-    pub(in crate::router) stop: CancellationToken,
-}
-
-impl Reach {
-    /// What is gone by now.
-    pub(in crate::router) fn ways(&self) -> Arc<Ways> {
-        self.ways.load_full()
-    }
-
-    /// The account that is there; none: it is not connected.
-    pub(in crate::router) fn channel(&self, place: &Conversation) -> Option<Arc<dyn Channel>> {
-        let ways = self.ways.load();
-        ways.channels.iter().find(|channel| channel.address() == (place.channel, place.account.as_str())).cloned()
-    }
-}
-
-/// What stays, whatever the config says.
-struct Lasting {
-    store: Store,
-    clock: Arc<dyn Clock>,
-    rng: Arc<dyn Rng>,
-    contents: Contents,
-    redactor: Redactor,
-    stop: CancellationToken,
-    tracker: TaskTracker,
-    rest: Arc<Notify>,
-}
-
 struct Inner {
-    ports: Lasting,
+    ports: DeliveryPorts,
     reach: Arc<Reach>,
     streaming: Streaming,
     signs: Signs,
@@ -155,22 +91,18 @@ struct Worker {
 }
 
 impl Delivery {
-    /// Workers over `ports`.
+    /// Workers over `ports`, which deliver in these ways for now.
     #[must_use]
-    pub fn new(ports: DeliveryPorts) -> Self {
-        let (tracker, stop) = (ports.tracker.clone(), ports.stop.clone());
-        let DeliveryPorts { store, clock, rng, channels, contents, limits, stream, reactions, letters, .. } = ports;
-        let ways = ArcSwap::from_pointee(Ways { channels, limits, stream, reactions, letters });
-        let reach = Arc::new(Reach { ways, tracker: tracker.clone(), stop: stop.clone() });
-        let streaming = Streaming::new(Arc::clone(&reach), store.clone(), ports.redactor.clone());
+    pub fn new(ports: DeliveryPorts, ways: Ways) -> Self {
+        let reach = Arc::new(Reach::new(ways, ports.tracker.clone(), ports.stop.clone()));
+        let streaming = Streaming::new(Arc::clone(&reach), ports.store.clone(), ports.redactor.clone());
         let signs = Signs::new(Arc::clone(&reach));
-        let ports = Lasting { store, clock, rng, contents, redactor: ports.redactor, stop, tracker, rest: ports.rest };
         Self { inner: Arc::new(Inner { ports, reach, streaming, signs, workers: Mutex::new(BTreeMap::new()) }) }
     }
 
     /// From now on everything is delivered in these ways; what is being sent is sent as it began.
     pub fn exchange(&self, ways: Ways) {
-        self.inner.reach.ways.store(Arc::new(ways));
+        self.inner.reach.exchange(ways);
     }
 
     /// A message was taken in, and waits for its turn.
@@ -191,7 +123,7 @@ impl Delivery {
         }
         workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true });
         let inner = Arc::clone(&self.inner);
-        let span = tracing::info_span!(parent: None, "outbox", session = %session);
+        let span = tracing::info_span!(parent: None, "outbox", lane = %session);
         self.inner.ports.tracker.spawn(async move { inner.work(session).await }.instrument(span));
     }
 
@@ -227,7 +159,11 @@ impl Delivery {
     /// When it cannot be had.
     pub async fn fetch(&self, from: &Conversation, attachment: &Attachment) -> Result<Fetched, FetchError> {
         let channel = self.inner.channel(from).ok_or_else(|| FetchError("its platform is not connected".to_owned()))?;
-        let bytes = channel.fetch(attachment, contents::BYTES_MAX).await?;
+        let most = self.inner.ports.contents.bytes_max();
+        let bytes = channel.fetch(attachment, most).await.map_err(|error| match most < contents::BYTES_MAX {
+            true => FetchError(format!("{error} (the disk is nearly full: only small files are taken)")),
+            false => error,
+        })?;
         let mime = sniff(&bytes);
         let picture = picture::look(mime, &bytes);
         let kept = self.inner.ports.contents.keep(bytes).await;
@@ -243,6 +179,14 @@ impl Delivery {
         self.inner.ports.contents.read(&kept.hash, kept.bytes).await
     }
 
+    /// The bytes of a recorded file.
+    ///
+    /// # Errors
+    /// When they are gone, or cannot be read.
+    pub async fn content(&self, hash: &str, bytes: u64) -> io::Result<Vec<u8>> {
+        self.inner.ports.contents.read(hash, bytes).await
+    }
+
     /// Deletes the contents that no record refers to any more.
     ///
     /// # Errors
@@ -251,12 +195,19 @@ impl Delivery {
         self.inner.ports.contents.sweep(&self.inner.ports.store).await
     }
 
+    /// What is counted.
+    #[must_use]
+    pub fn meters(&self) -> &Arc<Meters> {
+        &self.inner.ports.meters
+    }
+
     /// How each account fares.
     #[must_use]
     pub fn health(&self) -> Vec<(ChannelKind, String, ChannelHealth)> {
         let health = |channel: &Arc<dyn Channel>| {
             let (kind, account) = channel.address();
-            (kind, account.to_owned(), channel.health())
+            let sent_at = self.inner.ports.meters.sent_at(kind, account);
+            (kind, account.to_owned(), ChannelHealth { sent_at, ..channel.health() })
         };
         self.inner.reach.ways().channels.iter().map(health).collect()
     }
@@ -439,9 +390,10 @@ impl Inner {
                 return Some(Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } });
             }
         };
+        let span = metered::span(&waiting.message);
         let sent = tokio::select! {
             biased;
-            sent = deliver(&*channel, &waiting.message) => sent,
+            sent = deliver(&*channel, &waiting.message).instrument(span) => sent,
             // It stays marked as being sent: the next start finds its outcome unknown.
             () = self.ports.stop.cancelled() => {
                 tracing::warn!(outbox = %id, "outbox.cut_off");
@@ -449,8 +401,11 @@ impl Inner {
             }
         };
         drop(way);
-        let at = (self.ports.clock.now(), self.ports.rng.fraction());
-        Some(Settled { id, attempt: judge(sent, &waiting, &self.reach.ways().limits, at) })
+        let now = self.ports.clock.now();
+        let limits = &self.reach.ways().limits;
+        let attempt = judge(sent, &waiting, limits, (now, self.ports.rng.fraction()));
+        metered::count(&self.ports.meters, (&waiting, channel.address()), &attempt, now);
+        Some(Settled { id, attempt })
     }
 }
 
@@ -487,47 +442,5 @@ struct Rest(Arc<Notify>);
 impl Drop for Rest {
     fn drop(&mut self) {
         self.0.notify_waiters();
-    }
-}
-
-struct Sweep;
-
-#[async_trait]
-impl Statement for Sweep {
-    type Output = u64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
-        outbox::sweep(tx).await
-    }
-}
-
-/// Which of these runs are over.
-struct Over {
-    runs: Vec<RunId>,
-}
-
-#[async_trait]
-impl Statement for Over {
-    type Output = Vec<RunId>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<RunId>, StoreError> {
-        let mut over = Vec::new();
-        for run in &self.runs {
-            let row = runs::lookup(tx, *run).await?;
-            let open = row.is_some_and(|row| matches!(row.state.as_str(), "queued" | "running" | "waiting"));
-            over.extend((!open).then_some(*run));
-        }
-        Ok(over)
-    }
-}
-
-struct ListOpen;
-
-#[async_trait]
-impl Statement for ListOpen {
-    type Output = Vec<(SessionId, String)>;
-
-    async fn run(&self, tx: &mut Tx) -> Result<Vec<(SessionId, String)>, StoreError> {
-        outbox::list_open_sessions(tx).await
     }
 }

@@ -16,6 +16,7 @@ use tracing::Instrument;
 
 use crate::agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload, bury};
 use crate::agent::journal::RunKey;
+use crate::agent::machine::status::Status;
 use crate::agent::ports::Ports;
 use crate::agent::write_off::WriteOff;
 use crate::domain::channel::{Ended, Progress};
@@ -26,6 +27,7 @@ use crate::router::lanes::places::Places;
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::{Statement, Store, Tx, runs};
+use crate::telemetry::genai;
 
 /// The first wait after the database failed; it doubles.
 const RETRY: Duration = Duration::from_millis(250);
@@ -108,7 +110,7 @@ impl Lanes {
         }
         workers.insert(session, Worker { signal: Arc::new(Notify::new()), again: true });
         let inner = Arc::clone(&self.inner);
-        let span = tracing::info_span!(parent: None, "lane", session = %session);
+        let span = tracing::info_span!(parent: None, "lane", lane = %session);
         self.inner.settings.tracker.spawn(async move { inner.work(session).await }.instrument(span));
     }
 
@@ -117,6 +119,12 @@ impl Lanes {
         if self.serves(channel) {
             self.wake(session);
         }
+    }
+
+    /// How many runs are at work.
+    #[must_use]
+    pub fn at_work(&self) -> usize {
+        self.inner.places.taken()
     }
 
     /// The platforms that are served, as JSON.
@@ -276,7 +284,13 @@ impl Inner {
         };
         let key = claimed.key.clone();
         let (named, channel) = (claimed.session.key.as_str(), claimed.session.channel.as_str());
-        let span = tracing::info_span!("run", run = %key.run, session = named, channel);
+        // Each run is a trace of its own, however long its lane lasts.
+        let span = tracing::info_span!(parent: None, "run", run = %key.run, session = named, channel);
+        if genai::is_on() {
+            genai::tell(&span, genai::OPERATION, genai::INVOKE_AGENT);
+            genai::tell(&span, genai::AGENT, "hob");
+            genai::tell(&span, genai::CONVERSATION, named.to_owned());
+        }
         let drive = drive(ports, self.line(&signal), claimed).instrument(span.clone());
         match self.settings.tracker.spawn(drive).await {
             Ok(Ok(Outcome::Ended { more: true })) => self.mark_again(session),
@@ -329,6 +343,7 @@ impl Inner {
         if let Some(place) = ports.store.write(WriteOff { key, now: ports.clock.now() }).await? {
             ports.watcher.progress(&place, run, Progress::Idle(Ended::Failed));
         }
+        ports.meters.runs.of(&[Status::Failed.as_str()]).inc();
         ports.watcher.said(session);
         Ok(())
     }

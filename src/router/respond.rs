@@ -1,6 +1,6 @@
 //! Chat commands, carried out and answered within the transaction that claims them.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use std::sync::Arc;
 
@@ -14,30 +14,31 @@ use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
 use crate::domain::condition::Conditions;
 use crate::domain::config_standing::{ConfigStanding, Loaded};
+use crate::domain::health::ChannelHealth;
 use crate::domain::ids::{InboundId, MemoryId, SessionId};
-use crate::domain::inbound::{Conversation, Inbound};
+use crate::domain::inbound::{ChannelKind, Conversation, Inbound};
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::{Principal, Role};
 use crate::domain::rng::Rng;
+use crate::domain::upkeep::LastRound;
 use crate::memory::recall::Memory;
 use crate::model::catalog::Catalog;
 use crate::model::purse::Purse;
+use crate::model::table::Table;
 use crate::policy::access::AccessList;
 use crate::policy::routing::Tiers;
 use crate::render::{Form, pieces};
-use crate::router::answering::waits_for_agents;
 use crate::router::command::{Command, Mode};
 use crate::router::memory::Looked;
 use crate::router::pairing::{Commander, Visitor};
-use crate::router::{cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, texts};
+use crate::router::{cost, groups, journal, mail, memory, pairing, pause, pause_texts, persona, status, texts};
 use crate::skill::library::Library;
 use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, agents, grants, millis, open_runs, outbox, overheard, runs, sessions, signals, skills, spend,
-    summaries, users,
+    Statement, Tx, agents, grants, open_runs, outbox, overheard, runs, sessions, signals, skills, summaries, users,
 };
 use crate::tool::mcp::Servers;
 use crate::tool::schedule::change::{Alter, Change, List, Viewer};
@@ -46,6 +47,8 @@ use crate::tool::schedule::change::{Alter, Change, List, Viewer};
 pub struct House {
     /// The models.
     pub models: Arc<Catalog>,
+    /// What is known of each without asking it.
+    pub table: Arc<Table>,
     /// The household's caps on money, and its calendar.
     pub purse: Arc<Purse>,
     /// The limits of each person.
@@ -66,13 +69,15 @@ pub struct House {
     pub conditions: Conditions,
     /// How it stands with the config.
     pub config: ConfigStanding,
+    /// What the last round of upkeep did.
+    pub upkeep: LastRound,
     /// When this process started.
     pub started: Timestamp,
 }
 
 impl House {
     /// Among which models the form of a message chooses (row A2).
-    fn tiers(&self) -> Tiers<'_> {
+    pub(super) fn tiers(&self) -> Tiers<'_> {
         let primary = self.models.by_role("primary").unwrap_or_default();
         Tiers { fast: self.models.by_role("fast"), primary, smart: self.models.by_role("smart") }
     }
@@ -81,7 +86,7 @@ impl House {
     pub(super) fn desk(
         self: &Arc<Self>,
         now: Timestamp,
-        channels: Vec<String>,
+        channels: Vec<(ChannelKind, String, ChannelHealth)>,
         (looked, access): (Option<Looked>, Arc<AccessList>),
     ) -> Desk {
         Desk { house: Arc::clone(self), channels, looked, access, now }
@@ -91,7 +96,8 @@ impl House {
 /// What a command is carried out with.
 pub(super) struct Desk {
     pub(super) house: Arc<House>,
-    channels: Vec<String>,
+    /// How each account fares.
+    pub(super) channels: Vec<(ChannelKind, String, ChannelHealth)>,
     /// What was found for the command's words.
     pub(super) looked: Option<Looked>,
     /// Who is let in, by the config, and when Hob answers in groups.
@@ -101,7 +107,7 @@ pub(super) struct Desk {
 
 impl Desk {
     /// The model that somebody has chosen here, or the persona's.
-    fn chosen_model<'a>(&'a self, caller: &'a Caller<'_>) -> Option<&'a str> {
+    pub(super) fn chosen_model<'a>(&'a self, caller: &'a Caller<'_>) -> Option<&'a str> {
         let personas = &self.house.personas;
         let name = personas.resolve(caller.place, caller.session.persona.as_deref()).name();
         let persona = personas.get(name).and_then(|persona| persona.model.as_deref());
@@ -182,7 +188,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
     let view = memory::View::of(desk, caller);
     match command {
         Command::Help => Ok(texts::HELP.to_owned()),
-        Command::Status => status(tx, desk, caller).await,
+        Command::Status => status::status(tx, desk, caller).await,
         Command::Stop => stop(tx, desk, caller).await,
         Command::New => {
             start_afresh(tx, caller.session.id).await?;
@@ -264,21 +270,32 @@ async fn grants_of(tx: &mut Tx, caller: &Caller<'_>) -> Result<Vec<GrantRow>, St
     grants::list(tx, caller.session.id, user).await
 }
 
-/// A grant is taken back at once: a run that has begun with it is told.
+/// A grant is taken back at once.
 async fn revoke(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize) -> Result<String, StoreError> {
     let held = grants_of(tx, caller).await?;
     let Some(grant) = number.checked_sub(1).and_then(|index| held.get(index)) else {
         return Ok(pause_texts::no_such_grant(number, held.len()));
     };
-    grants::revoke(tx, grant.id, desk.now).await?;
-    let own = runs::find_active(tx, caller.session.id).await?.filter(|run| run.user == grant.user).map(|run| run.id);
-    let agents = agents::open_at_home(tx, caller.session.id).await?;
+    take_grant_back(tx, caller.session.id, grant, desk.now).await?;
+    Ok(pause_texts::revoked(grant))
+}
+
+/// A grant of this conversation holds no more, nor for a run that has begun with it.
+pub(super) async fn take_grant_back(
+    tx: &mut Tx,
+    session: SessionId,
+    grant: &GrantRow,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    grants::revoke(tx, grant.id, now).await?;
+    let own = runs::find_active(tx, session).await?.filter(|run| run.user == grant.user).map(|run| run.id);
+    let agents = agents::open_at_home(tx, session).await?;
     let agents = agents.iter().filter(|agent| agent.user == grant.user && !agent.is_queued()).map(|agent| agent.id);
     let encoded = encode_signal(&Signal::Revoke { tool: grant.tool.clone() })?;
     for run in own.into_iter().chain(agents) {
-        signals::add(tx, run, &encoded, desk.now).await?;
+        signals::add(tx, run, &encoded, now).await?;
     }
-    Ok(pause_texts::revoked(grant))
+    Ok(())
 }
 
 /// Nobody sees any more what was said before.
@@ -373,48 +390,8 @@ async fn take_back(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, number: usize)
     Ok(texts::dropped(&run.text))
 }
 
-async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
-    let day_ago = desk.now - SignedDuration::from_hours(24);
-    let active = runs::find_active(tx, caller.session.id).await?;
-    let at_work = match active.as_ref().filter(|run| run.state == "waiting") {
-        Some(run) => waits_for_agents(tx, run.id).await?,
-        None => false,
-    };
-    let chosen = desk.chosen_model(caller);
-    let routed = chosen.is_none().then(|| desk.house.tiers());
-    let chain = desk.house.models.chain(chosen);
-    let standing = desk.house.meter.standing(tx, (caller.principal.user, caller.principal.role), desk.now).await?;
-    let resting: Vec<String> = desk.house.models.states().iter().map(ToString::to_string).collect();
-    let troubles: Vec<String> =
-        desk.house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect();
-    let told = texts::status(&texts::Status {
-        troubles: &troubles,
-        model: &texts::current(chain.first().map(String::as_str).unwrap_or_default(), routed.as_ref()),
-        resting: &resting,
-        persona: persona::line(&desk.house.personas, caller).as_deref(),
-        standing: &standing,
-        memory: &desk.house.memory.nearby.standing(),
-        servers: &desk.house.servers.standing(desk.now),
-        here: if at_work { Some("running") } else { active.as_ref().map(|run| run.state.as_str()) },
-        agents: &agents::at_work(tx, caller.session.id).await?,
-        confined: &desk.house.confined,
-        paused: pause::standstill(tx, caller.session.id).await?.as_ref().map(pause_texts::status),
-        waiting_here: runs::count_queued(tx, caller.session.id).await?,
-        runs: &runs::count_open(tx).await?,
-        outbox: &outbox::count(tx, day_ago).await?,
-        spent: spend::since(tx, millis(day_ago), None).await?,
-        channels: &desk.channels,
-        up: desk.now.duration_since(desk.house.started),
-        now: desk.now,
-    });
-    Ok(match config_line(&desk.house) {
-        Some(line) => format!("{told}\n{line}"),
-        None => told,
-    })
-}
-
 /// How it stands with the config; none: there is no file.
-fn config_line(house: &House) -> Option<String> {
+pub(super) fn config_line(house: &House) -> Option<String> {
     let Loaded { at, changes, refused, waits, .. } = house.config.now();
     let clock = |at: Timestamp| at.to_zoned(house.purse.zone.clone()).strftime("%H:%M").to_string();
     let changes = match changes {

@@ -19,7 +19,7 @@ use crate::domain::channel::{Channel, Ended, Mood, Progress, Sign};
 use crate::domain::ids::RunId;
 use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::{DeliveryError, Destination};
-use crate::router::delivery::Reach;
+use crate::router::delivery::ways::Reach;
 
 /// How often typing is shown again: Telegram and Slack show it for five seconds, Discord for ten.
 const TYPING_EVERY: Duration = Duration::from_secs(4);

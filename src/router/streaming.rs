@@ -27,7 +27,7 @@ use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::{DeliveryError, Destination, Draft, Receipt, Replaces};
 use crate::domain::redactor::Redactor;
 use crate::render::Chunk;
-use crate::router::delivery::Reach;
+use crate::router::delivery::ways::Reach;
 use crate::router::streaming::desk::{Desk, Next, Sheet, so_far};
 use crate::router::streaming::records::{IsThere, Left, List, LookAfter, Put, Remove};
 use crate::store::Store;

@@ -1,18 +1,9 @@
 //! Every sentence that the router says.
 
-use jiff::{SignedDuration, Timestamp};
-
-use crate::domain::health::ChannelHealth;
-use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
-use crate::domain::money::Money;
 use crate::domain::skills::{SkillLine, SkillList};
-use crate::memory::nearby::Standing;
 use crate::policy::routing::{Tier, Tiers};
 use crate::router::command::Mode;
-use crate::store::agents::AtWork;
-use crate::store::outbox;
-use crate::store::runs::{QueuedRun, StateCount};
-use crate::store::spend::Spent;
+use crate::store::runs::QueuedRun;
 
 /// `/help`.
 pub const HELP: &str = "Write to me, and I answer. Besides:\n\
@@ -204,157 +195,13 @@ pub(super) fn mode_set(mode: Mode) -> String {
     .to_owned()
 }
 
-/// A line of `/status` for each account.
-pub(super) fn channels(all: &[(ChannelKind, String, ChannelHealth)]) -> Vec<String> {
-    let line = |(kind, account, health): &(ChannelKind, String, ChannelHealth)| match account.as_str() {
-        DEFAULT_ACCOUNT => format!("{kind}: {health}"),
-        named => format!("{kind} ({named}): {health}"),
-    };
-    all.iter().map(line).collect()
-}
-
-/// What `/status` shows.
-#[derive(Debug, Clone)]
-pub(super) struct Status<'a> {
-    pub(super) troubles: &'a [String],
-    pub(super) model: &'a str,
-    pub(super) resting: &'a [String],
-    pub(super) persona: Option<&'a str>,
-    pub(super) standing: &'a [String],
-    pub(super) memory: &'a Standing,
-    pub(super) servers: &'a [String],
-    pub(super) confined: &'a str,
-    pub(super) here: Option<&'a str>,
-    pub(super) agents: &'a [AtWork],
-    pub(super) waiting_here: i64,
-    pub(super) paused: Option<String>,
-    pub(super) runs: &'a [StateCount],
-    pub(super) outbox: &'a [outbox::StateCount],
-    pub(super) spent: Spent,
-    pub(super) channels: &'a [String],
-    pub(super) up: SignedDuration,
-    pub(super) now: Timestamp,
-}
-
-/// `/status`.
-pub(super) fn status(status: &Status<'_>) -> String {
-    let here = match status.here {
-        Some("waiting") => "waiting for an answer",
-        Some(_) => "working",
-        None => "idle",
-    };
-    let mut lines =
-        vec![format!("Hob {}, up {}", env!("CARGO_PKG_VERSION"), span(status.up)), format!("model: {}", status.model)];
-    lines.extend(status.troubles.iter().map(|trouble| format!("degraded: {trouble}")));
-    lines.extend(status.resting.iter().map(|resting| format!("resting: {resting}")));
-    lines.extend(status.persona.map(|persona| format!("persona: {persona}")));
-    lines.extend(status.standing.iter().cloned());
-    lines.push(format!("memory: {}", status.memory));
-    lines.extend(status.servers.iter().cloned());
-    lines.push(format!("sandbox: {}", status.confined));
-    lines.extend([format!("here: {here}, {} queued", status.waiting_here)]);
-    lines.extend(status.agents.iter().map(agent));
-    lines.extend(status.paused.clone());
-    let everywhere: Vec<String> = status.runs.iter().map(|row| format!("{} {}", row.count, row.state)).collect();
-    lines.push(format!("runs: {}", if everywhere.is_empty() { "none".to_owned() } else { everywhere.join(", ") }));
-    let outbox: Vec<String> = status
-        .outbox
-        .iter()
-        .map(|row| {
-            let oldest = Timestamp::from_millisecond(row.oldest).unwrap_or(status.now);
-            format!("{} {} (oldest {})", row.count, row.state, span(status.now.duration_since(oldest)))
-        })
-        .collect();
-    lines.push(format!("outbox: {}", if outbox.is_empty() { "empty".to_owned() } else { outbox.join(", ") }));
-    let spent = status.spent;
-    lines.push(format!(
-        "last 24 h: {} model calls, {} tokens in ({} from cache), {} out, {}",
-        spent.calls,
-        spent.input_tokens,
-        spent.cached_tokens,
-        spent.output_tokens,
-        Money::from_nanos(spent.cost)
-    ));
-    lines.extend(status.channels.iter().cloned());
-    lines.join("\n")
-}
-
-/// An agent at work.
-fn agent(agent: &AtWork) -> String {
-    let task = agent.task.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = task.chars().take(60).collect();
-    let dots = if shown.len() < task.len() { "…" } else { "" };
-    format!("agent {} (depth {}, {}): {shown}{dots}", agent.id, agent.depth, agent.state)
-}
-
-fn span(duration: SignedDuration) -> String {
-    let seconds = duration.as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..172_800 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{} d", seconds / 86_400),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::RunId;
 
     #[test]
     fn n5_the_acknowledgement_counts() {
         let lines: Vec<String> = [1, 2, 3, 4, 11, 21].map(|n| acknowledged(Mode::Queue, n)).to_vec();
         insta::assert_snapshot!(lines.join(" "), @"Queued, 1st. Queued, 2nd. Queued, 3rd. Queued, 4th. Queued, 11th. Queued, 21st.");
-    }
-
-    #[test]
-    fn n11_status_on_one_screen() {
-        let runs = [StateCount { state: "running".into(), count: 2 }];
-        let outbox = [outbox::StateCount { state: "pending".into(), count: 1, oldest: 0 }];
-        let channels = ["telegram: connected".to_owned()];
-        let shown = status(&Status {
-            troubles: &["disk: 90 MB are left; free some".to_owned()],
-            model: "offline/hob",
-            resting: &["a/b for 42 s (overloaded)".to_owned()],
-            persona: Some("cook, chosen here"),
-            standing: &["your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned()],
-            memory: &Standing::Ready { model: "all-MiniLM-L6-v2".to_owned(), backlog: 120 },
-            servers: &["mcp notes: idle, 9 tools".to_owned()],
-            confined: "commands are confined (Landlock, seccomp, namespaces)",
-            here: None,
-            agents: &[AtWork {
-                id: RunId(12),
-                depth: 1,
-                state: "running".to_owned(),
-                task: "Find\na train".to_owned(),
-            }],
-            waiting_here: 0,
-            paused: Some("paused: everything, by Ada".to_owned()),
-            runs: &runs,
-            outbox: &outbox,
-            spent: Spent { calls: 3, input_tokens: 1200, output_tokens: 80, ..Spent::default() },
-            channels: &channels,
-            up: SignedDuration::from_secs(4_000),
-            now: Timestamp::from_second(90).unwrap(),
-        });
-        insta::assert_snapshot!(shown, @r"
-        Hob 0.1.0, up 1 h 6 min
-        model: offline/hob
-        degraded: disk: 90 MB are left; free some
-        resting: a/b for 42 s (overloaded)
-        persona: cook, chosen here
-        your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00
-        memory: by words and meaning (all-MiniLM-L6-v2; 120 memories wait for their vectors)
-        mcp notes: idle, 9 tools
-        sandbox: commands are confined (Landlock, seccomp, namespaces)
-        here: idle, 0 queued
-        agent 12 (depth 1, running): Find a train
-        paused: everything, by Ada
-        runs: 2 running
-        outbox: 1 pending (oldest 1 min)
-        last 24 h: 3 model calls, 1200 tokens in (0 from cache), 80 out, $0.00
-        telegram: connected
-        ");
     }
 }

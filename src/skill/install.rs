@@ -9,6 +9,8 @@ use crate::skill::folder::{self, FolderError, Found, SKILL_FILE};
 use crate::skill::format::{self, Problem};
 use crate::skill::report::{self, Hidden};
 use crate::skill::shelf::Shelf;
+use crate::store::contents::FREE_MIN;
+use crate::store::space;
 
 /// Why a skill was not installed.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +27,9 @@ pub enum InstallError {
     /// Its name is another's.
     #[error("there is a skill {0} already; `hob skill remove {0}` takes an installed one away")]
     Taken(String),
+    /// There is little room on the disk.
+    #[error("there is little room on the disk of {0}: free some, then install it")]
+    Room(String),
     /// It cannot be written.
     #[error("{path} cannot be written: {source}")]
     Unwritable {
@@ -48,6 +53,9 @@ pub fn install(bundle: &Bundle, installed: &Path, shelf: &Shelf) -> Result<Found
     }
     let unwritable = |source| InstallError::Unwritable { path: installed.display().to_string(), source };
     std::fs::create_dir_all(installed).map_err(unwritable)?;
+    if !has_room(space::free(installed).map_err(unwritable)?) {
+        return Err(InstallError::Room(installed.display().to_string()));
+    }
     // A hidden folder is looked at by nobody, and goes by itself if this ends early.
     let staged = tempfile::Builder::new().prefix(".new-").tempdir_in(installed).map_err(unwritable)?;
     let folder = staged.path().join(&name);
@@ -57,6 +65,11 @@ pub fn install(bundle: &Bundle, installed: &Path, shelf: &Shelf) -> Result<Found
     let found = folder::read(&folder::open(&folder)?, &name)?;
     std::fs::rename(&folder, &place).map_err(unwritable)?;
     Ok(found)
+}
+
+/// Whether so many free bytes are enough for more than messages.
+fn has_room(free: u64) -> bool {
+    free >= FREE_MIN
 }
 
 /// Writes a file of a skill, with the folders above it, for this user only.

@@ -9,6 +9,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -20,7 +21,7 @@ use crate::store::{Statement, Store, Tx, files};
 /// The most bytes of one file.
 pub const BYTES_MAX: u64 = 50 << 20;
 /// So much room is left on the disk: Hob's own database needs it.
-const FREE_MIN: u64 = 256 << 20;
+pub const FREE_MIN: u64 = 256 << 20;
 /// How many contents are looked up at once.
 const SLICE: usize = 500;
 
@@ -29,6 +30,8 @@ const SLICE: usize = 500;
 pub struct Contents {
     dir: PathBuf,
     pins: Arc<Mutex<Pins>>,
+    /// The most bytes of a file at present.
+    allowed: Arc<AtomicU64>,
 }
 
 /// What must not be swept, as its record may be on its way.
@@ -70,7 +73,18 @@ impl Contents {
     /// Those of this data directory.
     #[must_use]
     pub fn of(data_dir: &Path) -> Self {
-        Self { dir: data_dir.join("files"), pins: Arc::default() }
+        Self { dir: data_dir.join("files"), pins: Arc::default(), allowed: Arc::new(AtomicU64::new(BYTES_MAX)) }
+    }
+
+    /// From now on no file of more bytes is kept, nor one of more than [`BYTES_MAX`].
+    pub fn allow(&self, bytes: u64) {
+        self.allowed.store(bytes.min(BYTES_MAX), Ordering::Relaxed);
+    }
+
+    /// The most bytes of a file at present: fewer while the disk is low.
+    #[must_use]
+    pub fn bytes_max(&self) -> u64 {
+        self.allowed.load(Ordering::Relaxed)
     }
 
     /// Where a content lies. A hash that is none has no file.
@@ -97,6 +111,9 @@ impl Contents {
         let count = bytes.len() as u64;
         if count > BYTES_MAX {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is too large to be kept"));
+        }
+        if count > self.bytes_max() {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, "the disk is nearly full, and it is large"));
         }
         let hash: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let kept = self.pin(hash, count);

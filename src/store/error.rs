@@ -55,6 +55,9 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
+    /// A step of upkeep took longer than it may: nothing of it was done.
+    #[error("it took longer than upkeep may keep others waiting")]
+    Overlong,
     /// Another process drives the run now: nothing was stored.
     #[error("another process drives the run now")]
     LeaseLost,
@@ -80,7 +83,7 @@ impl StoreError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Full | Self::Busy(_) => true,
+            Self::Full | Self::Busy(_) | Self::Overlong => true,
             // An I/O error (SQLITE_IOERR) may be a disk that comes back; giving up would lose work.
             Self::Database(_) => true,
             Self::ReadOnly(_)
@@ -123,6 +126,7 @@ impl StoreError {
             Self::Older { found, known } => Self::Older { found: *found, known: *known },
             Self::Missing(what) => Self::Missing(what.clone()),
             Self::Inconsistent { table, id, what } => Self::Inconsistent { table, id: id.clone(), what: what.clone() },
+            Self::Overlong => Self::Overlong,
             Self::LeaseLost => Self::LeaseLost,
             Self::Closed => Self::Closed,
             Self::Panicked(what) => Self::Panicked(what.clone()),
@@ -138,6 +142,7 @@ mod code {
     pub(super) const BUSY: i32 = 5;
     pub(super) const LOCKED: i32 = 6;
     pub(super) const READONLY: i32 = 8;
+    pub(super) const INTERRUPT: i32 = 9;
     pub(super) const CORRUPT: i32 = 11;
     pub(super) const FULL: i32 = 13;
     pub(super) const CANTOPEN: i32 = 14;
@@ -153,6 +158,7 @@ impl From<sqlx::Error> for StoreError {
             .map(|code| code & 0xff);
         match primary {
             Some(code::BUSY | code::LOCKED) => Self::Busy(error.to_string()),
+            Some(code::INTERRUPT) => Self::Overlong,
             Some(code::FULL) => Self::Full,
             Some(code::READONLY | code::CANTOPEN) => Self::ReadOnly(error.to_string()),
             Some(code::CORRUPT | code::NOTADB) => Self::Damaged(error.to_string()),

@@ -54,6 +54,22 @@ pub async fn list(tx: &mut Tx, run: RunId) -> Result<Vec<EventRow>, StoreError> 
     Ok(events)
 }
 
+/// A run's event of this number.
+///
+/// # Errors
+/// When the database fails.
+pub async fn find(tx: &mut Tx, run: RunId, seq: i64) -> Result<Option<EventRow>, StoreError> {
+    let event = sqlx::query_as!(
+        EventRow,
+        "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 AND seq = $2",
+        run,
+        seq
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(event)
+}
+
 /// A run's first event.
 ///
 /// # Errors
@@ -67,4 +83,37 @@ pub async fn first(tx: &mut Tx, run: RunId) -> Result<Option<EventRow>, StoreErr
     .fetch_optional(&mut *tx)
     .await?;
     Ok(event)
+}
+
+/// A part of a run's events: after `after`, up to `through`, at most so many, in order.
+///
+/// # Errors
+/// When the database fails.
+pub async fn part(
+    tx: &mut Tx,
+    run: RunId,
+    (after, through): (i64, i64),
+    limit: i64,
+) -> Result<Vec<EventRow>, StoreError> {
+    let events = sqlx::query_as!(
+        EventRow,
+        "SELECT seq, kind, version, body, at FROM run_events WHERE run_id = $1 AND seq > $2 AND seq <= $3
+         ORDER BY seq LIMIT $4",
+        run,
+        after,
+        through,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(events)
+}
+
+/// The number of a run's last event; 0: it has none.
+///
+/// # Errors
+/// When the database fails.
+pub async fn last(tx: &mut Tx, run: RunId) -> Result<i64, StoreError> {
+    let last = sqlx::query_scalar!("SELECT seq FROM run_events WHERE run_id = $1 ORDER BY seq DESC LIMIT 1", run);
+    Ok(last.fetch_optional(&mut *tx).await?.unwrap_or(0))
 }

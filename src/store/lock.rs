@@ -6,6 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
+use rustix::process::{Flock, FlockType, fcntl_getlk};
 
 /// Held while this process owns the data directory; the kernel lets go of it however the process ends.
 #[derive(Debug)]
@@ -62,4 +63,24 @@ impl DataLock {
         writeln!(file, "{}", std::process::id()).map_err(io)?;
         Ok(Self { _file: file })
     }
+}
+
+/// Who has the data directory, as its lock file says; none: nobody. For a process that does not have it itself: to look closes
+/// the file, and whoever held the lock would lose it.
+///
+/// # Errors
+/// When the lock file is there and cannot be read.
+pub fn holder(directory: &Path) -> Result<Option<String>, LockError> {
+    let path = directory.join("hob.lock");
+    let io = |source| LockError::Io { path: path.display().to_string(), source };
+    let mut file = match File::open(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(io)?,
+    };
+    if fcntl_getlk(&file, &Flock::from(FlockType::WriteLock)).map_err(|error| io(error.into()))?.is_none() {
+        return Ok(None);
+    }
+    let mut pid = String::new();
+    file.read_to_string(&mut pid).map_err(io)?;
+    Ok(Some(pid.trim().to_owned()))
 }

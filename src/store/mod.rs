@@ -13,20 +13,24 @@ pub mod episodes;
 pub mod error;
 pub mod facts;
 pub mod files;
+pub mod footprint;
 pub mod forgetting;
 pub mod grants;
 pub mod groups;
 pub mod held;
 pub mod inbound;
+pub mod inspect;
 pub mod journal;
 pub mod lock;
 pub mod members;
 pub mod memories;
 pub mod memory_calls;
+pub mod memory_pages;
 pub mod messages;
 pub mod model_calls;
 pub mod occurrences;
 pub mod open_runs;
+pub mod operations;
 pub mod outbox;
 pub mod overheard;
 pub mod pairings;
@@ -38,19 +42,25 @@ pub mod recalled;
 pub mod recorded;
 pub mod remembered;
 pub mod retention;
+pub mod run_list;
 pub mod runs;
 pub mod schedules;
 pub mod sessions;
 pub mod signals;
 pub mod skills;
 pub mod snapshot;
+pub mod space;
 pub mod spend;
 pub mod summaries;
 pub mod switches;
 pub mod tool_calls;
 pub mod transfer;
+pub mod upkeep;
 pub mod users;
 pub mod vectors;
+pub mod web_chat;
+pub mod web_compat;
+pub mod web_door;
 pub mod why;
 pub mod writer;
 
@@ -60,23 +70,30 @@ mod tests;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt;
 use jiff::Timestamp;
 use sqlx::migrate::{Migrate, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::Mutex;
 
 use crate::store::error::StoreError;
-use crate::store::writer::{Boundary, Writer};
+use crate::store::footprint::Footprint;
+use crate::store::writer::{Boundary, Manner, Stepped, Work, Writer};
 
 /// Connections that read while the writer writes.
 const READERS: u32 = 4;
 /// How long a statement waits for somebody else's lock on the file, e.g. a backup tool's.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The write-ahead log's pages after which a commit itself folds it into the file: upkeep does so long before, beside the
+/// commits, so that none of them has to wait for it.
+const CHECKPOINT_PAGES: &str = "4000";
 /// The page cache of one connection, in KiB (negative: SQLite's own convention).
 const CACHE_KIB: &str = "-2048";
 
@@ -120,7 +137,25 @@ impl Pace {
 pub struct Store {
     writer: Writer,
     readers: Readers,
+    /// Folds the log into the file beside the writer; opened when it is needed.
+    folder: Arc<Mutex<Option<SqliteConnection>>>,
+    path: Arc<Path>,
     pace: Pace,
+}
+
+/// A statement all of whose queries see the same.
+struct AtOnce<S>(S);
+
+#[async_trait]
+impl<S: Statement> Statement for AtOnce<S> {
+    type Output = S::Output;
+
+    async fn run(&self, tx: &mut Tx) -> Result<S::Output, StoreError> {
+        let mut moment = tx.begin().await?;
+        let output = self.0.run(&mut moment).await?;
+        moment.rollback().await?;
+        Ok(output)
+    }
 }
 
 #[derive(Clone)]
@@ -138,8 +173,15 @@ impl Store {
     pub async fn open(path: &Path, pace: Pace) -> Result<Self, StoreError> {
         let options = options(path);
         let open = async {
-            let mut writing = options.connect().await.map_err(StoreError::from)?;
+            let mut writing = options.clone().pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
+            // A new file gives pages back by and by; one that is there is made so by `upkeep::shape`. To ask for it would be to
+            // write to it, and it may be another Hob's.
+            if !std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+                writing = writing.auto_vacuum(SqliteAutoVacuum::Incremental);
+            }
+            let mut writing = writing.connect().await?;
             migrate(&mut writing, path).await?;
+            upkeep::shape::bring(&mut writing, path).await?;
             forget_for_good(&mut writing).await?;
             Ok::<_, StoreError>(writing)
         };
@@ -156,7 +198,51 @@ impl Store {
             ),
             Pace::Lockstep(_) => Readers::One(Arc::new(Mutex::new(pace.run(reading.connect()).await?))),
         };
-        Ok(Self { writer: Writer::start(writing, pace.clone()), readers, pace })
+        let (writer, folder) = (Writer::start(writing, pace.clone()), Arc::default());
+        Ok(Self { writer, readers, folder, path: Arc::from(path), pace })
+    }
+
+    /// Does a step of upkeep once nobody waits for a commit: it ends within so long, or has done nothing
+    /// ([`StoreError::Overlong`]).
+    ///
+    /// # Errors
+    /// When it fails.
+    pub async fn step<S: Statement>(
+        &self,
+        statement: S,
+        manner: Manner,
+        within: Duration,
+    ) -> Result<Stepped<S::Output>, StoreError> {
+        self.writer.step(statement, manner, within).await
+    }
+
+    /// How many groups of writes there were: two looks tell whether it is quiet.
+    #[must_use]
+    pub fn groups(&self) -> u64 {
+        self.writer.watch().groups.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a write fails because the disk is full.
+    pub async fn until_full(&self) {
+        self.writer.watch().full.notified().await;
+    }
+
+    /// Folds as much of the write-ahead log into the file as nobody needs: beside the writer, which need not wait for it.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub async fn fold(&self) -> Result<upkeep::log::Folded, StoreError> {
+        let mut folder = self.folder.lock().await;
+        let work = async {
+            if folder.is_none() {
+                *folder = Some(options(&self.path).create_if_missing(false).connect().await?);
+            }
+            match folder.as_mut() {
+                Some(connection) => upkeep::log::fold(connection).await,
+                None => Err(StoreError::Closed),
+            }
+        };
+        self.pace.run(work).await
     }
 
     /// Commits `statement`, perhaps together with others that are waiting, and gives its output once it is durable.
@@ -182,11 +268,40 @@ impl Store {
         caught.unwrap_or_else(|panic| Err(StoreError::from_panic(&*panic)))
     }
 
+    /// As [`Store::read`], but on the database as it is at one moment, however many queries `statement` makes.
+    ///
+    /// # Errors
+    /// When it fails, panics, or tries to write.
+    pub async fn look<S: Statement>(&self, statement: S) -> Result<S::Output, StoreError> {
+        self.read(AtOnce(statement)).await
+    }
+
+    /// What the writer has done since the start.
+    #[must_use]
+    pub fn work(&self) -> &Arc<Work> {
+        self.writer.done()
+    }
+
+    /// How many statements wait for the writer.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.writer.waiting()
+    }
+
+    /// How much room the database takes, as the file system says.
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        Footprint::of(&self.path)
+    }
+
     /// Waits for what was submitted, folds the write-ahead log into the file, and closes it.
     pub async fn close(&self) {
         // The last one to close folds the log into the file, and only the writer may.
         if let Readers::Pool(pool) = &self.readers {
             pool.close().await;
+        }
+        if let Some(folder) = self.folder.lock().await.take() {
+            self.pace.run(close(folder)).await;
         }
         self.writer.close().await;
     }

@@ -364,6 +364,39 @@ pub async fn count_open(tx: &mut Tx) -> Result<Vec<StateCount>, StoreError> {
     Ok(counts)
 }
 
+/// What waits in all lanes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// How many runs.
+    pub count: i64,
+    /// When the oldest of them was taken in, in Unix milliseconds; none if there is none.
+    pub oldest: Option<i64>,
+}
+
+/// Looks at what waits in all lanes.
+///
+/// # Errors
+/// When the database fails.
+pub async fn queue(tx: &mut Tx) -> Result<Queue, StoreError> {
+    let queue = sqlx::query_as!(
+        Queue,
+        r#"SELECT count(*) AS "count!: i64", min(created_at) AS "oldest: i64" FROM runs INDEXED BY runs_queue
+           WHERE state = 'queued'"#
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(queue)
+}
+
+/// When a run was taken in, in Unix milliseconds.
+///
+/// # Errors
+/// When the database fails.
+pub async fn taken_in_at(tx: &mut Tx, run: RunId) -> Result<Option<i64>, StoreError> {
+    let at = sqlx::query_scalar!("SELECT created_at FROM runs WHERE id = $1", run).fetch_optional(&mut *tx).await?;
+    Ok(at)
+}
+
 /// A run and the session it belongs to, with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {

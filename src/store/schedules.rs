@@ -249,6 +249,21 @@ pub async fn next_due(tx: &mut Tx, platforms: &str) -> Result<Option<i64>, Store
     Ok(by_rule.into_iter().chain(by_wish).min())
 }
 
+/// When the next ones come, by their rules, in Unix milliseconds.
+///
+/// # Errors
+/// When the database fails.
+pub async fn next_times(tx: &mut Tx, limit: i64) -> Result<Vec<i64>, StoreError> {
+    let times = sqlx::query_scalar!(
+        r#"SELECT next_at AS "next!: i64" FROM schedules WHERE state = 'active' AND next_at IS NOT NULL
+           ORDER BY next_at LIMIT $1"#,
+        limit
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(times)
+}
+
 /// Those of these platforms (JSON) that are due, the longest first.
 ///
 /// # Errors

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
-use crate::store::MIGRATIONS;
 use crate::store::error::StoreError;
+use crate::store::upkeep::shape;
+use crate::store::{MIGRATIONS, space};
 
 /// The folder in the data directory for the copies from before migrations.
 const BEFORE_MIGRATIONS: &str = "snapshots";
@@ -71,6 +72,10 @@ pub(super) async fn before_migration(connection: &mut SqliteConnection, database
     }
     let write = |error: std::io::Error| StoreError::Snapshot(format!("{}: {error}", folder.display()));
     fs::create_dir_all(&folder).map_err(write)?;
+    let bytes = shape::size(connection).await?;
+    if let Some(objection) = objection(bytes, space::free(&folder).map_err(write)?) {
+        return Err(StoreError::Snapshot(format!("{}: {objection}", folder.display())));
+    }
     let (part, path) = (folder.join("hob.part"), folder.join(format!("hob-schema-{schema}.db")));
     if part.exists() {
         fs::remove_file(&part).map_err(write)?;
@@ -81,6 +86,16 @@ pub(super) async fn before_migration(connection: &mut SqliteConnection, database
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(write)?;
     tracing::info!(path = %path.display(), schema, known, "store.snapshot: the database is copied before it is brought up to date");
     thin_out(&folder).map_err(write)
+}
+
+/// So much is left beside the copy: the migration itself writes as well.
+const MARGIN_BYTES: u64 = 16 << 20;
+
+/// Why a database of this size is not copied where so much is free.
+fn objection(bytes: u64, free: u64) -> Option<String> {
+    let needed = bytes.saturating_add(MARGIN_BYTES);
+    let megabytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    (free < needed).then(|| format!("{} MB are needed there and {} are free", megabytes(needed), free >> 20))
 }
 
 /// The oldest copies go.
@@ -105,7 +120,10 @@ async fn write_copy(connection: &mut SqliteConnection, to: &Path) -> Result<(), 
     // SQLite takes an empty file for a new database; made here, nobody else may read it at any time.
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(unwritable)?;
     let name = to.to_str().ok_or_else(|| StoreError::Snapshot(format!("{}: is no text", to.display())))?;
-    sqlx::query("VACUUM INTO $1").bind(name).execute(connection).await?;
+    match sqlx::query("VACUUM INTO $1").bind(name).execute(connection).await.map_err(StoreError::from) {
+        Err(StoreError::Full) => return Err(StoreError::Snapshot(format!("{}: the disk is full", to.display()))),
+        copied => copied?,
+    };
     file.sync_all().map_err(unwritable)
 }
 
@@ -128,4 +146,15 @@ async fn examine(connection: &mut SqliteConnection) -> Result<Checked, StoreErro
         _ => sqlx::query_scalar("SELECT DISTINCT hash FROM files ORDER BY hash").fetch_all(&mut *connection).await?,
     };
     Ok(Checked { schema, contents })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n12_a_copy_is_begun_where_it_fits() {
+        assert_eq!(objection(100 << 20, 116 << 20), None);
+        insta::assert_snapshot!(objection(100 << 20, (116 << 20) - 1).unwrap(), @"116 MB are needed there and 115 are free");
+    }
 }

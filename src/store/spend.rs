@@ -153,3 +153,70 @@ pub async fn note_once(tx: &mut Tx, scope: &str, period: i64) -> Result<bool, St
             .await?;
     Ok(noted.rows_affected() > 0)
 }
+
+/// Whose sums are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The models'.
+    Model,
+    /// The people's.
+    User,
+}
+
+/// What one model, or one person, spent in one stretch of time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// Which of the stretches, from 0 on.
+    pub stretch: i64,
+    /// A model's label or a person's name.
+    pub name: String,
+    /// Calls made.
+    pub calls: i64,
+    /// Tokens read.
+    pub input_tokens: i64,
+    /// Of those, from a provider's cache.
+    pub cached_tokens: i64,
+    /// Tokens written.
+    pub output_tokens: i64,
+    /// Nano-dollars.
+    pub cost: i64,
+}
+
+/// What was spent in each of these stretches, from one moment (Unix milliseconds) up to the next.
+///
+/// # Errors
+/// When the database fails.
+pub async fn shares(tx: &mut Tx, moments: &[i64], by: By) -> Result<Vec<Share>, StoreError> {
+    let quarters: Vec<[i64; 2]> = moments
+        .windows(2)
+        .filter_map(|pair| Some([pair.first()?.div_euclid(QUARTER_MS), pair.get(1)?.div_euclid(QUARTER_MS)]))
+        .collect();
+    let stretches = serde_json::to_string(&quarters).map_err(|error| StoreError::Database(error.to_string()))?;
+    let shares =
+        match by {
+            By::Model => sqlx::query_as!(
+                Share,
+                r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", s.model AS "name!", sum(s.calls) AS "calls!: i64",
+                          sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
+                          sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
+                   FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1
+                   GROUP BY 1, 2 ORDER BY 1, 2"#,
+                stretches
+            )
+            .fetch_all(&mut *tx)
+            .await?,
+            By::User => sqlx::query_as!(
+                Share,
+                r#"SELECT CAST(d.key AS INTEGER) AS "stretch!: i64", u.name AS "name!", sum(s.calls) AS "calls!: i64",
+                          sum(s.input_tokens) AS "input_tokens!: i64", sum(s.cached_tokens) AS "cached_tokens!: i64",
+                          sum(s.output_tokens) AS "output_tokens!: i64", sum(s.cost) AS "cost!: i64"
+                   FROM json_each($1) d CROSS JOIN spend s ON s.quarter >= d.value ->> 0 AND s.quarter < d.value ->> 1
+                        CROSS JOIN users u ON u.id = s.user_id
+                   GROUP BY 1, s.user_id ORDER BY 1, u.name, s.user_id"#,
+                stretches
+            )
+            .fetch_all(&mut *tx)
+            .await?,
+        };
+    Ok(shares)
+}

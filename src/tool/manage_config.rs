@@ -207,7 +207,6 @@ mod tests {
     async fn n6_a_key_is_set_and_secrets_are_not_shown() {
         let desk =
             Desk::new(Some("# sk-abcdefghijklmnop1234\n[telegram]\nbot_token = \"1:AA\"\nowner_user_ids = [1]\n"));
-        let mode = desk.file().metadata().unwrap().permissions().mode() & 0o777;
         let shown = desk.call(Role::Admin, json!({ "action": "show" })).await.unwrap();
         insta::assert_snapshot!(shown, @r#"
         # [redacted]
@@ -215,6 +214,7 @@ mod tests {
         bot_token = "[redacted]"
         owner_user_ids = [1]
         "#);
+        fs::set_permissions(desk.file(), fs::Permissions::from_mode(0o600)).unwrap();
         let told = desk.call(Role::Admin, setting("agent.iterations_max", "9")).await.unwrap();
         insta::assert_snapshot!(told, @"
         HOME/hob/config.toml: agent.iterations_max: not set → 9
@@ -224,7 +224,7 @@ mod tests {
         assert!(text.contains("bot_token = \"1:AA\"") && text.ends_with("iterations_max = 9\n"), "{text}");
         assert_eq!(
             desk.file().metadata().unwrap().permissions().mode() & 0o777,
-            mode,
+            0o600,
             "who may read it stays as it was"
         );
         let got = desk.call(Role::Admin, json!({ "action": "get", "key": "agent.iterations_max" })).await;

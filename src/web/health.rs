@@ -1,8 +1,9 @@
-//! `GET /health` and `GET /metrics`: whether Hob hears and is heard (row N11).
+//! `GET /health`: whether Hob hears and is heard, part by part (row N11).
 //!
-//! Never: words that anybody said, ids of people or chats, or why a platform refuses: whoever asks has proved nothing.
+//! Never: words that anybody said, ids of people or chats, or why a platform or a model refuses: whoever asks has proved
+//! nothing.
+//! Start at [`look`].
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,67 +16,158 @@ use axum::routing::get;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::domain::condition::{Part, Trouble};
 use crate::domain::health::{ChannelHealth, Liveness};
 use crate::domain::inbound::ChannelKind;
+use crate::memory::nearby::Standing;
+use crate::model::catalog::Catalog;
 use crate::router::intake::Router;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, outbox};
+use crate::store::footprint::{Footprint, PageCount, Pages};
+use crate::store::{Statement, Tx, outbox, runs};
+use crate::web::metrics;
 
 /// A database that takes longer than that does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 /// The routes.
 pub fn routes(router: Arc<Router>) -> Routes {
-    Routes::new().route("/health", get(health)).route("/metrics", get(metrics)).with_state(router)
+    Routes::new().route("/health", get(health)).route("/metrics", get(metrics::metrics)).with_state(router)
 }
 
-/// How Hob fares.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Report {
+/// How Hob fares. docs/telemetry.md says what each field means.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Report {
     /// The process answers.
     live: bool,
     /// The database answers, and every channel hears.
-    ready: bool,
-    channels: Vec<ChannelReport>,
+    pub(super) ready: bool,
+    version: &'static str,
+    pub(super) uptime_secs: i64,
+    pub(super) channels: Vec<ChannelReport>,
     /// None: the database does not answer.
-    outbox: Option<OutboxReport>,
+    pub(super) outbox: Option<Waiting>,
+    /// None: the same.
+    pub(super) queue: Option<Waiting>,
+    pub(super) models: Vec<ModelReport>,
+    pub(super) embeddings: Embeddings,
+    pub(super) database: Database,
+    pub(super) disk: Disk,
+    /// What does not work as it should: which part, not why.
+    pub(super) degraded: Vec<Degraded>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct ChannelReport {
-    channel: &'static str,
-    account: String,
-    state: &'static str,
+pub(super) struct ChannelReport {
+    pub(super) channel: &'static str,
+    pub(super) account: String,
+    pub(super) state: &'static str,
     /// Seconds since the platform was last heard.
-    heard_age_secs: Option<i64>,
+    pub(super) heard_age_secs: Option<i64>,
     /// Seconds since a message last came.
-    message_age_secs: Option<i64>,
+    pub(super) message_age_secs: Option<i64>,
+    /// Seconds since something was last sent there.
+    pub(super) sent_age_secs: Option<i64>,
     /// What comes in cannot be stored.
     stuck: bool,
 }
 
+/// What waits, in the outbox or for its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-struct OutboxReport {
-    /// Chunks that are not delivered yet.
-    open: i64,
-    /// How long the oldest of them has waited, in seconds.
-    oldest_age_secs: i64,
+pub(super) struct Waiting {
+    /// How much of it.
+    pub(super) open: i64,
+    /// How long the oldest of it has waited, in seconds.
+    pub(super) oldest_age_secs: i64,
 }
 
-struct Open;
-
-#[async_trait]
-impl Statement for Open {
-    type Output = outbox::Open;
-
-    async fn run(&self, tx: &mut Tx) -> Result<outbox::Open, StoreError> {
-        outbox::open(tx).await
+impl Waiting {
+    fn of(open: i64, oldest: Option<i64>, now: Timestamp) -> Self {
+        let waited = |oldest: i64| (now.as_millisecond() - oldest).max(0) / 1_000;
+        Self { open, oldest_age_secs: oldest.map_or(0, waited) }
     }
 }
 
-async fn look(router: &Router) -> Report {
-    let open = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(Open)).await {
-        Ok(Ok(open)) => Some(open),
+/// A model behind its breaker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct ModelReport {
+    pub(super) model: String,
+    /// `ready`, `resting`, or `trying`: one call finds out whether it works again.
+    pub(super) state: &'static str,
+    /// How long it still rests.
+    pub(super) rests_secs: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Embeddings {
+    /// `off`, `starting`, `ready` or `degraded`.
+    pub(super) state: &'static str,
+    /// Memories that wait for their vectors.
+    pub(super) backlog: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Database {
+    /// It answered in time.
+    answers: bool,
+    pub(super) file_bytes: u64,
+    pub(super) wal_bytes: u64,
+    /// Statements that wait for the writer.
+    pub(super) waiting: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Disk {
+    pub(super) free_bytes: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Degraded {
+    pub(super) part: String,
+    since_secs: i64,
+}
+
+/// What the database tells, at one look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Glance {
+    outbox: outbox::Open,
+    queue: runs::Queue,
+    pub(super) runs: Vec<runs::StateCount>,
+    pub(super) pages: PageCount,
+}
+
+struct LookAround;
+
+#[async_trait]
+impl Statement for LookAround {
+    type Output = Glance;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Glance, StoreError> {
+        Ok(Glance {
+            outbox: outbox::open(tx).await?,
+            queue: runs::queue(tx).await?,
+            runs: runs::count_open(tx).await?,
+            pages: Pages.run(tx).await?,
+        })
+    }
+}
+
+/// Everything that a report is made of.
+struct Seen {
+    channels: Vec<(ChannelKind, String, ChannelHealth)>,
+    models: Vec<ModelReport>,
+    embeddings: Embeddings,
+    footprint: Footprint,
+    waiting: usize,
+    troubles: Vec<(Part, Trouble)>,
+    started: Timestamp,
+    now: Timestamp,
+}
+
+/// Looks at every part; none of what the database tells: it does not answer.
+pub(super) async fn look(router: &Router) -> (Report, Option<Glance>) {
+    let glance = match tokio::time::timeout(ANSWERS_WITHIN, router.store.read(LookAround)).await {
+        Ok(Ok(glance)) => Some(glance),
         Ok(Err(error)) => {
             tracing::warn!(%error, "health: the database does not answer");
             None
@@ -85,33 +177,92 @@ async fn look(router: &Router) -> Report {
             None
         }
     };
-    report(&router.delivery.health(), open, router.clock.now())
+    let house = Arc::clone(&router.terms().house);
+    let seen = Seen {
+        channels: router.delivery.health(),
+        models: models(&house.models),
+        embeddings: embeddings(&house.memory.nearby.standing()),
+        footprint: router.store.footprint(),
+        waiting: router.store.waiting(),
+        troubles: house.conditions.all().into_iter().collect(),
+        started: house.started,
+        now: router.clock.now(),
+    };
+    (report(&seen, glance.as_ref()), glance)
 }
 
-fn report(channels: &[(ChannelKind, String, ChannelHealth)], open: Option<outbox::Open>, now: Timestamp) -> Report {
-    let channel = |(kind, account, health): &(ChannelKind, String, ChannelHealth)| {
-        let age = |at: Timestamp| health.now.duration_since(at).as_secs().max(0);
-        ChannelReport {
-            channel: kind.as_str(),
-            account: account.clone(),
-            state: health.liveness.as_str(),
-            heard_age_secs: health.heard_at.map(age),
-            message_age_secs: health.message_at.map(age),
-            stuck: health.stuck.is_some(),
+pub(super) fn models(catalog: &Catalog) -> Vec<ModelReport> {
+    let states = catalog.states();
+    let mut reports: Vec<ModelReport> = Vec::new();
+    for (_, label) in catalog.labels() {
+        if reports.iter().any(|known| known.model == label) {
+            continue;
         }
+        let state = states.iter().find(|state| state.label == label);
+        let rests_secs = state.map_or(0, |state| state.remaining.as_secs());
+        let state = match state {
+            None => "ready",
+            Some(state) if state.remaining.is_zero() => "trying",
+            Some(_) => "resting",
+        };
+        reports.push(ModelReport { model: label.to_owned(), state, rests_secs });
+    }
+    reports
+}
+
+fn embeddings(standing: &Standing) -> Embeddings {
+    let (state, backlog) = match standing {
+        Standing::Off => ("off", 0),
+        Standing::Starting { .. } => ("starting", 0),
+        Standing::Ready { backlog, .. } => ("ready", *backlog),
+        Standing::Degraded { .. } => ("degraded", 0),
     };
+    Embeddings { state, backlog }
+}
+
+fn report(seen: &Seen, glance: Option<&Glance>) -> Report {
+    let Seen { channels, models, embeddings, footprint, waiting, troubles, started, now } = seen;
     let hears = channels.iter().all(|(_, _, health)| health.liveness == Liveness::Connected && health.stuck.is_none());
-    let waited = |oldest: i64| (now.as_millisecond() - oldest).max(0) / 1_000;
+    let since = |then: Timestamp| now.duration_since(then).as_secs().max(0);
     Report {
         live: true,
-        ready: open.is_some() && hears,
+        ready: glance.is_some() && hears,
+        version: env!("CARGO_PKG_VERSION"),
+        uptime_secs: since(*started),
         channels: channels.iter().map(channel).collect(),
-        outbox: open.map(|open| OutboxReport { open: open.count, oldest_age_secs: open.oldest.map_or(0, waited) }),
+        outbox: glance.map(|glance| Waiting::of(glance.outbox.count, glance.outbox.oldest, *now)),
+        queue: glance.map(|glance| Waiting::of(glance.queue.count, glance.queue.oldest, *now)),
+        models: models.clone(),
+        embeddings: *embeddings,
+        database: Database {
+            answers: glance.is_some(),
+            file_bytes: footprint.file_bytes,
+            wal_bytes: footprint.wal_bytes,
+            waiting: *waiting,
+        },
+        disk: Disk { free_bytes: footprint.disk_free_bytes },
+        degraded: troubles
+            .iter()
+            .map(|(part, trouble)| Degraded { part: part.to_string(), since_secs: since(trouble.since) })
+            .collect(),
+    }
+}
+
+fn channel((kind, account, health): &(ChannelKind, String, ChannelHealth)) -> ChannelReport {
+    let age = |at: Timestamp| health.now.duration_since(at).as_secs().max(0);
+    ChannelReport {
+        channel: kind.as_str(),
+        account: account.clone(),
+        state: health.liveness.as_str(),
+        heard_age_secs: health.heard_at.map(age),
+        message_age_secs: health.message_at.map(age),
+        sent_age_secs: health.sent_at.map(age),
+        stuck: health.stuck.is_some(),
     }
 }
 
 async fn health(State(router): State<Arc<Router>>) -> Response {
-    let report = look(&router).await;
+    let (report, _) = look(&router).await;
     let status = if report.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     match serde_json::to_string(&report) {
         Ok(text) => (status, [(header::CONTENT_TYPE, "application/json")], text + "\n").into_response(),
@@ -122,63 +273,6 @@ async fn health(State(router): State<Arc<Router>>) -> Response {
     }
 }
 
-async fn metrics(State(router): State<Arc<Router>>) -> Response {
-    let text = exposition(&look(&router).await);
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
-}
-
-/// The report in Prometheus's text format.
-fn exposition(report: &Report) -> String {
-    let mut page = Page::default();
-    page.metric("hob_ready", "Whether the database answers and every channel hears.");
-    page.sample("hob_ready", "", i64::from(report.ready));
-    page.metric("hob_channel_connected", "Whether a channel hears.");
-    for channel in &report.channels {
-        page.sample("hob_channel_connected", &labels(channel), i64::from(channel.state == "connected"));
-    }
-    page.metric("hob_channel_heard_age_seconds", "Since when the platform was not heard, from the receive path.");
-    for channel in &report.channels {
-        let age = channel.heard_age_secs;
-        age.iter().for_each(|age| page.sample("hob_channel_heard_age_seconds", &labels(channel), *age));
-    }
-    page.metric("hob_channel_message_age_seconds", "Since when no message came.");
-    for channel in &report.channels {
-        let age = channel.message_age_secs;
-        age.iter().for_each(|age| page.sample("hob_channel_message_age_seconds", &labels(channel), *age));
-    }
-    if let Some(outbox) = report.outbox {
-        page.metric("hob_outbox_open", "Chunks that are not delivered yet.");
-        page.sample("hob_outbox_open", "", outbox.open);
-        page.metric("hob_outbox_oldest_age_seconds", "How long the oldest of them has waited.");
-        page.sample("hob_outbox_oldest_age_seconds", "", outbox.oldest_age_secs);
-    }
-    page.0
-}
-
-#[derive(Default)]
-struct Page(String);
-
-impl Page {
-    fn metric(&mut self, name: &str, help: &str) {
-        self.line(format_args!("# HELP {name} {help}\n# TYPE {name} gauge"));
-    }
-
-    fn sample(&mut self, name: &str, labels: &str, value: i64) {
-        self.line(format_args!("{name}{labels} {value}"));
-    }
-
-    fn line(&mut self, line: std::fmt::Arguments<'_>) {
-        if let Err(error) = writeln!(self.0, "{line}") {
-            tracing::error!(%error, "metrics: a line has no form");
-        }
-    }
-}
-
-fn labels(channel: &ChannelReport) -> String {
-    let account = channel.account.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    format!("{{channel=\"{}\",account=\"{account}\"}}", channel.channel)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,61 +281,126 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn seen(liveness: Liveness, heard: Option<i64>) -> ChannelHealth {
+    fn health(liveness: Liveness, heard: Option<i64>) -> ChannelHealth {
         ChannelHealth {
-            name: Some("@hob_bot".to_owned()),
+            liveness,
+            name: Some("@secret_person_bot".to_owned()),
             heard_at: heard.map(at),
             message_at: heard.map(|heard| at(heard - 5)),
-            ..ChannelHealth::plain(liveness, at(100))
+            sent_at: heard.map(|heard| at(heard - 1)),
+            stuck: None,
+            pulse: None,
+            now: at(100),
+        }
+    }
+
+    fn seen(channels: Vec<(ChannelKind, String, ChannelHealth)>) -> Seen {
+        let trouble = Trouble { since: at(40), what: "PRIVATE".to_owned(), fix: "PRIVATE".to_owned() };
+        Seen {
+            channels,
+            models: vec![ModelReport { model: "a/b".to_owned(), state: "resting", rests_secs: 9 }],
+            embeddings: embeddings(&Standing::Degraded { why: "PRIVATE".to_owned() }),
+            footprint: Footprint { file_bytes: 8_192, wal_bytes: 7, disk_free_bytes: Some(1) },
+            waiting: 3,
+            troubles: vec![(Part::Disk, trouble)],
+            started: at(10),
+            now: at(100),
+        }
+    }
+
+    fn glance() -> Glance {
+        Glance {
+            outbox: outbox::Open { count: 2, oldest: Some(40_500) },
+            queue: runs::Queue { count: 1, oldest: Some(90_000) },
+            runs: Vec::new(),
+            pages: PageCount { all: 2, free: 0 },
         }
     }
 
     #[test]
-    fn n11_the_report_tells_who_hears_and_nothing_of_people() {
+    fn n11_the_report_tells_each_part_and_nothing_of_people() {
         let down = Liveness::Down { why: "401: token 12345 of chat 7".to_owned() };
-        let channels = [
-            (ChannelKind::Telegram, "default".to_owned(), seen(Liveness::Connected, Some(97))),
-            (ChannelKind::Slack, "wo\"rk".to_owned(), seen(down, None)),
+        let channels = vec![
+            (ChannelKind::Telegram, "default".to_owned(), health(Liveness::Connected, Some(97))),
+            (ChannelKind::Slack, "wo\"rk".to_owned(), health(down, None)),
         ];
-        let open = outbox::Open { count: 2, oldest: Some(40_500) };
-        let report = report(&channels, Some(open), at(100));
-        insta::assert_snapshot!(serde_json::to_string(&report).unwrap(), @r#"{"live":true,"ready":false,"channels":[{"channel":"telegram","account":"default","state":"connected","heard_age_secs":3,"message_age_secs":8,"stuck":false},{"channel":"slack","account":"wo\"rk","state":"down","heard_age_secs":null,"message_age_secs":null,"stuck":false}],"outbox":{"open":2,"oldest_age_secs":59}}"#);
-        insta::assert_snapshot!(exposition(&report), @r#"
-        # HELP hob_ready Whether the database answers and every channel hears.
-        # TYPE hob_ready gauge
-        hob_ready 0
-        # HELP hob_channel_connected Whether a channel hears.
-        # TYPE hob_channel_connected gauge
-        hob_channel_connected{channel="telegram",account="default"} 1
-        hob_channel_connected{channel="slack",account="wo\"rk"} 0
-        # HELP hob_channel_heard_age_seconds Since when the platform was not heard, from the receive path.
-        # TYPE hob_channel_heard_age_seconds gauge
-        hob_channel_heard_age_seconds{channel="telegram",account="default"} 3
-        # HELP hob_channel_message_age_seconds Since when no message came.
-        # TYPE hob_channel_message_age_seconds gauge
-        hob_channel_message_age_seconds{channel="telegram",account="default"} 8
-        # HELP hob_outbox_open Chunks that are not delivered yet.
-        # TYPE hob_outbox_open gauge
-        hob_outbox_open 2
-        # HELP hob_outbox_oldest_age_seconds How long the oldest of them has waited.
-        # TYPE hob_outbox_oldest_age_seconds gauge
-        hob_outbox_oldest_age_seconds 59
+        let text = serde_json::to_string_pretty(&report(&seen(channels), Some(&glance()))).unwrap();
+        insta::assert_snapshot!(text, @r#"
+        {
+          "live": true,
+          "ready": false,
+          "version": "0.1.0",
+          "uptime_secs": 90,
+          "channels": [
+            {
+              "channel": "telegram",
+              "account": "default",
+              "state": "connected",
+              "heard_age_secs": 3,
+              "message_age_secs": 8,
+              "sent_age_secs": 4,
+              "stuck": false
+            },
+            {
+              "channel": "slack",
+              "account": "wo\"rk",
+              "state": "down",
+              "heard_age_secs": null,
+              "message_age_secs": null,
+              "sent_age_secs": null,
+              "stuck": false
+            }
+          ],
+          "outbox": {
+            "open": 2,
+            "oldest_age_secs": 59
+          },
+          "queue": {
+            "open": 1,
+            "oldest_age_secs": 10
+          },
+          "models": [
+            {
+              "model": "a/b",
+              "state": "resting",
+              "rests_secs": 9
+            }
+          ],
+          "embeddings": {
+            "state": "degraded",
+            "backlog": 0
+          },
+          "database": {
+            "answers": true,
+            "file_bytes": 8192,
+            "wal_bytes": 7,
+            "waiting": 3
+          },
+          "disk": {
+            "free_bytes": 1
+          },
+          "degraded": [
+            {
+              "part": "disk",
+              "since_secs": 60
+            }
+          ]
+        }
         "#);
+        assert!(!text.contains("PRIVATE") && !text.contains("12345"), "{text}");
     }
 
     #[test]
     fn n11_it_is_ready_when_all_hear_and_the_database_answers() {
-        let open = outbox::Open { count: 0, oldest: None };
-        let ready = |liveness, open| {
-            let channels = [(ChannelKind::Telegram, "default".to_owned(), seen(liveness, Some(99)))];
-            report(&channels, open, at(100)).ready
+        let ready = |health, glance: Option<&Glance>| {
+            report(&seen(vec![(ChannelKind::Telegram, "default".to_owned(), health)]), glance).ready
         };
-        assert!(ready(Liveness::Connected, Some(open)));
-        assert!(!ready(Liveness::Connected, None));
+        let fine = || health(Liveness::Connected, Some(99));
+        assert!(ready(fine(), Some(&glance())), "a resting model or a full disk keeps nobody from being heard");
+        assert!(!ready(fine(), None));
         for liveness in [Liveness::Connecting, Liveness::Deaf, Liveness::Closed { why: String::new() }] {
-            assert!(!ready(liveness, Some(open)));
+            assert!(!ready(health(liveness, Some(99)), Some(&glance())));
         }
-        let stuck = ChannelHealth { stuck: Some("full".to_owned()), ..seen(Liveness::Connected, Some(99)) };
-        assert!(!report(&[(ChannelKind::Telegram, "default".to_owned(), stuck)], Some(open), at(100)).ready);
+        assert!(!ready(ChannelHealth { stuck: Some("full".to_owned()), ..fine() }, Some(&glance())));
     }
 }

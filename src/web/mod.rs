@@ -1,12 +1,28 @@
-//! HTTP from outside: `[server]`. What is served stands in a file of its own.
+//! HTTP: from outside (`[server]`), and over the socket in the data directory. What is served stands in a file of its own.
 //!
 //! Never: a decision about a run, or an answer that tells more than whoever asks has proved to know.
-//! Start at [`serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] tells how Hob fares.
+//! Start at [`serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] and [`status`] tell how Hob
+//! fares; [`page`] is Hob's own page, behind the [`door`], with
+//! [`chat`] and [`memory`]; [`local`] is the socket, [`ask`] asks over it.
 
+pub mod ask;
+pub mod chat;
+pub mod compat;
+mod described;
+pub mod door;
 pub mod health;
 pub mod hooks;
 pub mod limit;
+pub mod local;
+mod memory;
+mod metrics;
+pub mod operations;
+pub mod page;
+pub mod reply;
+mod runs;
+pub mod served;
 pub mod signature;
+pub mod status;
 pub mod telegram;
 
 use axum::Router as Routes;

@@ -49,6 +49,8 @@ pub struct Claimed {
     pub summary: Option<summaries::Summary>,
     /// What they had noted on a task that did not come to its end; only for a run that has not begun.
     pub notebook: Option<Handover>,
+    /// When it was taken in, in Unix milliseconds; only for such a run too.
+    pub taken_in_at: Option<i64>,
 }
 
 #[async_trait]
@@ -136,7 +138,11 @@ async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claime
         id: key.session.to_string(),
         what: "a run refers to it, and it is missing".to_owned(),
     })?;
-    Ok(Claimed { key, folded, session, granted, summary, notebook })
+    let taken_in_at = match user {
+        Some(_) => runs::taken_in_at(tx, key.run).await?,
+        None => None,
+    };
+    Ok(Claimed { key, folded, session, granted, summary, notebook, taken_in_at })
 }
 
 /// A stretch of a conversation's history, as one person may see it.
@@ -206,10 +212,10 @@ impl History {
 
 /// The recorded parts of a run's requests: exactly what it began with.
 #[derive(Clone)]
-pub(super) struct LoadMaterial {
-    pub(super) session: SessionId,
-    pub(super) reader: UserId,
-    pub(super) context: Context,
+pub(in crate::agent) struct LoadMaterial {
+    pub(in crate::agent) session: SessionId,
+    pub(in crate::agent) reader: UserId,
+    pub(in crate::agent) context: Context,
 }
 
 #[async_trait]

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+use tracing::Instrument;
+
 use crate::agent::journal::RunKey;
 use crate::agent::known::{Known, Reader, Shown};
 use crate::agent::machine::event::{Accepted, Order};
@@ -30,7 +33,11 @@ pub(super) async fn look_back(ports: &Ports, key: &RunKey, accepted: &Accepted, 
         limits,
         now: ports.clock.now(),
     };
-    let known = match tokio::time::timeout(RECALL_MAX, look_up(ports, accepted, question)).await {
+    let begun = Instant::now();
+    let looking = look_up(ports, accepted, question).instrument(tracing::info_span!("memory.recall"));
+    let looked = tokio::time::timeout(RECALL_MAX, looking).await;
+    ports.meters.recall.observe(begun.elapsed());
+    let known = match looked {
         Ok(Ok(known)) => known,
         Ok(Err(error)) => {
             tracing::warn!(run = %key.run, %error, "nothing could be recalled; the run goes on without");

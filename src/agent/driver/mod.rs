@@ -10,6 +10,7 @@ mod claim;
 mod gate;
 mod heard;
 mod known;
+mod metered;
 mod perform;
 mod pictures;
 mod procedures;
@@ -26,7 +27,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
 use crate::agent::driver::assess::Look;
+pub(in crate::agent) use crate::agent::driver::claim::LoadMaterial;
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
+use crate::agent::driver::metered::Stages;
 use crate::agent::driver::perform::Work;
 use crate::agent::driver::signs::LastSign;
 use crate::agent::journal::RunKey;
@@ -97,6 +100,7 @@ pub struct Driver {
     blobs: Vec<(String, String)>,
     /// Tool calls that are not let through, and why.
     refused: Vec<(CallId, String)>,
+    stages: Stages,
 }
 
 impl Driver {
@@ -108,6 +112,7 @@ impl Driver {
             State::Active(active) => &active.input,
             State::Empty | State::Closed(_) => return None,
         };
+        let stages = Stages::of(&ports.meters, accepted);
         Some(Self {
             ports,
             line,
@@ -121,6 +126,7 @@ impl Driver {
             more: false,
             blobs: Vec::new(),
             refused: Vec::new(),
+            stages,
         })
     }
 
@@ -145,6 +151,7 @@ impl Driver {
                 Status::Running => last.works(),
                 Status::Waiting | Status::Queued => return Ok(Outcome::Waiting),
                 Status::Completed | Status::Cancelled | Status::Failed | Status::Withdrawn | Status::Joined => {
+                    self.ports.meters.runs.of(&[self.state.status().as_str()]).inc();
                     return Ok(Outcome::Ended { more: self.more });
                 }
             }
@@ -182,6 +189,7 @@ impl Driver {
             }
             let mut begun = self.begin(accepted, &claimed).await?;
             begun.granted = claimed.granted;
+            self.stages.begun(claimed.taken_in_at, self.ports.clock.now());
             tracing::info!(run = %self.key.run, "agent_run.begun");
             return Ok(Cause::Event(Event::Begun(Box::new(begun))));
         }
@@ -308,7 +316,11 @@ impl Driver {
                     self.ports.watcher.said(desk.session);
                 }
             }
-            Effect::AskHuman(_) | Effect::Reply(_) => self.ports.watcher.said(self.home),
+            Effect::Reply(_) => {
+                self.stages.answered();
+                self.ports.watcher.said(self.home);
+            }
+            Effect::AskHuman(_) => self.ports.watcher.said(self.home),
             Effect::End(end) => tracing::info!(run = %self.key.run, ?end, "agent_run.ended"),
             Effect::Ignored { why } => tracing::info!(run = %self.key.run, why, "agent_run.ignored"),
         }
@@ -325,7 +337,8 @@ impl Driver {
         request.max_output_tokens = self.reply_limit(active, &call);
         let request = self.with_pictures(request, &call.label).await?;
         let mute = active.input.agent.is_some();
-        let stage = perform::Stage { ports: &self.ports, destination: &self.destination, run: self.key.run, mute };
+        let (ports, run, stages) = (&self.ports, self.key.run, &self.stages);
+        let stage = perform::Stage { ports, destination: &self.destination, run, mute, stages };
         let place = Place::of(self.home, &self.destination.conversation);
         let look = Look { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run };
         self.work.call_model(&stage, call, request, look);
@@ -351,7 +364,7 @@ impl Driver {
             return Ok(Arc::clone(material));
         }
         let (reader, context) = (active.input.principal.user, active.context.clone());
-        let load = claim::LoadMaterial { session: self.key.session, reader, context };
+        let load = LoadMaterial { session: self.key.session, reader, context };
         let material = Arc::new(self.read(load).await?);
         self.material = Some(Arc::clone(&material));
         Ok(material)
@@ -418,6 +431,7 @@ pub async fn bury(ports: Arc<Ports>, line: Line, claimed: Claimed, message: Stri
     if let Some(effects) = driver.commit(Cause::Event(Event::Panicked { message })).await? {
         last.look(&driver.state, &effects);
         driver.ports.watcher.said(driver.home);
+        driver.ports.meters.runs.of(&[driver.state.status().as_str()]).inc();
     }
     Ok(())
 }

@@ -8,6 +8,8 @@ use crate::agent::machine::event::Event;
 use crate::agent::replay::{Broken, Recorded, Timed};
 use crate::domain::ids::RunId;
 use crate::store::error::StoreError;
+use crate::store::journal::EventRow;
+use crate::store::upkeep::journals;
 use crate::store::{Statement, Tx, agents, blobs, recorded};
 
 /// Reads a run.
@@ -22,6 +24,8 @@ pub struct Load {
 pub enum Found {
     /// The run.
     Run(Box<Recorded>),
+    /// The run was let go long after it was over: its journal is not kept for ever.
+    LetGo,
     /// No run; these have the numbers next to it.
     Nothing {
         /// In order.
@@ -37,7 +41,10 @@ impl Statement for Load {
         let Some(shown) = recorded::find(tx, self.run).await? else {
             return Ok(Found::Nothing { near: recorded::nearby(tx, self.run).await? });
         };
-        let (events, broken) = events(tx, self.run).await?;
+        if journals::is_let_go(tx, self.run).await? {
+            return Ok(Found::LetGo);
+        }
+        let (events, broken) = decoded(self.run, &crate::store::journal::list(tx, self.run).await?)?;
         let system = events.iter().find_map(|timed| match &timed.event {
             Event::Begun(begun) => Some(begun.context.system.clone()),
             _ => None,
@@ -64,10 +71,10 @@ impl Statement for Load {
     }
 }
 
-/// The journal up to the first row that cannot be read.
-async fn events(tx: &mut Tx, run: RunId) -> Result<(Vec<Timed>, Option<Broken>), StoreError> {
+/// A journal up to the first row that cannot be read.
+pub(super) fn decoded(run: RunId, rows: &[EventRow]) -> Result<(Vec<Timed>, Option<Broken>), StoreError> {
     let mut events = Vec::new();
-    for (row, seq) in crate::store::journal::list(tx, run).await?.iter().zip(1..) {
+    for (row, seq) in rows.iter().zip(1..) {
         if row.seq != seq {
             let what = format!("event {seq} is missing: the next one has the number {}", row.seq);
             return Ok((events, Some(Broken { seq, what })));

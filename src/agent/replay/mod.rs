@@ -3,6 +3,7 @@
 //! Never: a write, or a call of anything. All but [`load`] is a function of the recorded events.
 //! Start at [`tree::Tree`].
 
+pub mod at;
 pub mod load;
 pub mod tree;
 pub mod verify;
@@ -57,6 +58,12 @@ pub struct Broken {
     pub seq: i64,
     /// What is wrong with it.
     pub what: String,
+}
+
+/// What an event carries, in a line.
+#[must_use]
+pub fn line(event: &Event) -> String {
+    tree::build::fields_of(event)
 }
 
 impl Recorded {

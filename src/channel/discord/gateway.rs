@@ -18,8 +18,8 @@ use crate::channel::discord::hand::Hand;
 use crate::channel::discord::hear::Hearing;
 use crate::channel::discord::session::{Ended, RESUMES_MAX, Session, bad_token, missing_content};
 use crate::channel::discord::socket::open;
-use crate::channel::discord::wire::{Application, GatewayBot};
-use crate::domain::channel::Intake;
+use crate::channel::discord::wire::{Application, GatewayBot, User};
+use crate::domain::channel::{Intake, Unusable};
 use crate::domain::waits::Waits;
 
 /// So many events may wait to be handed in; with more the connection is given up, and resumed from where it stands.
@@ -64,6 +64,7 @@ impl<'a> Gateway<'a> {
 
     /// Where to connect to: where the session goes on, or where another may begin.
     async fn prepare(&mut self) -> Result<String, Ended> {
+        self.discord.health.turned(self.discord.settings.pace.send_deadline * 2);
         // A new client each time: the old one may be what is broken.
         let api = self.discord.fresh_api().map_err(|error| Ended::Resume(error.to_string()))?;
         self.hand.api = api.clone();
@@ -72,14 +73,7 @@ impl<'a> Gateway<'a> {
             return Ok(address);
         }
         if session.is_none() {
-            let application: Application = ask(&api, ["applications", "@me"]).await?;
-            let flags = ApplicationFlags::from_bits_truncate(application.flags);
-            let may_read =
-                ApplicationFlags::GATEWAY_MESSAGE_CONTENT | ApplicationFlags::GATEWAY_MESSAGE_CONTENT_LIMITED;
-            if !flags.intersects(may_read) {
-                return Err(Ended::Refused(missing_content()));
-            }
-            self.hand.application = Some(application.id);
+            self.hand.application = Some(application(&api).await?.id);
         }
         let gateway: GatewayBot = ask(&api, ["gateway", "bot"]).await?;
         if let Some(limit) = gateway.session_start_limit.filter(|limit| session.is_none() && limit.remaining == 0) {
@@ -87,6 +81,7 @@ impl<'a> Gateway<'a> {
             let why = format!("Discord allows no more logins today; the next in {} min", wait.as_secs() / 60);
             self.discord.health.troubled(why.clone());
             warn!(channel = "discord", "{why}");
+            self.discord.health.turned(wait);
             tokio::time::sleep(wait).await;
         }
         Ok(gateway.url)
@@ -95,6 +90,7 @@ impl<'a> Gateway<'a> {
     /// One connection, from its beginning to its end; whether it was ready.
     async fn connection(&mut self, address: &str) -> (Ended, bool) {
         let pace = self.discord.settings.pace;
+        self.discord.health.turned(pace.ready_deadline * 2);
         let socket = match open(address, pace.ready_deadline).await {
             Ok(socket) => socket,
             Err(why) => return (Ended::Resume(why), false),
@@ -137,8 +133,25 @@ impl<'a> Gateway<'a> {
         let why = ended.why();
         warn!(channel = "discord", why, delay_ms = delay.as_millis(), "Discord: {why}; again in {delay:?}");
         self.discord.health.troubled(why.to_owned());
+        self.discord.health.turned(delay);
         tokio::time::sleep(delay).await;
     }
+}
+
+/// Hob's application, if it may read what is said.
+async fn application(api: &Api) -> Result<Application, Ended> {
+    let application: Application = ask(api, ["applications", "@me"]).await?;
+    let flags = ApplicationFlags::from_bits_truncate(application.flags);
+    let may_read = ApplicationFlags::GATEWAY_MESSAGE_CONTENT | ApplicationFlags::GATEWAY_MESSAGE_CONTENT_LIMITED;
+    if flags.intersects(may_read) { Ok(application) } else { Err(Ended::Refused(missing_content())) }
+}
+
+/// Whether the token is known, and may read; who Hob is there.
+pub(super) async fn check(discord: &Discord) -> Result<String, Unusable> {
+    let unusable = |ended: Ended| Unusable(ended.why().to_owned());
+    application(&discord.api).await.map_err(unusable)?;
+    let me: User = ask(&discord.api, ["users", "@me"]).await.map_err(unusable)?;
+    Ok(format!("@{}", me.username))
 }
 
 /// Asks for something before there is a connection.

@@ -104,7 +104,11 @@ impl<'a> Hearing<'a> {
 
     /// Listens until the connection is over.
     pub(super) async fn run(&mut self) -> Ended {
+        let pace = self.discord.settings.pace;
         loop {
+            // A heartbeat comes round sooner than that, and nothing is sent for longer than the deadline.
+            let beat = self.every.unwrap_or(pace.ready_deadline);
+            self.discord.health.turned(beat + pace.send_deadline * 2);
             let went = tokio::select! {
                 heard = self.socket.next() => self.take(heard).await,
                 () = tokio::time::sleep_until(self.next_beat), if self.every.is_some() => self.beat().await,

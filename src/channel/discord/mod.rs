@@ -32,12 +32,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::channel::discord::call::{Api, CallError, Request};
-use crate::channel::discord::gateway::Gateway;
+use crate::channel::discord::call::{Api, CallError};
+use crate::channel::discord::gateway::{Gateway, check};
 use crate::channel::discord::limits::Limits;
 use crate::channel::discord::settings::Settings;
 use crate::channel::discord::signs::Signs;
-use crate::domain::channel::{Adapter, Channel, FetchError, Intake, Sign};
+use crate::domain::channel::{Adapter, Channel, FetchError, Intake, Sign, Unusable};
 use crate::domain::clock::Clock;
 use crate::domain::health::{ChannelHealth, Monitor};
 use crate::domain::ids::OutboxId;
@@ -171,10 +171,7 @@ impl Adapter for Discord {
         self.tracker.wait().await;
     }
 
-    async fn check(&self) -> Result<(), String> {
-        match self.api.call(Request::get(["users", "@me"])).await {
-            Ok(_me) => Ok(()),
-            Err(error) => Err(format!("Discord does not take the bot_token: {error}")),
-        }
+    async fn check(&self) -> Result<String, Unusable> {
+        check(self).await
     }
 }

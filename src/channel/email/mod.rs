@@ -32,11 +32,12 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_util::sync::CancellationToken;
 
 use crate::channel::email::beside::Beside;
+use crate::channel::email::connect::MailboxError;
 use crate::channel::email::send::Sender;
 use crate::channel::email::settings::Settings;
 use crate::channel::email::verify::Verifier;
 use crate::channel::email::watch::Watcher;
-use crate::domain::channel::{Adapter, Channel, FetchError, Intake};
+use crate::domain::channel::{Adapter, Channel, FetchError, Intake, Unusable};
 use crate::domain::clock::Clock;
 use crate::domain::health::{ChannelHealth, Monitor};
 use crate::domain::inbound::{Attachment, ChannelKind};
@@ -119,13 +120,15 @@ impl Adapter for Email {
         stop.run_until_cancelled(Box::pin(watcher.run())).await;
     }
 
-    async fn check(&self) -> Result<(), String> {
-        let mut session =
-            Box::pin(connect::connect(&self.settings, &self.tls)).await.map_err(|error| error.to_string())?;
-        if let Err(error) = session.logout().await {
-            tracing::debug!(channel = "email", %error, "the mail server did not say goodbye");
-        }
-        Ok(())
+    async fn check(&self) -> Result<String, Unusable> {
+        let imap = async {
+            let mut session = Box::pin(connect::connect(&self.settings, &self.tls)).await?;
+            let opened = connect::open(&mut session, &self.settings.folder, false);
+            connect::within(self.settings.pace.command_deadline, opened).await?.map(|_mailbox| ())
+        };
+        imap.await.map_err(|error: MailboxError| Unusable(format!("IMAP: {error}")))?;
+        send::check(self).await?;
+        Ok(self.settings.address.clone())
     }
 }
 

@@ -15,6 +15,7 @@ use tracing::{debug, info, warn};
 use crate::channel::email::Email;
 use crate::channel::email::compose::{Ready, compose, id};
 use crate::channel::email::settings::{Security, Settings};
+use crate::domain::channel::Unusable;
 use crate::domain::outgoing::{DeliveryError, Outgoing, Receipt};
 
 /// How long the server may take until it waits for a letter, and how long over the letter. With the two below this is less
@@ -129,8 +130,20 @@ async fn send(email: &Email, ready: &Ready) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Up to the point where the server waits for the letter itself.
-async fn open(email: &Email, ready: &Ready) -> Result<AsyncSmtpConnection, Failure> {
+/// Whether letters could go out, as far as that is known without one.
+pub(super) async fn check(email: &Email) -> Result<(), Unusable> {
+    let deadline = email.settings.pace.command_deadline.min(STEP_MAX);
+    let signed_in = tokio::time::timeout(deadline, sign_in(email)).await;
+    let late = |_elapsed| Unusable(format!("SMTP: the mail server has not answered for {deadline:?}"));
+    let mut connection = signed_in.map_err(late)?.map_err(|error| Unusable(format!("SMTP: {error}")))?;
+    if let Ok(Err(error)) = tokio::time::timeout(AFTER_MAX, connection.quit()).await {
+        debug!(channel = "email", %error, "the mail server did not say good-bye");
+    }
+    Ok(())
+}
+
+/// Connects and signs in.
+async fn sign_in(email: &Email) -> Result<AsyncSmtpConnection, SmtpError> {
     let settings = &email.settings;
     let server = &settings.smtp;
     let hello = ClientId::Domain(settings.domain().to_owned());
@@ -138,15 +151,20 @@ async fn open(email: &Email, ready: &Ready) -> Result<AsyncSmtpConnection, Failu
     let at_once = tls.clone().filter(|_| settings.smtp_security == Security::Tls);
     let address = (server.host.as_str(), server.port);
     let timeout = Some(settings.pace.command_deadline);
-    let mut connection =
-        AsyncSmtpConnection::connect_tokio1(address, timeout, &hello, at_once, None).await.map_err(Failure::Before)?;
+    let mut connection = AsyncSmtpConnection::connect_tokio1(address, timeout, &hello, at_once, None).await?;
     if let (Security::StartTls, Some(tls)) = (settings.smtp_security, tls) {
-        connection.starttls(tls, &hello).await.map_err(Failure::Before)?;
+        connection.starttls(tls, &hello).await?;
     }
     if !server.user.is_empty() {
         let credentials = Credentials::new(server.user.clone(), server.password.expose().to_owned());
-        connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await.map_err(Failure::Before)?;
+        connection.auth(&[Mechanism::Plain, Mechanism::Login], &credentials).await?;
     }
+    Ok(connection)
+}
+
+/// Up to the point where the server waits for the letter itself.
+async fn open(email: &Email, ready: &Ready) -> Result<AsyncSmtpConnection, Failure> {
+    let mut connection = sign_in(email).await.map_err(Failure::Before)?;
     connection.command(Mail::new(ready.envelope.from().cloned(), Vec::new())).await.map_err(Failure::Before)?;
     let (mut taken, mut refused) = (0_usize, None);
     for to in ready.envelope.to() {

@@ -32,6 +32,8 @@ const BYTES_AT_ONCE: u32 = 1 << 20;
 const BEGINNING_BYTES: u32 = 256 << 10;
 /// How often a letter is tried that the server cannot show.
 const TRIES_MAX: u32 = 3;
+/// How long the intake may take over one letter, whatever comes with it.
+const TAKE_MAX: Duration = Duration::from_secs(600);
 /// How far back letters are looked through again when their numbers are void.
 const AGAIN_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -92,6 +94,7 @@ impl<'a> Watcher<'a> {
     async fn connected(&mut self) -> Result<Infallible, Trouble> {
         let settings = &self.email.settings;
         let deadline = settings.pace.command_deadline;
+        self.email.health.turned(deadline * 3);
         let mut session = connect(settings, &self.email.tls).await?;
         let capabilities = within(deadline, session.capabilities()).await?.map_err(MailboxError::from)?;
         let can_idle = capabilities.has_str("IDLE");
@@ -154,6 +157,7 @@ impl<'a> Watcher<'a> {
     /// Hands in what is new; whether there was anything.
     async fn catch_up(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<bool, Trouble> {
         let deadline = self.email.settings.pace.command_deadline;
+        self.email.health.turned(deadline * 2);
         let from = folder.position.saturating_add(1);
         let query = match folder.since {
             Some(since) => format!("UID {from}:* SINCE {}", since.to_zoned(TimeZone::UTC).strftime("%d-%b-%Y")),
@@ -216,6 +220,7 @@ impl<'a> Watcher<'a> {
             folder.position = letter.uid;
             return Ok(self.advance(&folder.list, i64::from(letter.uid)).await?);
         }
+        self.email.health.turned(self.email.settings.pace.command_deadline * 2);
         let uids: Vec<u32> = letters.iter().map(|letter| letter.uid).collect();
         let is_big = letters.iter().any(|letter| letter.bytes > self.email.settings.letter_bytes_max);
         let what =
@@ -232,6 +237,7 @@ impl<'a> Watcher<'a> {
         let mut passed = None;
         let mut taken = Vec::new();
         for letter in letters {
+            self.email.health.turned(TAKE_MAX);
             let raw = bodies.get(&letter.uid).copied();
             let is_taken = match raw.filter(|_| folder.since.is_none_or(|since| letter.came_at >= since)) {
                 Some(raw) => self.take(folder, letter, raw).await?,
@@ -319,6 +325,7 @@ impl<'a> Watcher<'a> {
     /// Waits until the server has news, or for as long as it may be left alone.
     async fn wait_for_news(&self, mut session: ImapSession, can_idle: bool) -> Result<ImapSession, Trouble> {
         let pace = &self.email.settings.pace;
+        self.email.health.turned(self.email.settings.poll.max(pace.idle_max) + pace.command_deadline * 3);
         if !can_idle {
             tokio::time::sleep(self.email.settings.poll).await;
             within(pace.command_deadline, session.noop()).await?.map_err(MailboxError::from)?;
@@ -359,6 +366,7 @@ impl<'a> Watcher<'a> {
             Trouble::NotStored(error) => self.email.health.stuck(error.to_string()),
             Trouble::Mailbox(error) => self.email.health.troubled(error.to_string()),
         }
+        self.email.health.turned(delay);
         tokio::time::sleep(delay).await;
     }
 

@@ -28,8 +28,8 @@ use crate::channel::slack::call::Web;
 use crate::channel::slack::people::People;
 use crate::channel::slack::settings::Settings;
 use crate::channel::slack::signs::Signs;
-use crate::channel::slack::socket::Listener;
-use crate::domain::channel::{Adapter, Channel, FetchError, Intake, Sign};
+use crate::channel::slack::socket::{Listener, check};
+use crate::domain::channel::{Adapter, Channel, FetchError, Intake, Sign, Unusable};
 use crate::domain::clock::Clock;
 use crate::domain::health::{ChannelHealth, Monitor};
 use crate::domain::inbound::{Attachment, ChannelKind};
@@ -119,7 +119,7 @@ impl Adapter for Slack {
         stop.run_until_cancelled(Box::pin(listener.run())).await;
     }
 
-    async fn check(&self) -> Result<(), String> {
-        socket::check(self).await
+    async fn check(&self) -> Result<String, Unusable> {
+        check(self).await
     }
 }

@@ -21,7 +21,7 @@ use crate::channel::slack::Slack;
 use crate::channel::slack::call::{CallError, Web, chain};
 use crate::channel::slack::convert::{Me, text};
 use crate::channel::slack::feed::Feeder;
-use crate::domain::channel::{Intake, IntakeError};
+use crate::domain::channel::{Intake, IntakeError, Unusable};
 use crate::domain::waits::Waits;
 
 /// The largest frame that is read.
@@ -140,6 +140,7 @@ impl<'a> Listener<'a> {
                     // A Slack that says so again and again is not asked without a pause.
                     if self.waits.has_begun() {
                         let delay = self.delay();
+                        self.slack.health.turned(delay);
                         tokio::time::sleep(delay).await;
                     } else {
                         self.waits.begin(self.pace(), self.slack.rng.as_ref());
@@ -153,6 +154,7 @@ impl<'a> Listener<'a> {
     /// One connection, from its begin to its end, with clients of its own; the reason if Slack ends it.
     async fn session(&mut self) -> Result<String, Trouble> {
         let Slack { settings, tls, .. } = self.slack;
+        self.slack.health.turned(settings.pace.send_deadline * 3 + settings.pace.silence_max);
         let (bot, app) = (Web::new(settings, tls, &settings.bot_token), Web::new(settings, tls, &settings.app_token));
         let me = identify(self.slack, &bot).await?;
         let mut socket = connect(self.slack, &app).await?;
@@ -191,6 +193,7 @@ impl<'a> Listener<'a> {
             Trouble::NotStored(error) => self.slack.health.stuck(error.to_string()),
             _ => self.slack.health.troubled(words),
         }
+        self.slack.health.turned(delay);
         tokio::time::sleep(delay).await;
     }
 
@@ -213,13 +216,14 @@ async fn identify(slack: &Slack, web: &Web) -> Result<Me, Trouble> {
     Ok(Me { user: named("user_id"), bot: named("bot_id"), name, account, is_command })
 }
 
-/// Whether Slack takes both tokens: who Hob is there, and an address for a socket that nobody opens.
-pub(super) async fn check(slack: &Slack) -> Result<(), String> {
-    identify(slack, &slack.web).await.map_err(|trouble| trouble.words())?;
-    let app = Web::new(&slack.settings, &slack.tls, &slack.settings.app_token);
+/// Whether both tokens are known; who Hob is there.
+pub(super) async fn check(slack: &Slack) -> Result<String, Unusable> {
     const METHOD: &str = "apps.connections.open";
-    app.post(METHOD, &json!({})).await.map_err(|error| Trouble::call(METHOD)(error).words())?;
-    Ok(())
+    let unusable = |trouble: Trouble| Unusable(trouble.words());
+    let me = identify(slack, &slack.web).await.map_err(unusable)?;
+    let app = Web::new(&slack.settings, &slack.tls, &slack.settings.app_token);
+    app.post(METHOD, &json!({})).await.map_err(|error| unusable(Trouble::Call { method: METHOD, error }))?;
+    Ok(me.name)
 }
 
 async fn connect(slack: &Slack, web: &Web) -> Result<Socket, Trouble> {
@@ -273,6 +277,7 @@ async fn listen(
     ping.tick().await;
     let mut heard = Instant::now();
     loop {
+        slack.health.turned(pace.silence_max + pace.send_deadline);
         tokio::select! {
             said = socket.next() => {
                 let said = match said {

@@ -36,6 +36,19 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
+    /// In words for the operator.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Call(CallError::Api { status: 409, description, .. }) => {
+                format!("another process polls with this token, or a webhook is set ({description})")
+            }
+            Self::Call(CallError::Api { status: 401 | 404, description, .. }) => {
+                format!("Telegram does not know this bot token ({description})")
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// Whether the connection itself may be deaf.
     pub(super) fn is_of_the_connection(&self) -> bool {
         matches!(self, Self::Call(CallError::Lost(_) | CallError::NotSent(_) | CallError::Foreign { .. }))
@@ -87,14 +100,9 @@ impl<'a> Link<'a> {
         let health = &self.telegram.health;
         match &trouble {
             Trouble::NotStored(error) => health.stuck(error.to_string()),
-            Trouble::Call(CallError::Api { status: 409, description, .. }) => {
-                health.troubled(format!("another process polls with this token, or a webhook is set ({description})"));
-            }
-            Trouble::Call(CallError::Api { status: 401 | 404, description, .. }) => {
-                health.troubled(format!("Telegram does not know this bot token ({description})"));
-            }
-            other => health.troubled(other.to_string()),
+            other => health.troubled(other.words()),
         }
+        health.turned(delay);
         tokio::time::sleep(delay).await;
     }
 

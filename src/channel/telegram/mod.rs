@@ -32,12 +32,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::info;
 
-use crate::channel::telegram::link::Link;
+use crate::channel::telegram::link::{Link, identify};
 use crate::channel::telegram::poll::Poller;
 use crate::channel::telegram::settings::Settings;
 use crate::channel::telegram::signs::Mute;
 use crate::channel::telegram::webhook::{Calls, Watch};
-use crate::domain::channel::{Adapter, Channel, FetchError, Intake, IntakeError, Sign, UpdateSink};
+use crate::domain::channel::{Adapter, Channel, FetchError, Intake, IntakeError, Sign, Unusable, UpdateSink};
 use crate::domain::clock::Clock;
 use crate::domain::health::{ChannelHealth, Monitor};
 use crate::domain::inbound::{Attachment, ChannelKind, Conversation};
@@ -159,11 +159,9 @@ impl Adapter for Telegram {
         self.tracker.wait().await;
     }
 
-    async fn check(&self) -> Result<(), String> {
-        match link::identify(&self.sender, self).await {
-            Ok(_me) => Ok(()),
-            Err(trouble) => Err(format!("Telegram does not take the bot_token: {trouble}")),
-        }
+    async fn check(&self) -> Result<String, Unusable> {
+        let me = identify(&self.sender, self).await.map_err(|trouble| Unusable(trouble.words()))?;
+        Ok(format!("@{}", me.username))
     }
 
     fn sink(self: Arc<Self>) -> Option<Arc<dyn UpdateSink>> {

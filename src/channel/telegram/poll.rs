@@ -22,6 +22,9 @@ use crate::channel::telegram::link::{ALLOWED, Link, Trouble, identify};
 /// How many updates one poll brings: Telegram's own maximum.
 const BATCH_MAX: u8 = 100;
 
+/// How long the intake may take over one message, whatever has to be fetched with it.
+const TAKE_MAX: Duration = Duration::from_secs(600);
+
 /// An empty answer that comes sooner was not held open.
 const EMPTY_MIN: Duration = Duration::from_millis(100);
 
@@ -47,11 +50,13 @@ pub(super) struct Poller<'a> {
     held: BTreeMap<Album, i32>,
     /// So many updates are fetched one at a time, as one among them makes the batch unreadable.
     singly: usize,
+    /// Telegram has answered a poll.
+    polled: bool,
 }
 
 impl<'a> Poller<'a> {
     pub(super) fn new(link: Link<'a>) -> Self {
-        Self { link, bot: None, offset: None, taken: BTreeSet::new(), held: BTreeMap::new(), singly: 0 }
+        Self { link, bot: None, offset: None, taken: BTreeSet::new(), held: BTreeMap::new(), singly: 0, polled: false }
     }
 
     /// Polls for ever; dropped to end it.
@@ -74,6 +79,7 @@ impl<'a> Poller<'a> {
 
     /// Learns who the bot is. Telegram answers no polls while it calls an address.
     async fn begin(&mut self) -> Result<Desk, Trouble> {
+        self.link.telegram.health.turned(self.link.telegram.settings.pace.send_deadline * 2);
         let bot = self.client()?;
         let me = identify(&bot, self.link.telegram).await?;
         call(&bot, &DeleteWebhook::new(), self.link.telegram.settings.pace.send_deadline).await?;
@@ -86,8 +92,10 @@ impl<'a> Poller<'a> {
             tokio::time::sleep(self.link.telegram.settings.pace.album_window).await;
         }
         let started = Instant::now();
+        self.link.telegram.health.turned(self.deadline());
         let answer = self.fetch().await?;
         self.link.telegram.heard();
+        self.polled = true;
         let updates = match answer.result::<Vec<Value>>() {
             Ok(updates) => updates,
             Err(why) => return self.pass_unreadable(&answer, &why),
@@ -123,6 +131,7 @@ impl<'a> Poller<'a> {
             }
             let updates: Vec<_> = parts.iter().filter_map(|(_, update)| update.as_ref()).collect();
             if !updates.is_empty() {
+                self.link.telegram.health.turned(TAKE_MAX);
                 desk.take(&updates).await?;
             }
             for (id, _) in parts {
@@ -136,8 +145,9 @@ impl<'a> Poller<'a> {
     }
 
     async fn fetch(&mut self) -> Result<Answer, Trouble> {
-        // What is looked at once more is there already.
-        let timeout = if self.held.is_empty() { self.link.telegram.settings.poll_timeout } else { Duration::ZERO };
+        // What is looked at once more is there already; and the first answer, which tells that all is well, is not held back.
+        let is_held_open = self.held.is_empty() && self.polled;
+        let timeout = if is_held_open { self.link.telegram.settings.poll_timeout } else { Duration::ZERO };
         let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
         let limit = if self.singly > 0 { 1 } else { BATCH_MAX };
         let mut poll = GetUpdates::new().timeout(seconds).limit(limit).allowed_updates(ALLOWED);

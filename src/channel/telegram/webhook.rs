@@ -174,6 +174,7 @@ impl<'a> Watch<'a> {
 
     async fn begin(&mut self) -> Result<(), Trouble> {
         let telegram = self.link.telegram;
+        telegram.health.turned(telegram.settings.pace.send_deadline * 2);
         let me = identify(&telegram.sender, telegram).await?;
         let username = me.username.clone();
         // Before Telegram is told: it calls at once.
@@ -195,6 +196,7 @@ impl<'a> Watch<'a> {
     async fn look(&self) -> Result<(), Trouble> {
         let telegram = self.link.telegram;
         let pace = telegram.settings.pace;
+        telegram.health.turned(pace.webhook_check + pace.send_deadline * 2);
         let answer = call(&telegram.sender, &GetWebhookInfo::new(), pace.send_deadline).await?;
         let info: Info = answer.result().map_err(|why| Trouble::Unreadable { method: "getWebhookInfo", why })?;
         if info.url != self.webhook.url.as_str() {

@@ -63,6 +63,13 @@ pub(super) fn forgotten(run: i64) -> String {
     format!("the journal of run {run} was forgotten, with what was said in it; `hob runs` still has what it cost")
 }
 
+/// A run whose journal was let go because it was old.
+pub(super) fn let_go(run: i64) -> String {
+    format!(
+        "the journal of run {run} was let go: it ended longer ago than `journals_days` under [upkeep] keeps them; `hob runs` still has what it cost"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,7 +34,7 @@ const TOOL_ACCESS: [&str; 9] =
 /// Sections that are about access as a whole.
 const WHOLE: [&str; 4] = ["people", "groups", "approvals", "server"];
 /// All that this rule knows of: for a section whose header is mistyped.
-const SECTIONS: [&str; 18] = [
+const SECTIONS: [&str; 20] = [
     "telegram",
     "telegram_accounts",
     "slack",
@@ -53,6 +53,8 @@ const SECTIONS: [&str; 18] = [
     "mcp",
     "web",
     "webhooks",
+    "http",
+    "cli_agents",
 ];
 
 /// The sections that stay closed, for the places of problems in the file.
@@ -80,7 +82,7 @@ fn section(place: &str) -> Option<String> {
         ("terminal", _) => Some(first.to_owned()),
         ("workspace", ["keep_files_days", ..]) => None,
         ("workspace", _) | (_, []) => Some(first.to_owned()),
-        ("webhooks", [name, ..]) => of_name(name, true),
+        ("webhooks" | "http" | "cli_agents", [name, ..]) => of_name(name, true),
         ("web", [key, ..]) => (*key != "search").then(|| first.to_owned()),
         ("tools" | "mcp", [name, key, ..]) => {
             of_name(name, TOOL_ACCESS.contains(key) || nearest(key, TOOL_ACCESS.into_iter()).is_some())
@@ -139,6 +141,9 @@ pub fn close(config: &mut Config, sections: &BTreeSet<String>) {
             "email_accounts" => config.email_accounts.retain(|key, _| name.is_some_and(|name| name != key)),
             "people" => config.people.retain(|key, _| name.is_some_and(|name| name != key)),
             "webhooks" => config.webhooks.retain(|key, _| name.is_some_and(|name| name != key)),
+            // Where credentials may be sent, and which program may be run with what of the environment.
+            "http" => config.http.retain(|key, _| name.is_some_and(|name| name != key)),
+            "cli_agents" => config.cli_agents.retain(|key, _| name.is_some_and(|name| name != key)),
             "groups" => {
                 config.groups.mode = GroupModeConfig::Off;
                 config.groups.chats.clear();
@@ -165,7 +170,7 @@ pub fn close(config: &mut Config, sections: &BTreeSet<String>) {
 
 /// Nobody calls in: no webhook, and no bot that is called.
 fn close_server(config: &mut Config) {
-    config.server.listen = None;
+    config.server.turn_off();
     config.webhooks.clear();
     config.telegram = config.telegram.take().filter(|telegram| telegram.webhook_url.is_none());
     config.telegram_accounts.retain(|_, telegram| telegram.webhook_url.is_none());
@@ -192,7 +197,7 @@ mod tests {
 
     #[test]
     fn n7_what_says_who_may_do_what_stays_closed_while_it_cannot_be_read() {
-        let table: [(&str, Option<&str>); 42] = [
+        let table: [(&str, Option<&str>); 47] = [
             ("", None),
             ("agent.iterations_max", None),
             ("provider.models.primary", None),
@@ -227,6 +232,7 @@ mod tests {
             ("workspace.read_dirs[1]", Some("workspace")),
             ("workspace.keep_files_days", None),
             ("server.listen", Some("server")),
+            ("server.public_url", Some("server")),
             ("webhooks.door.secret", Some("webhooks.door")),
             ("tools.light.role", Some("tools.light")),
             ("tools.light.timeout_secs", None),
@@ -234,6 +240,10 @@ mod tests {
             ("mcp.notes.url", None),
             ("web.allow[1]", Some("web")),
             ("web.search.kind", None),
+            ("http.calendar.hosts[1]", Some("http.calendar")),
+            ("http", Some("http")),
+            ("cli_agents.coder.env[1]", Some("cli_agents.coder")),
+            ("cli_agent.coder", Some("cli_agents.coder")),
             ("nothing_like_it", None),
         ];
         for (place, expected) in table {
@@ -247,7 +257,8 @@ mod tests {
             [telegram_accounts.home]\nbot_token = '3:c'\nwebhook_url = 'https://x'\n[slack]\nbot_token = 'xoxb-1'\n\
             app_token = 'xapp-1'\n[people.ada]\nrole = 'owner'\n[people.bob]\n[groups]\nmode = 'all'\n\
             [workspace]\nread_dirs = ['/srv']\n[server]\nlisten = '127.0.0.1:1'\n[approvals]\nexpire_secs = 900\n\
-            [tools.light]\ndescription = 'x'\ncommand = ['x']\n";
+            [tools.light]\ndescription = 'x'\ncommand = ['x']\n[http.door]\nhosts = ['a.example']\nsecret = 's'\n\
+            [cli_agents.claude]\n";
         let open: Config = toml::from_str(text).unwrap();
         let after = |sections: &[&str]| {
             let mut config = open.clone();
@@ -263,8 +274,10 @@ mod tests {
         assert!(config.telegram_accounts.is_empty() && config.people.is_empty() && config.slack.is_none());
         assert!(!config.terminal.enabled && config.workspace.read_dirs.is_empty());
         assert_eq!((config.groups.mode, config.approvals.expire_secs), (GroupModeConfig::Off, 300));
+        let config = after(&["http.door", "cli_agents"]);
+        assert!(config.http.is_empty() && config.cli_agents.is_empty());
         let config = after(&["server", "tools.light"]);
-        assert_eq!((config.server.listen, config.telegram_accounts.len()), (None, 1), "who is called is off as well");
+        assert_eq!((config.server.is_off(), config.telegram_accounts.len()), (true, 1), "who is called is off as well");
         let tool = &config.tools["light"];
         assert_eq!((tool.role, tool.approval, tool.sandbox), (RoleConfig::Owner, ApprovalConfig::Critical, true));
     }

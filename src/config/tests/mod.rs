@@ -8,6 +8,7 @@ mod problems;
 mod renamed;
 mod round_trip;
 mod schema;
+mod settled;
 mod show;
 mod syntax;
 

@@ -71,7 +71,7 @@ fn unknown_keys() {
     config.toml:1: agnet: is not a known key; did you mean `agent`?
     config.toml:2: telegram.bot_token: is missing, expected text of 1 to 200 characters; for example `bot_token = "123456789:example-token"`
     config.toml:3: telegram.token: is not a known key; known here: bot_token, allowed_user_ids, owner_user_ids, admin_user_ids, guest_user_ids, allow_guests, persona, personas, api_url, poll_timeout_secs, webhook_url, webhook_secret
-    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, delivery, daemon
+    config.toml:5: "a b\n": is not a known key; known here: provider, models, aliases, transcription, budget, quotas, telegram, telegram_accounts, slack, slack_accounts, discord, discord_accounts, email, email_accounts, people, groups, destinations, personas, agent, context, memory, guards, heartbeat, schedule, server, webhooks, workspace, terminal, web, http, skills, tools, mcp, cli_agents, approvals, hooks, state, backup, upkeep, delivery, daemon, telemetry
     "#);
     insta::assert_snapshot!(told("[provider]\nkind = 'offline'\nmodels.primay = 'x'\n[[provider.fallback]]\nkind = 'offline'"), @r#"
     config.toml:3: provider.models.primay: is not a known key; did you mean `primary`?
@@ -347,7 +347,7 @@ fn c1_people() {
 
 #[test]
 fn k2_telegrams_accounts_and_webhooks() {
-    insta::assert_snapshot!(told("[telegram]\nbot_token = '1:a'\nwebhook_url = 'https://hob.example.org/telegram/default'\n[telegram_accounts.work]\nbot_token = '1:a'\npersona = 'cook'\nwebhook_url = 'ftp://x'\nwebhook_secret = 'not only letters'\n[telegram_accounts.default]\nbot_token = '2:a'\nwebhook_secret = 'letters-of-some-length'\n[telegram_accounts.x]\n"), @r#"
+    insta::assert_snapshot!(told("[telegram]\nbot_token = '1:a'\nwebhook_url = 'https://hob.example.org/telegram/default'\n[telegram_accounts.work]\nbot_token = '1:a'\npersona = 'cook'\nwebhook_url = 'ftp://x'\nwebhook_secret = 'not only letters'\n[telegram_accounts.default]\nbot_token = '2:a'\nwebhook_secret = 'letters-of-some-length'\n[telegram_accounts.x]\n[server]\nlisten = 'off'\n"), @r#"
     config.toml:3: telegram.webhook_url: is of no use alone, expected webhook_url and webhook_secret; set both, or neither
     config.toml:3: telegram.webhook_url: needs `[server]`, which is where Telegram's calls come in; set `listen` there, or remove this
     config.toml:5: telegram_accounts.work.bot_token: is the bot of `[telegram]` too, expected one of its own; make another with @BotFather

@@ -162,7 +162,7 @@ fn n7_writers_beside_each_other_lose_nothing() {
         let edit = [Edit::set(&format!("aliases.w{writer}n{number}"), "\"openai/gpt-5-mini\"")];
         // Whoever came too late too often asks again.
         while let Err(error) = desk.writer().change(&edit, Secrets::Refused, now()) {
-            assert!(error.is_change(), "{error}");
+            assert!(error.is_change() || matches!(error, WriteError::Busy { .. }), "{error}");
         }
     };
     std::thread::scope(|scope| {

@@ -33,7 +33,7 @@ impl Reloader {
     /// Takes the config over, as a whole or not at all; words why not.
     pub(super) async fn apply(&mut self, loaded: Loaded) -> Result<Done, String> {
         let ready = self.ready(loaded).await?;
-        let (before, refused) = (self.blueprint.source.clone(), self.roots.standing.now().refused);
+        let (before, mends) = (self.blueprint.source.clone(), self.is_refused());
         let channels = ready.steps.clone();
         // From here on nothing waits, and nothing fails.
         self.exchange(ready);
@@ -41,7 +41,7 @@ impl Reloader {
             changes: diff::between(before.expose(), self.blueprint.source.expose()),
             channels,
             waits: plan::waits(&self.began.config, &self.made.config),
-            mends: refused.is_some(),
+            mends,
         })
     }
 
@@ -77,7 +77,7 @@ impl Reloader {
             return Ok((Vec::new(), Vec::new()));
         }
         // Hob listens, or does not, as it began.
-        let is_served = self.began.config.server.listen.is_some();
+        let is_served = self.roots.page.is_some();
         let after = wirings(&blueprint.config, is_served).map_err(|error| error.to_string())?;
         let before: Vec<_> = self.live.iter().map(|live| live.wired.wiring.clone()).collect();
         let steps = plan::channels(&before, &after);
@@ -98,7 +98,7 @@ impl Reloader {
         let (ports, config) = (Arc::clone(&self.made.ports), Arc::clone(&self.made.config));
         let all = toolset::mcp::all(&self.blueprint);
         self.servers = self.servers.followed_by(all, &ports.tools, self.blueprint.stays);
-        let reach = channels(&self.blueprint, &wired);
+        let reach = channels(&self.blueprint, &wired, self.roots.page.as_ref());
         let served = (serves(&reach), config.daemon.runs_parallel_max);
         let terms = self.made.terms(&self.roots, (&self.servers, &self.blueprint));
         self.roots.delivery.exchange(ways(&config, reach));

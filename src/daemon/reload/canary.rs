@@ -38,7 +38,7 @@ pub(super) async fn model(models: &Catalog) -> Result<(), String> {
 pub(super) async fn channel(wired: &Wired) -> Result<(), String> {
     let (kind, account) = wired.wiring.address();
     match tokio::time::timeout(CHANNEL_MAX, wired.adapter.check()).await {
-        Ok(Ok(())) => Ok(()),
+        Ok(Ok(_name)) => Ok(()),
         Ok(Err(why)) => Err(format!("[{kind}] ({account}): {why}")),
         Err(_elapsed) => Err(format!("[{kind}] ({account}): no answer within {CHANNEL_MAX:?}")),
     }

@@ -32,7 +32,7 @@ use crate::daemon::reload::running::{Current, Running};
 use crate::daemon::reload::told::{Outcome, words};
 use crate::daemon::reload::watch::Ear;
 use crate::daemon::slot::Slot;
-use crate::daemon::{Blueprint, StartError, Switches, chores, extraction, memory, troubles};
+use crate::daemon::{Blueprint, StartError, Switches, chores, extraction, local, memory, page, troubles};
 use crate::domain::condition::{Part, Trouble};
 use crate::domain::inbound::Conversation;
 use crate::router::intake::Router;
@@ -156,6 +156,9 @@ impl Reloader {
             .then(|| signal(SignalKind::hangup()))
             .and_then(|hears| hears.inspect_err(|error| tracing::warn!(%error, "SIGHUP is not heard")).ok());
         let stop = self.switches.intake.clone();
+        if stop.run_until_cancelled(self.look_first()).await.is_none() {
+            return;
+        }
         let mut look_at = Instant::now() + self.look_in();
         loop {
             let cause = tokio::select! {
@@ -202,8 +205,12 @@ impl Reloader {
                 let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
                 let (changes, keys, waits) = (keys.len(), keys.join(", "), done.waits.join(", "));
                 tracing::info!(changes, keys, waits, took_ms, "config.reloaded");
+                self.router.delivery.meters().reloaded("applied");
             }
-            Outcome::Refused(why) => tracing::error!(why, "config.refused: everything goes on as it was"),
+            Outcome::Refused(why) => {
+                tracing::error!(why, "config.refused: everything goes on as it was");
+                self.router.delivery.meters().reloaded("refused");
+            }
         }
         self.tell_those(asking.clone(), &outcome).await;
         if !is_known {
@@ -211,19 +218,43 @@ impl Reloader {
         }
     }
 
+    /// Whether the file, as it was seen last, is not what runs; a start from an older one counts.
+    pub(super) fn is_refused(&self) -> bool {
+        self.roots.standing.now().refused.is_some() || self.blueprint.conditions.all().contains_key(&Part::Config)
+    }
+
+    /// The file may have been written while Hob began. One that Hob could not begin with was told by the start itself.
+    async fn look_first(&mut self) {
+        if !self.is_refused() {
+            return self.round(Cause::Time, Vec::new()).await;
+        }
+        let Some(look) = self.to_look() else { return };
+        match self.read(&look).await {
+            Seen::Bad(why) => {
+                let since = self.roots.started;
+                self.roots.standing.stand(|standing| standing.refused = Some((since, why)));
+            }
+            Seen::Good(_) => self.round(Cause::Time, Vec::new()).await,
+        }
+    }
+
+    fn to_look(&self) -> Option<Look> {
+        let file = self.blueprint.config_file.as_ref()?;
+        Some(Look {
+            // By the name that it began with: told of another, a secret that is missing would look like a change.
+            file: file.clone(),
+            environment: self.blueprint.environment.clone(),
+            needs_channel: self.blueprint.own_channel.is_none() && self.roots.page.is_none(),
+        })
+    }
+
     /// What stands in the file now is taken over, or not.
     async fn look(&mut self) -> Outcome {
-        let Some(file) = &self.blueprint.config_file else { return Outcome::NoFile };
-        let look = Look {
-            file: std::path::absolute(file).unwrap_or_else(|_| file.clone()),
-            environment: self.blueprint.environment.clone(),
-            needs_channel: self.blueprint.own_channel.is_none(),
-        };
-        let refused = self.roots.standing.now().refused.is_some();
+        let Some(look) = self.to_look() else { return Outcome::NoFile };
         let outcome = match self.read(&look).await {
             Seen::Bad(why) => Outcome::Refused(why),
             Seen::Good(loaded) if loaded.source == self.blueprint.source && loaded.config == *self.made.config => {
-                Outcome::Unchanged { mends: refused }
+                Outcome::Unchanged { mends: self.is_refused() }
             }
             Seen::Good(loaded) => match Box::pin(self.apply(*loaded)).await {
                 Ok(done) => Outcome::Done(done),
@@ -257,6 +288,8 @@ impl Reloader {
         let (now, conditions) = (self.blueprint.clock.now(), &self.blueprint.conditions);
         match outcome {
             Outcome::NoFile => return,
+            // What a start said of it tells more than this.
+            Outcome::Refused(why) if self.roots.standing.now().refused.is_some_and(|(_, known)| known == *why) => {}
             Outcome::Refused(why) => {
                 let what = format!("the config file was not taken over: {}", why.lines().next().unwrap_or_default());
                 let fix = "mend it; Hob looks by itself, and goes on as before until then".to_owned();
@@ -387,7 +420,15 @@ impl StartedWith {
         begins::keep_schedules(&switches, &router);
         this.live = wired.into_iter().map(|wired| Live::begin(wired, None, (&router, &switches))).collect();
         this.begin_these(begins);
-        this.begun.serve(listener, (&switches, &router));
+        let mut page_at = None;
+        if let Some(listener) = listener {
+            page_at = page::address(&listener, this.roots.page.as_ref(), &blueprint.config);
+            let current = this.running.subscribe();
+            let parts = (&blueprint, &switches);
+            let page = page::routes(&listener, this.roots.page.as_ref(), parts, (&router, current)).await?;
+            this.begun.serve(listener, page, (&switches, &router));
+        }
+        local::serve(&switches, &router, (&blueprint, page_at));
         if blueprint.stays {
             troubles::keep_up(&switches, &router, &blueprint);
         }

@@ -62,9 +62,11 @@ pub(in crate::daemon) fn channels(before: &[Wiring], after: &[Wiring]) -> Steps 
 pub(in crate::daemon) fn waits(began: &Config, now: &Config) -> Vec<String> {
     let keys = [
         ("state", began.state != now.state),
-        ("server.listen", began.server != now.server),
+        ("server", began.server != now.server),
         ("daemon.log", began.daemon.log != now.daemon.log),
         ("daemon.log_format", began.daemon.log_format != now.daemon.log_format),
+        ("telemetry", began.telemetry != now.telemetry),
+        ("upkeep", began.upkeep != now.upkeep),
         ("skills", began.skills != now.skills),
         ("terminal.bubblewrap", began.terminal.bubblewrap != now.terminal.bubblewrap),
         ("workspace.keep_files_days", began.workspace.keep_files_days != now.workspace.keep_files_days),
@@ -146,7 +148,9 @@ mod tests {
         for (more, expected) in [
             ("[agent]\nsystem_prompt = 'x'", ""),
             ("[daemon]\nlog = 'debug'\ndrain_secs = 3", "daemon.log"),
-            ("[server]\nlisten = '127.0.0.1:1'", "server.listen"),
+            ("[server]\nlisten = '127.0.0.1:1'", "server"),
+            ("[upkeep]\njournals_days = 3", "upkeep"),
+            ("[telemetry]\nsample_ratio = 0.5", "telemetry"),
             ("[memory]\nretention_days = 3\nmax_facts = 9", "memory.retention_days"),
             ("[terminal]\nbubblewrap = 'off'\nnetwork = true", "terminal.bubblewrap"),
             ("[daemon]\nruns_parallel_max = 3", ""),

@@ -25,19 +25,28 @@ pub(in crate::daemon) async fn sandbox(
     (data_dir, environment): (&Path, &Environment),
 ) -> Sandbox {
     clear(data_dir);
-    let reach = reach(config, workspace);
-    let path = match config.bubblewrap {
-        BubblewrapConfig::Auto => environment.get("PATH"),
-        BubblewrapConfig::Off => None,
-    };
-    let question = Question { program: Path::new(PROGRAM), data_dir, reach: &reach, namespaces: true, path };
-    let sandbox = Sandbox::probe(&question).await;
+    let sandbox = look(config, workspace, (data_dir, environment)).await;
     if sandbox.is_whole() {
         tracing::info!(strength = %sandbox.strength(), "sandbox.ready");
     } else {
         tracing::warn!(strength = %sandbox.strength(), "sandbox.weak: every command in the terminal must be approved");
     }
     sandbox
+}
+
+/// Tries what programs can be kept from here; it may be tried beside a Hob at work.
+pub async fn look(
+    config: &TerminalConfig,
+    workspace: &Workspace,
+    (data_dir, environment): (&Path, &Environment),
+) -> Sandbox {
+    let reach = reach(config, workspace);
+    let path = match config.bubblewrap {
+        BubblewrapConfig::Auto => environment.get("PATH"),
+        BubblewrapConfig::Off => None,
+    };
+    let question = Question { program: Path::new(PROGRAM), data_dir, reach: &reach, namespaces: true, path };
+    Sandbox::probe(&question).await
 }
 
 fn reach(config: &TerminalConfig, workspace: &Workspace) -> Reach {

@@ -19,6 +19,7 @@ use crate::memory::rank::features::looked_for;
 use crate::memory::rank::gist::hash;
 use crate::memory::rank::words::{is_stop_word, words as words_of};
 use crate::memory::recall::fuse::{Candidate, Chosen, Fit};
+use crate::memory::recall::legs::Legs;
 use crate::memory::recall::meaning::Meant;
 use crate::memory::recall::pool::Pool;
 use crate::memory::recall::tell::Tell;
@@ -27,6 +28,7 @@ use crate::store::Store;
 use crate::store::error::StoreError;
 
 pub mod fuse;
+pub mod legs;
 pub mod meaning;
 mod pool;
 mod tell;
@@ -187,6 +189,14 @@ impl Memory {
     /// # Errors
     /// When the database fails.
     pub async fn search(&self, question: &Question) -> Result<Recollection, StoreError> {
+        Ok(self.search_by_legs(question).await?.0)
+    }
+
+    /// The same, and how each way of looking ranks what is found.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn search_by_legs(&self, question: &Question) -> Result<(Recollection, Legs), StoreError> {
         let meant = self.meant(question).await;
         let near = self.nearest(question, meant.as_ref()).await?;
         let near: HashSet<i64> = near.into_iter().filter(|(_, like)| *like >= SAME_MEANING).map(|(id, _)| id).collect();
@@ -195,12 +205,13 @@ impl Memory {
         let has_word = |one: &Candidate| wanted.iter().any(|stem| one.stems.contains(stem));
         let is_found = |one: &Candidate| near.contains(&one.memory) || has_word(one) || is_of_day(one);
         let pool = self.ranked(question, meant.as_ref()).await?;
+        let legs = legs::of(&pool);
         // Who asked the same before said nothing about it.
         let (asking, telling): (Vec<_>, Vec<_>) =
             pool.into_iter().filter(is_found).partition(|one| one.parts[ASKS] != 0.0);
         let found = telling.into_iter().chain(asking).take(question.limits.fragments);
         let chosen = found.map(|candidate| Chosen { candidate, leg: Leg::Relevance }).collect();
-        self.told(question, chosen, meant.is_some()).await
+        Ok((self.told(question, chosen, meant.is_some()).await?, legs))
     }
 
     async fn told(&self, question: &Question, chosen: Vec<Chosen>, meant: bool) -> Result<Recollection, StoreError> {

@@ -169,6 +169,19 @@ pub struct Identity {
     pub value: String,
 }
 
+/// Lines as they are written in a file.
+///
+/// # Errors
+/// When one has no form in JSON.
+pub fn write(lines: &[Line]) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&serde_json::to_string(line)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]

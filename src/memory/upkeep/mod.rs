@@ -19,6 +19,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::clock::Clock;
+use crate::domain::condition::{Conditions, Part};
 use crate::domain::ids::MemoryId;
 use crate::memory::embedding::Embedder;
 use crate::memory::embedding::error::EmbedError;
@@ -109,6 +110,8 @@ pub struct Upkeep {
     pub nearby: Arc<Nearby>,
     /// Opens the models.
     pub opener: Arc<dyn Opener>,
+    /// While the disk is low nothing is fetched, and no vectors are made.
+    pub conditions: Conditions,
     /// How long it waits.
     pub pace: Pace,
 }
@@ -149,6 +152,7 @@ impl Upkeep {
     /// Opens the model, lets it serve, and makes vectors as memories come. Gives back only what it cannot get over by itself.
     async fn keep(&self, trouble: &mut Trouble<'_>) -> Result<Infallible, Halt> {
         let tell = |what: String| self.nearby.stand(Standing::Starting { what });
+        self.until_room().await;
         self.opener.prepare(&tell).await.map_err(Halt::Unprepared)?;
         let embedder = self.opener.open().await?;
         let Plan { wanted, mut former, outdated } = self.plan(&*embedder).await?;
@@ -165,6 +169,7 @@ impl Upkeep {
         fill.tell_ready().await?;
         self.drop_all(&outdated).await?;
         loop {
+            self.until_room().await;
             fill.round(trouble).await?;
             if let Some(former) = former.take() {
                 if fill.serving.model != wanted.id {
@@ -177,6 +182,14 @@ impl Upkeep {
                 () = self.nearby.until_written() => {}
                 () = tokio::time::sleep(self.pace.look) => {}
             }
+        }
+    }
+
+    /// Waits while the disk is low.
+    async fn until_room(&self) {
+        let mut changes = self.conditions.subscribe();
+        if changes.wait_for(|all| !all.contains_key(&Part::Disk)).await.is_err() {
+            tracing::debug!("nobody tells of the disk any more");
         }
     }
 

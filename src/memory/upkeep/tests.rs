@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::clock::SystemClock;
+use crate::domain::condition::Conditions;
 use crate::domain::ids::{EpisodeId, MemoryId};
 use crate::domain::memory::Scope;
 use crate::memory::embedding::error::EmbedError;
@@ -150,6 +151,7 @@ impl Opener for Models {
 struct Bench {
     store: Store,
     nearby: Arc<Nearby>,
+    conditions: Conditions,
     episode: EpisodeId,
     _home: TempDir,
 }
@@ -176,7 +178,7 @@ impl Bench {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(&home.path().join("hob.db"), crate::store::Pace::Threaded).await.unwrap();
         let episode = store.write(Begin).await.unwrap();
-        Self { store, nearby: Arc::default(), episode, _home: home }
+        Self { store, nearby: Arc::default(), conditions: Conditions::default(), episode, _home: home }
     }
 
     fn start(&self, models: &[&Arc<FakeEmbedder>]) -> AtWork {
@@ -189,6 +191,7 @@ impl Bench {
             clock: Arc::new(SystemClock),
             nearby: Arc::clone(&self.nearby),
             opener,
+            conditions: self.conditions.clone(),
             pace: PACE,
         };
         AtWork(tokio::spawn(upkeep.run(CancellationToken::new())))

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::model::provider::Checked;
+use crate::model::provider::{Checked, Offered};
 
 /// The body of `/models`.
 #[derive(Debug, Deserialize)]
@@ -40,6 +40,12 @@ impl Listing {
     /// The model with this id, if it is there.
     pub(super) fn find(self, id: &str) -> Option<Listed> {
         self.data.into_iter().find(|model| model.id == id)
+    }
+
+    /// All of them.
+    pub(super) fn all(self) -> Vec<Offered> {
+        let named = self.data.into_iter().filter(|model| !model.id.is_empty());
+        named.map(|model| Offered { context_tokens: model.checked().context_tokens, name: model.id }).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::capabilities::Capabilities;
 use crate::domain::capabilities::{Limit, Unit};
+use crate::domain::inbound::ChannelKind;
 use crate::render::UNITS_MIN;
 use crate::render::render;
 use crate::render::tests::{discord, mail, slack, telegram};
@@ -195,8 +196,14 @@ fn k2_hostile_texts_are_rendered() {
         "`a` ",
         "[a](http://b) ",
     ];
-    let platforms =
-        [telegram(), slack(), discord(), mail(), Capabilities::web(), Capabilities::terminal(true, Some(80))];
+    let platforms = [
+        telegram(),
+        slack(),
+        discord(),
+        mail(),
+        *Capabilities::of(ChannelKind::Web),
+        Capabilities::terminal(true, Some(80)),
+    ];
     for part in all {
         let text = part.repeat(20_000 / part.len());
         for platform in &platforms {

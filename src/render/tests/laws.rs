@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::capabilities::{Capabilities, Markup};
+use crate::domain::inbound::ChannelKind;
 use crate::render::document::{Block, Span};
 use crate::render::lower::lower;
 use crate::render::oracle::{limited, shown};
@@ -101,7 +102,7 @@ proptest! {
 
     #[test]
     fn k2_html_is_safe_whatever_the_text_says(text in corpus::any_text()) {
-        for capabilities in [Capabilities::web(), mail()] {
+        for capabilities in [*Capabilities::of(ChannelKind::Web), mail()] {
             for chunk in render(&text, &capabilities) {
                 let told = validators::html(&chunk.markup);
                 prop_assert!(told.is_ok(), "{:?}\n{}", told, chunk.markup);

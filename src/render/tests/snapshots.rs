@@ -1,6 +1,7 @@
 //! One text as each platform gets it.
 
 use crate::domain::capabilities::Capabilities;
+use crate::domain::inbound::ChannelKind;
 use crate::render::tests::{discord, mail, slack, telegram};
 use crate::render::{Chunk, render};
 
@@ -246,7 +247,7 @@ Ende
 
 #[test]
 fn k2_a_reply_as_web_gets_it() {
-    let chunk = only(&Capabilities::web());
+    let chunk = only(Capabilities::of(ChannelKind::Web));
     insta::assert_snapshot!(visible(&chunk.markup), @r####"
 <h1>Übersicht für <em>Müller &amp; Söhne</em></h1>
 <p>Die <strong>Größe <em>und</em> Straße</strong> <del>fehlen</del>; siehe <code>a &lt; b &amp;&amp; c</code>, <code>x`y</code> und<br>

@@ -2,10 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use async_trait::async_trait;
+
 use super::*;
 use crate::domain::channel::Sign;
 use crate::domain::health::Liveness;
 use crate::domain::outgoing::Draft;
+use crate::router::delivery::ways::DeliveryLimits;
+use crate::router::streaming::StreamSettings;
 
 /// What was asked of the platform besides messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,8 +127,8 @@ impl Desk {
             backoff_max: Duration::from_secs(60),
         };
         let stream = StreamSettings { on: true, every: Duration::from_secs(1), off: BTreeSet::new() };
-        let ways = ArcSwap::from_pointee(Ways { channels, limits, stream, reactions, letters: Arc::default() });
-        let reach = Reach { ways, tracker: TaskTracker::new(), stop: CancellationToken::new() };
+        let ways = Ways { channels, limits, stream, reactions, letters: Arc::default() };
+        let reach = Reach::new(ways, TaskTracker::new(), CancellationToken::new());
         Self { reach: Arc::new(reach), platform }
     }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::domain::ids::{OutboxId, SessionId};
 use crate::domain::outgoing::{DeliveryError, Receipt};
-use crate::router::delivery::DeliveryLimits;
+use crate::router::delivery::ways::DeliveryLimits;
 use crate::router::mail::{Gate, LetterRules, gate};
 use crate::store::error::StoreError;
 use crate::store::outbox::{self, Attempt, Due, Waiting};

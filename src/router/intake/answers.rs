@@ -1,5 +1,7 @@
 //! Words and buttons that answer what a run asks: whose they are, and whether they may (rows B10, D6).
 
+use jiff::Timestamp;
+
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::question::{Answer, Question};
@@ -11,28 +13,16 @@ use crate::domain::channel::Accepted;
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::principal::Role;
 use crate::router::answering::{OpenQuestion, asking, asking_elsewhere, is_for_owners, is_for_requester};
-use crate::router::intake::{Arriving, Take, Taken};
+use crate::router::intake::take::{Arriving, Take, Taken};
 use crate::router::{mail, texts};
 use crate::store::agents::WaitingAgent;
 use crate::store::error::StoreError;
 use crate::store::{Tx, runs, signals};
 
 impl Take {
-    /// What a waiting run asks. One whose record is damaged can ask nothing any more, and stands in nobody's way.
+    /// What a waiting run asks.
     pub(super) async fn open_question(&self, tx: &mut Tx, session: SessionId, run: RunId) -> Result<Asked, StoreError> {
-        let Some(folded) = load_or_write_off(tx, &RunKey { run, session }, self.now).await? else {
-            return Ok(Asked::Gone);
-        };
-        Ok(match folded.replay.state.active() {
-            Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, .. }) => Asked::Nothing,
-            Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
-                number: run.questions,
-                is_for_requester: is_for_requester(run, question),
-                is_for_owners: is_for_owners(run, question),
-                question: question.clone(),
-            }),
-            Some(_) | None => Asked::Nothing,
-        })
+        open_question(tx, &RunKey { run, session }, self.now).await
     }
 
     pub(super) async fn answer(
@@ -104,6 +94,23 @@ impl Take {
             Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
         })
     }
+}
+
+/// What a waiting run asks. One whose record is damaged can ask nothing any more, and stands in nobody's way.
+pub(super) async fn open_question(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Asked, StoreError> {
+    let Some(folded) = load_or_write_off(tx, key, now).await? else {
+        return Ok(Asked::Gone);
+    };
+    Ok(match folded.replay.state.active() {
+        Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, .. }) => Asked::Nothing,
+        Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
+            number: run.questions,
+            is_for_requester: is_for_requester(run, question),
+            is_for_owners: is_for_owners(run, question),
+            question: question.clone(),
+        }),
+        Some(_) | None => Asked::Nothing,
+    })
 }
 
 /// What a run that waits wants to know.

@@ -10,7 +10,7 @@ use crate::domain::inbound::{Attachment, Audience, Quoted};
 use crate::domain::origin::{Origin, Source, Taint};
 use crate::render::clean::clean;
 use crate::router::intake::door::Known;
-use crate::router::intake::{Take, Taken};
+use crate::router::intake::take::{Take, Taken};
 use crate::store::error::StoreError;
 use crate::store::overheard::NewOverheard;
 use crate::store::sessions::Session;

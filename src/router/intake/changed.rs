@@ -5,7 +5,7 @@ use crate::agent::write_off::change_queued;
 use crate::domain::channel::Accepted;
 use crate::router::attachments;
 use crate::router::intake::door::Known;
-use crate::router::intake::{Take, Taken};
+use crate::router::intake::take::{Take, Taken};
 use crate::store::error::StoreError;
 use crate::store::{Tx, inbound, overheard, users};
 

@@ -13,7 +13,7 @@ use crate::policy::groups::{Fate, GroupMode, Remark, fate};
 use crate::render::clean::clean;
 use crate::router::command::{self, Command};
 use crate::router::groups::mode_of;
-use crate::router::intake::{Take, Taken};
+use crate::router::intake::take::{Take, Taken};
 use crate::router::pairing::{self, First, Visitor};
 use crate::router::unasked;
 use crate::store::error::StoreError;

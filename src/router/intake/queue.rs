@@ -11,7 +11,7 @@ use crate::router::answering::is_asking;
 use crate::router::attachments::{self, Told};
 use crate::router::command::{Command, Mode};
 use crate::router::intake::around::Near;
-use crate::router::intake::{Arriving, Take, Taken};
+use crate::router::intake::take::{Arriving, Take, Taken};
 use crate::router::{pause, pause_texts, respond, texts};
 use crate::store::error::StoreError;
 use crate::store::sessions::Session;

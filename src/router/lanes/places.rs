@@ -22,6 +22,12 @@ impl Places {
         Self { free: Arc::new(Semaphore::new(places)), room: Mutex::new(Room { places, surplus: 0 }) }
     }
 
+    /// How many runs have one.
+    pub(super) fn taken(&self) -> usize {
+        let room = self.room();
+        (room.places + room.surplus).saturating_sub(self.free.available_permits())
+    }
+
     /// Waits for a free place; none: there will be none any more.
     pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.free).acquire_owned().await.ok()

@@ -1,14 +1,15 @@
 //! `/forget`, `/pin` and `/unpin`. What is forgotten is named by its short name: nothing goes on a guess.
 
 use crate::domain::memory::Scope;
-use crate::memory::forget::{Everything, Forget};
+use crate::memory::forget::Forget;
 use crate::memory::item::Item;
 use crate::policy::memory::may_change;
 use crate::router::command::Forgetting;
+use crate::router::memory::desk::{All, Pin};
 use crate::router::memory::{View, found, texts};
 use crate::router::respond::Told;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, overheard, remembered};
+use crate::store::{Statement, Tx, remembered};
 
 /// `/forget`.
 pub(in crate::router) async fn forget(tx: &mut Tx, view: &View<'_>, what: &Forgetting) -> Result<Told, StoreError> {
@@ -48,12 +49,7 @@ async fn everything(tx: &mut Tx, view: &View<'_>, sure: bool) -> Result<Told, St
         let counts = remembered::counts(tx, scope).await?;
         return Ok(texts::everything(scope, counts).into());
     }
-    let counts = Everything { scope }.run(tx).await?;
-    match scope {
-        Scope::Conversation(session) => overheard::drop_open(tx, session).await?,
-        Scope::Person(user) => overheard::drop_of_user(tx, user).await?,
-        Scope::House => {}
-    }
+    let counts = All { scope }.run(tx).await?;
     Ok(Told { emptied: Some(scope), ..Told::from(texts::everything_goes(counts)) })
 }
 
@@ -73,9 +69,6 @@ pub(in crate::router) async fn pin(
     if !may {
         return Ok(texts::told_by_another(item));
     }
-    match item {
-        Item::Memory(memory) => remembered::pin_memory(tx, memory, pinned).await?,
-        Item::Fact(fact) => remembered::pin_fact(tx, fact, pinned).await?,
-    }
+    Pin { item, pinned }.run(tx).await?;
     Ok(texts::pinned(item, pinned))
 }

@@ -2,11 +2,13 @@
 //!
 //! Never: a look at what is not the caller's; `policy::memory` says what is.
 
+mod desk;
 mod forgetting;
 mod look;
 mod texts;
 mod why;
 
+pub(super) use desk::take_out;
 pub(super) use forgetting::{forget, pin};
 pub(super) use look::{Looked, look};
 pub(super) use why::why;

@@ -1,9 +1,9 @@
 //! `/why`: what was recalled for the last answer, what brought it up, and where it comes from.
 
-use std::collections::BTreeMap;
-
 use crate::domain::memory::Leg;
 use crate::memory::item::Item;
+use crate::memory::recall::Means;
+use crate::memory::why;
 use crate::router::memory::texts::{self, Reason};
 use crate::router::memory::{ENTRIES_MAX, View};
 use crate::store::Tx;
@@ -12,8 +12,6 @@ use crate::store::why::{Recalled, last_answer, recalled};
 
 /// Signals that are named for a memory.
 const SIGNALS_MAX: usize = 3;
-/// In the name of each signal that an embedding brings.
-const OF_MEANING: &str = "meaning";
 
 /// The words that answer.
 pub(in crate::router) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<String, StoreError> {
@@ -40,32 +38,21 @@ pub(in crate::router) async fn why(tx: &mut Tx, view: &View<'_>) -> Result<Strin
     }
     let more_facts = known.len().saturating_sub(ENTRIES_MAX);
     known.truncate(ENTRIES_MAX);
-    let means = means(&recalled);
+    let means = why::means(&recalled).map(how);
     Ok(texts::why(&texts::Why { said, known, more_facts, unseen, forgotten, means }))
 }
 
 /// Why it was recalled, and how much each of the strongest signals brought.
 fn reason(row: &Recalled) -> Reason {
-    let parts: BTreeMap<String, i64> = serde_json::from_str(&row.parts).unwrap_or_else(|error| {
-        tracing::warn!(%error, "what brought a memory up cannot be read");
-        BTreeMap::new()
-    });
-    let mut strongest: Vec<(String, i64)> = parts.into_iter().filter(|(_, part)| *part > 0).collect();
-    strongest.sort_by_key(|(_, part)| std::cmp::Reverse(*part));
+    let mut strongest = why::signals(row);
+    strongest.retain(|(_, part)| *part > 0);
     strongest.truncate(SIGNALS_MAX);
     Reason { leg: row.leg, score: row.score, strongest }
 }
 
-/// How it was looked for, as far as what was found tells.
-fn means(recalled: &[Recalled]) -> Option<&'static str> {
-    let sought: Vec<&Recalled> = recalled.iter().filter(|row| row.leg == Leg::Relevance).collect();
-    let by_meaning = |row: &&Recalled| {
-        let parts: BTreeMap<String, i64> = serde_json::from_str(&row.parts).unwrap_or_default();
-        parts.iter().any(|(name, part)| name.contains(OF_MEANING) && *part != 0)
-    };
-    match (sought.is_empty(), sought.iter().any(by_meaning)) {
-        (true, _) => None,
-        (false, true) => Some(texts::BY_WORDS_AND_MEANING),
-        (false, false) => Some(texts::BY_WORDS),
+fn how(means: Means) -> &'static str {
+    match means {
+        Means::WordsAndMeaning => texts::BY_WORDS_AND_MEANING,
+        Means::Words => texts::BY_WORDS,
     }
 }

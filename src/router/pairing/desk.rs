@@ -32,6 +32,22 @@ impl Statement for Begin {
     }
 }
 
+/// While somebody is setting Hob up: `code` makes its sender an owner, beside those that there are. None: it holds no more.
+pub struct Offer {
+    /// A new code.
+    pub code: Option<Code>,
+}
+
+#[async_trait]
+impl Statement for Offer {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        let code = self.code.as_ref().map(Code::shown);
+        pairings::set_first_owner(tx, code.as_deref()).await
+    }
+}
+
 /// What `hob pair` shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {

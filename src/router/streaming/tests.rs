@@ -12,7 +12,8 @@ use crate::domain::ids::SessionId;
 use crate::domain::rng::Rng;
 use crate::render::{Form, Piece, pieces};
 use crate::router::delivery::tests::{Call, Desk, conversation};
-use crate::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use crate::router::delivery::ways::{DeliveryLimits, Ways};
+use crate::router::delivery::{Delivery, DeliveryPorts};
 use crate::store::contents::Contents;
 use crate::store::outbox::{NewChunk, Part, add};
 use crate::store::writer::Boundary;
@@ -92,12 +93,8 @@ fn place() -> Destination {
 }
 
 fn delivery((desk, stop): (&Desk, &CancellationToken), store: &Store, stream: StreamSettings) -> Delivery {
-    Delivery::new(DeliveryPorts {
-        store: store.clone(),
-        clock: Arc::new(Still),
-        rng: Arc::new(Still),
+    let ways = Ways {
         channels: vec![Arc::clone(&desk.platform) as _],
-        contents: Contents::of(std::path::Path::new("/nowhere")),
         limits: DeliveryLimits {
             attempts_max: 3,
             age_max: Duration::from_secs(60),
@@ -107,11 +104,21 @@ fn delivery((desk, stop): (&Desk, &CancellationToken), store: &Store, stream: St
         stream,
         reactions: false,
         letters: Arc::default(),
-        redactor: Redactor::default(),
-        stop: stop.clone(),
-        tracker: desk.reach.tracker.clone(),
-        rest: Arc::default(),
-    })
+    };
+    Delivery::new(
+        DeliveryPorts {
+            store: store.clone(),
+            clock: Arc::new(Still),
+            rng: Arc::new(Still),
+            contents: Contents::of(std::path::Path::new("/nowhere")),
+            redactor: Redactor::default(),
+            stop: stop.clone(),
+            tracker: desk.reach.tracker.clone(),
+            rest: Arc::default(),
+            meters: Arc::default(),
+        },
+        ways,
+    )
 }
 
 fn settings() -> StreamSettings {

@@ -1,5 +1,6 @@
 //! The store on real files.
 
+mod migrations;
 mod runs;
 mod snapshots;
 mod writer;

@@ -14,25 +14,22 @@ use crate::domain::ids::ScheduleId;
 use crate::domain::origin::Taint;
 use crate::domain::principal::Role;
 use crate::domain::tools::{Assessment, Risk, ToolFacts};
-use crate::policy::schedule::read::read;
 use crate::store::error::StoreError;
-use crate::store::schedules::{NewSchedule, Timing};
 use crate::store::{Statement, Store};
 use crate::tool::keeping::remembered;
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::schedule::change::{Alter, Change, Changed, List, Make, Viewer};
+use crate::tool::schedule::made::{Maker, Wish};
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
 
 pub mod change;
+pub mod made;
 pub mod shown;
 #[cfg(test)]
 mod tests;
 
 /// So late it may be run, in seconds, unless the config says otherwise.
 pub const GRACE_SECS: i64 = 3_600;
-/// The longest task, in characters.
-const TASK_CHARS_MAX: usize = 4_000;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Action {
@@ -122,41 +119,14 @@ impl ScheduleTool {
     }
 
     async fn create(&self, invocation: &Invocation, fields: Fields) -> Result<String, Outcome> {
-        let said = |text: Option<String>, what: &str| {
-            let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-            text.ok_or_else(|| Outcome::Error(format!("To create one, `{what}` is needed.")))
-        };
-        let (asked, task) = (said(fields.when, "when")?, said(fields.task, "task")?);
-        if task.chars().count() > TASK_CHARS_MAX {
-            return Err(Outcome::Error(format!("A task has {TASK_CHARS_MAX} characters at most.")));
-        }
-        let zone = match fields.zone.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
-            Some(name) => TimeZone::get(name).map_err(|_unknown| {
-                Outcome::Error(format!("There is no time zone {name:?}. Write it like `Europe/Berlin`."))
-            })?,
-            // A zone that has no name could not be found again.
-            None => self.zone.iana_name().map_or(TimeZone::UTC, |_named| self.zone.clone()),
-        };
-        let now = invocation.now;
-        let rule = read(&asked, &zone, now).map_err(|error| Outcome::Error(format!("Not stored: {error}.")))?;
-        let encode = |error: serde_json::Error| Outcome::Error(format!("It cannot be stored: {error}."));
-        let timing = Timing {
-            rule: serde_json::to_string(&rule).map_err(encode)?,
-            zone: zone.iana_name().unwrap_or("UTC").to_owned(),
-            asked,
-            next: rule.next(&zone, now),
-        };
-        let new = NewSchedule {
+        let maker = Maker {
             user: invocation.principal.user,
             conversation: invocation.destination.conversation.clone(),
-            task,
-            timing,
-            taint: serde_json::to_string(&invocation.taint).map_err(encode)?,
+            taint: invocation.taint.clone(),
             call: Some((invocation.run, invocation.call.clone())),
-            name: None,
-            grace_secs: GRACE_SECS,
-            coalesces: true,
         };
+        let (wish, now) = (Wish { when: fields.when, task: fields.task, zone: fields.zone }, invocation.now);
+        let new = wish.shape(maker, (&self.zone, now)).map_err(|error| Outcome::Error(error.to_string()))?;
         let made = self.write(Make { new, now }).await?;
         made.told("Stored as", now).map_err(Outcome::Error)
     }

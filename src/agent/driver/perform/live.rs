@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::agent::driver::metered::Stages;
 use crate::agent::driver::perform::Stage;
 use crate::agent::machine::texts::may_be_silence;
 use crate::agent::ports::Watcher;
@@ -15,6 +16,7 @@ pub(super) struct Live {
     watcher: Arc<dyn Watcher>,
     destination: Destination,
     run: RunId,
+    stages: Stages,
     /// What comes may be no word for a person.
     mute: bool,
     /// What is held back, for as long as it may turn out to be silence (row E13). None: it is not.
@@ -28,6 +30,7 @@ impl Live {
             watcher: Arc::clone(&stage.ports.watcher),
             destination: stage.destination.clone(),
             run: stage.run,
+            stages: stage.stages.clone(),
             mute,
             held: Mutex::new(Some(String::new())),
         }
@@ -41,6 +44,7 @@ impl Live {
 
 impl Sink for Live {
     fn delta(&self, text: &str) {
+        self.stages.spoke();
         if self.mute {
             return;
         }

@@ -11,8 +11,10 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
+use tracing::Instrument;
 
 use crate::agent::driver::assess::Look;
+use crate::agent::driver::metered::{Stages, ToolCallMeter, tool_span};
 use crate::agent::driver::perform::live::Live;
 use crate::agent::driver::perform::tool::ToolJob;
 use crate::agent::driver::pictures::without_pictures;
@@ -53,6 +55,8 @@ pub(super) struct Stage<'a> {
     pub(super) run: RunId,
     /// No person waits for these words: nothing of them is shown.
     pub(super) mute: bool,
+    /// What is noted of the answer.
+    pub(super) stages: &'a Stages,
 }
 
 impl Work {
@@ -131,12 +135,15 @@ impl Work {
         let id = job.call.id.clone();
         let work = Box::pin(async move {
             let call = job.call.id.clone();
-            let done = AssertUnwindSafe(tool::run(&ports, job)).catch_unwind().await;
+            let (span, is_known) = (tool_span(&job.call), job.tools.get(&job.call.name).is_some());
+            let mut meter = ToolCallMeter::begin(&ports.meters, &job.call, is_known);
+            let done = AssertUnwindSafe(tool::run(&ports, job)).catch_unwind().instrument(span.clone()).await;
             let (outcome, source) = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
                 tracing::error!(message = excerpt(&message), "a tool panicked");
                 (ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true }, None)
             });
+            meter.ended(&span, &outcome);
             vec![Event::ToolFinished { call, outcome, source }]
         });
         self.running.push(Running { call: Some(id), work });

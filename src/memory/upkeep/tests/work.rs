@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
+use crate::domain::condition::{Part, Trouble};
 use crate::domain::ids::MemoryId;
 use crate::memory::nearby::{Nearby, Standing};
 use crate::memory::upkeep::tests::{Bench, FakeEmbedder, SCOPE};
@@ -42,6 +45,25 @@ async fn e5_the_backlog_is_worked_off_in_order_and_then_what_comes() {
     assert_eq!(bench.stored().await.only("m"), (ids[40], set(&ids)));
     assert_eq!(model.embedded().last().unwrap(), &passage("thing 40", "one more"));
     assert_eq!(bench.nearby.standing(), Standing::Ready { model: "m".to_owned(), backlog: 0 });
+}
+
+#[tokio::test]
+async fn n9_while_the_disk_is_low_nothing_is_embedded() {
+    let bench = Bench::new().await;
+    let low = Trouble { since: Timestamp::UNIX_EPOCH, what: "9 MB left".to_owned(), fix: "free some".to_owned() };
+    bench.conditions.tell(Part::Disk, low);
+    let ids = bench.say(&["one", "two"]).await;
+    let model = FakeEmbedder::named("m");
+    let _upkeep = bench.start(&[&model]);
+    bench.until("waiting", |standing| matches!(standing, Standing::Starting { .. })).await;
+    // Others have their turns, and a database its time.
+    for _ in 0..20 {
+        assert_eq!(bench.stored_vectors().await, Vec::<i64>::new());
+        assert_eq!(model.embedded(), Vec::<String>::new());
+    }
+    bench.conditions.mend(&Part::Disk);
+    bench.until_done().await;
+    assert_eq!(bench.indexed(), set(&ids));
 }
 
 #[tokio::test]
