@@ -7,8 +7,9 @@ pub mod support;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use hob::store::Store;
 use support::fake_model::Reply;
-use support::house::{ADA, House};
+use support::house::{ADA, BOB, House, OWNER};
 use support::process::{hob, within};
 
 async fn ran(home: &Path, arguments: &[&str]) -> Output {
@@ -28,7 +29,7 @@ fn text(bytes: &[u8]) -> String {
 fn archives(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "gz"));
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "gz" || extension == "age"));
     found.sort();
     found
 }
@@ -114,4 +115,118 @@ async fn n12_backups_are_made_by_themselves_and_thinned() {
     house.say(ADA, "/status");
     house.told(ADA, 1).await;
     assert_eq!(archives(&folder), left);
+}
+
+/// A key pair, as `age-keygen` writes it: the public half, and the file with the secret one.
+fn key(house: &House) -> (String, String) {
+    let identity = age::x25519::Identity::generate();
+    let secret = secrecy::ExposeSecret::expose_secret(&identity.to_string()).to_owned();
+    std::fs::write(house.path("key.txt"), format!("# created: today\n{secret}\n")).unwrap();
+    (identity.to_public().to_string(), house.path("key.txt").display().to_string())
+}
+
+/// What must be nothing in a database of one moment.
+const WRONG: [(&str, &str); 6] = [
+    (
+        "messages without their runs",
+        "SELECT count(*) FROM inbound i WHERE disposition = 'run' AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.inbound_id = i.id)",
+    ),
+    (
+        "runs without a journal",
+        "SELECT count(*) FROM runs r WHERE NOT EXISTS (SELECT 1 FROM run_events e WHERE e.run_id = r.id AND e.seq = 1)",
+    ),
+    (
+        "runs that are over and whose journal is not",
+        "SELECT count(*) FROM runs r WHERE state = 'completed' AND NOT EXISTS (SELECT 1 FROM run_events e WHERE e.run_id = r.id AND e.kind = 'run.ended')",
+    ),
+    (
+        "ends without a reply to be delivered",
+        "SELECT count(*) FROM runs r WHERE state = 'completed' AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.run_id = r.id)",
+    ),
+    (
+        "replies of runs that are not over",
+        "SELECT count(*) FROM outbox o JOIN runs r ON r.id = o.run_id WHERE r.state = 'queued'",
+    ),
+    ("rows that refer to nothing", "SELECT count(*) FROM pragma_foreign_key_check"),
+];
+
+/// A drill under load: while three people talk without a pause, an encrypted backup is made, restored elsewhere, and held to be of
+/// one moment that is not before the backup was asked for.
+#[tokio::test]
+async fn n12_a_backup_under_load_is_of_one_moment() {
+    let mut house = House::new().await;
+    house.model.otherwise(|asked| Reply::text(&format!("You said {}", asked.last_user().lines().last().unwrap())));
+    let (public, secret) = key(&house);
+    house.start().await;
+    for person in [ADA, BOB, OWNER] {
+        house.say(person, "before the backup");
+    }
+    for person in [ADA, BOB, OWNER] {
+        house.told(person, 1).await;
+    }
+    house.recorded(3).await;
+    let place = house.path("elsewhere").display().to_string();
+    let talk = async |person| {
+        for number in 2..40 {
+            house.say(person, &format!("{person} says {number}"));
+            house.telegram.until_sent(person, number).await;
+        }
+    };
+    let arguments = ["backup", place.as_str(), "--recipient", public.as_str()];
+    let made = async {
+        // Not before they are in the midst of it.
+        house.telegram.until_sent(ADA, 5).await;
+        works(house.home.path(), &arguments).await
+    };
+    let (made, ..) = tokio::join!(made, talk(ADA), talk(BOB), talk(OWNER));
+    assert!(made.ends_with(", checked, encrypted\n"), "{made}");
+    let archive = archives(Path::new(&place)).pop().unwrap().display().to_string();
+    let closed = ran(house.home.path(), &["restore", "--verify", &archive]).await;
+    assert!(text(&closed.stderr).contains("is encrypted: name the file with the secret key by --identity"));
+    let whole = works(house.home.path(), &["restore", "--verify", &archive, "--identity", &secret]).await;
+    assert!(whole.contains(": whole. "), "{whole}");
+    // Elsewhere: another home with the same config.
+    let other = tempfile::tempdir().unwrap();
+    std::fs::copy(house.path("config.toml"), other.path().join("config.toml")).unwrap();
+    works(other.path(), &["restore", &archive, "--identity", &secret]).await;
+    let mut database = Store::raw(&other.path().join("data/hob.db")).await.unwrap();
+    for (what, sql) in WRONG {
+        let count: i64 = sqlx::query_scalar(sql).fetch_one(&mut database).await.unwrap();
+        assert_eq!(count, 0, "{what}");
+    }
+    let runs: Vec<(i64, String, String)> =
+        sqlx::query_as("SELECT r.id, r.state, i.text FROM runs r JOIN inbound i ON i.id = r.inbound_id ORDER BY r.id")
+            .fetch_all(&mut database)
+            .await
+            .unwrap();
+    sqlx::Connection::close(database).await.unwrap();
+    // What was answered before the backup was begun is in it, answered.
+    let before = |(_, state, text): &&(i64, String, String)| text == "before the backup" && state == "completed";
+    assert_eq!(runs.iter().filter(before).count(), 3);
+    assert!(runs.iter().any(|(_, _, text)| text == &format!("{ADA} says 5")), "{runs:?}");
+    for (run, state, _) in runs.iter().filter(|(_, state, _)| state == "completed") {
+        let told = works(other.path(), &["replay", &run.to_string(), "--verify"]).await;
+        assert!(!told.is_empty(), "{run} {state}");
+    }
+    assert!(house.stop().await.success());
+}
+
+#[tokio::test]
+async fn n12_a_backup_that_fails_is_told_and_one_that_works_mends_it() {
+    let mut house = House::with("[backup]\nevery_hours = 1\ndir = '$HOME/backups'").await;
+    // Nobody can write below a file.
+    std::fs::write(house.path("backups"), "").unwrap();
+    house.start().await;
+    house.hob().until_log("backup.failed").await;
+    house.say(OWNER, "/status");
+    let status = house.told(OWNER, 1).await.remove(0);
+    assert!(status.contains("degraded") && status.contains("backup: no backup could be made ("), "{status}");
+    assert!(status.contains("there is none at all; see to it; `hob backup` tries it at once"), "{status}");
+    std::fs::remove_file(house.path("backups")).unwrap();
+    assert!(house.stop().await.success());
+    house.start().await;
+    house.hob().until_log("backup.made").await;
+    house.say(OWNER, "/status");
+    let status = house.told(OWNER, 2).await.remove(1);
+    assert!(!status.contains("no backup could be made"), "{status}");
 }

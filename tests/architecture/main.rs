@@ -29,17 +29,25 @@ const RANKS: &[(&str, u8)] = &[
     ("channel", 8),
     ("web", 8),
     ("daemon", 9),
-    ("cli", 10),
+    // It looks at all that a daemon is built of, by the daemon's own code.
+    ("doctor", 10),
+    ("cli", 11),
     // One above the commands, of which it starts one.
-    ("main", 11),
+    ("main", 12),
 ];
 
 /// Rooms whose children do not know each other.
 const STRANGERS_WITHIN: &[&str] = &["channel"];
 
 /// Rooms that see no world: everything they need is an argument.
-const PURE: &[&[&str]] =
-    &[&["agent", "machine"], &["memory", "rank"], &["memory", "vectors"], &["policy"], &["render"]];
+const PURE: &[&[&str]] = &[
+    &["agent", "machine"],
+    &["doctor", "rules"],
+    &["memory", "rank"],
+    &["memory", "vectors"],
+    &["policy"],
+    &["render"],
+];
 
 /// What a pure room does not name.
 const IMPURE: &[&[&str]] = &[

@@ -97,6 +97,7 @@ pub(crate) async fn start(house: &House, clock: &Clock) -> Daemon {
         own_channel: None,
         stays: true,
         conditions: Conditions::default(),
+        space: Arc::new(hob::daemon::upkeep::disk::SystemSpace),
         clock: Arc::new(TimeOfDay(clock.began)),
         rng: Arc::new(SystemRng),
     };

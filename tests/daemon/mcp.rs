@@ -83,7 +83,7 @@ async fn twenty_servers_that_say_nothing_delay_nothing() {
     assert!(house.lines("starts").len() <= 2, "few at a time");
     house.say(OWNER, "/status");
     let status = house.told(OWNER, 1).await.pop().unwrap();
-    assert_eq!(status.matches(": not asked yet").count(), 20, "{status}");
+    assert!(status.matches(": not asked yet").count() == 4 && status.contains("16 more MCP servers"), "{status}");
     house.stop().await;
     gone(&house.lines("starts")).await;
     house.nothing_refused();

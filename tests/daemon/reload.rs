@@ -117,6 +117,29 @@ fn without_agent(text: &str) -> String {
 }
 
 #[tokio::test]
+async fn k5_a_start_from_the_last_good_config_is_over_when_the_file_is_as_it_was() {
+    let mut house = owned("").await;
+    let (file, good) = (house.path("config.toml"), std::fs::read_to_string(house.path("config.toml")).unwrap());
+    house.hob().until_logged("config.kept", 1).await;
+    house.recorded(1).await;
+    house.stop().await;
+    std::fs::write(&file, format!("{good}\n[agnet]\n")).unwrap();
+    house.start().await;
+    let told = told_next(&house, 1).await;
+    assert!(told.contains("agnet: is not a known") && told.contains("last good config instead"), "{told}");
+    // A second look at the same file tells nothing new.
+    house.hob().signal(Signal::HUP);
+    house.hob().until_logged("config.refused_still", 1).await;
+    house.say(OWNER, "/status");
+    let status = told_next(&house, 2).await;
+    assert!(status.contains("degraded: config: ") && status.contains("last good config instead"), "{status}");
+    std::fs::write(&file, &good).unwrap();
+    assert_eq!(told_next(&house, 3).await, "The config file is right again: it says what I go by.");
+    house.say(OWNER, "/status");
+    assert!(!told_next(&house, 4).await.contains("degraded: config"));
+}
+
+#[tokio::test]
 async fn k5_a_file_that_is_gone_or_something_else_changes_nothing() {
     let mut house = owned("").await;
     let (file, good) = (house.path("config.toml"), house.path("good.toml"));
@@ -265,7 +288,7 @@ async fn k5_a_platform_that_refuses_keeps_everything_as_it_was() {
     house.hob().until_log("config.refused").await;
     let said = told_next(&house, 1).await;
     assert!(
-        said.contains("[telegram] (default): Telegram does not take the bot_token") && !said.contains("BBHdq"),
+        said.contains("[telegram] (default): Telegram does not know this bot token") && !said.contains("BBHdq"),
         "{said}"
     );
     assert!(!house.hob().log().contains("BBHdq"));

@@ -1,4 +1,4 @@
-//! What keeps Hob from starting is said in words, on standard error, with exit code 1.
+//! What keeps Hob from starting is said in words, on standard error, with an exit code that tells systemd whether to try again.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -26,7 +26,7 @@ async fn a_second_hob_is_told_the_pid_of_the_first() {
     let pid = house.hob().pid();
     for command in ["run", "chat"] {
         let (code, said) = refused(hob(house.home.path(), &[command])).await;
-        assert_eq!(code, Some(1));
+        assert_eq!(code, Some(75));
         assert!(said.contains(&format!("another Hob (pid {pid}) is using ")), "{said}");
     }
     assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
@@ -44,8 +44,8 @@ async fn k3_a_database_from_a_newer_hob() {
     sqlx::Connection::close(database).await.unwrap();
     let before = std::fs::read(house.path("data/hob.db")).unwrap();
     let (code, said) = refused(hob(house.home.path(), &["run"])).await;
-    assert_eq!(code, Some(1));
-    insta::assert_snapshot!(said, @"hob: the database was made by a newer Hob (schema 999, this one knows 14): start that one, or restore a backup");
+    assert_eq!(code, Some(65));
+    insta::assert_snapshot!(said, @"hob: the database was made by a newer Hob (schema 999, this one knows 20): start that one, or restore a backup");
     assert!(std::fs::read(house.path("data/hob.db")).unwrap() == before, "it was left alone");
 }
 
@@ -55,7 +55,7 @@ async fn a_file_that_is_no_database() {
     std::fs::create_dir(house.path("data")).unwrap();
     std::fs::write(house.path("data/hob.db"), "this is not a database, whatever its name says\n".repeat(40)).unwrap();
     let (code, said) = refused(hob(house.home.path(), &["run"])).await;
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(65));
     insta::assert_snapshot!(said, @"hob: the database cannot be read: error returned from database: (code: 26) file is not a database; restore a backup, or move the file away to begin afresh");
 }
 
@@ -65,7 +65,7 @@ async fn a_broken_config() {
     let config = "[telegram]\nbot_tokn = 'x'\n[provider]\nkind = 'openai_compatible'\n";
     std::fs::write(house.path("config.toml"), config).unwrap();
     let (code, said) = refused(hob(house.home.path(), &["run"])).await;
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(78));
     insta::assert_snapshot!(said, @r#"
     hob: config.toml:2: telegram.bot_tokn: is not a known key; did you mean `bot_token`?
     config.toml:4: provider.base_url: is missing, expected the server's URL, because kind is openai_compatible; for example `base_url = "http://127.0.0.1:8080/v1"`
@@ -78,15 +78,15 @@ async fn no_channel() {
     let house = House::new().await;
     std::fs::write(house.path("config.toml"), "").unwrap();
     let (code, said) = refused(hob(house.home.path(), &["run"])).await;
-    assert_eq!(code, Some(1));
-    insta::assert_snapshot!(said, @r#"hob: no channel is configured: add [telegram], [slack], [discord] or [email] to config.toml (README.md, "Connect"), or talk to Hob at the terminal with `hob chat`"#);
+    assert_eq!(code, Some(78));
+    insta::assert_snapshot!(said, @r#"hob: no channel is configured: `hob init` sets one up, or add [telegram], [slack], [discord] or [email] to config.toml (README.md, "Connect"), or let Hob serve its page ([server] listen); `hob chat` talks with Hob at the terminal"#);
 }
 
 #[tokio::test]
 async fn a_config_that_is_not_there() {
     let house = House::new().await;
     let (code, said) = refused(hob(house.home.path(), &["--config", "nowhere.toml", "run"])).await;
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(78));
     insta::assert_snapshot!(said, @"hob: nowhere.toml: there is no such file, but --config names it");
 }
 
@@ -113,7 +113,7 @@ async fn a_data_directory_that_is_read_only() {
     mode(&house.path("data"), 0o555);
     mode(house.home.path(), 0o755);
     let (code, said) = refused(as_nobody(house.home.path(), &["run"])).await;
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(78));
     let said = said.replace(&house.home.path().display().to_string(), "HOME");
     insta::assert_snapshot!(said, @"hob: HOME/data: this user may not write there; give it to the user Hob runs as or set $HOB_HOME");
 }

@@ -1,7 +1,7 @@
 //! A few stories, in each of which the process dies at every commit in turn: just before it, and just after.
 
 use crate::plan::GROUP;
-use crate::story::{Said, scripted};
+use crate::story::{Said, scripted, scripted_and_kept_up};
 use crate::world::When;
 
 /// Nothing is left to the reconciler, which looks every five minutes.
@@ -34,6 +34,26 @@ fn at_every_commit_within(seed: u64, messages: &[Said], rest_ms: i64) {
     }
     println!("{} commits, {kills} kills", whole.commits);
     assert!(kills >= whole.commits, "{kills} kills for {} commits", whole.commits);
+}
+
+/// The process dies at every commit, those of upkeep among them.
+#[test]
+fn n12_upkeep_beside_a_turn() {
+    let talk: &[Said] =
+        &[(100, "2", "2", "m do look append"), (9_000, "2", "2", "/stop"), (12_000, "2", "2", "thanks")];
+    let whole = scripted_and_kept_up(30, talk, None);
+    assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
+    let without = scripted(30, talk, None);
+    assert!(whole.commits > without.commits + 5, "{} {}: upkeep did nothing", whole.commits, without.commits);
+    for commit in 0..=whole.commits {
+        for when in [When::Before, When::After] {
+            let ended = scripted_and_kept_up(30, talk, Some((commit, when)));
+            let told = || {
+                format!("{}\nkilled {when:?} commit {commit}:\n{}", ended.trace.join("\n"), ended.violations.join("\n"))
+            };
+            assert!(ended.violations.is_empty(), "{}", told());
+        }
+    }
 }
 
 #[test]

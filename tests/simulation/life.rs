@@ -22,6 +22,7 @@ use hob::domain::money::Money;
 use hob::domain::principal::Role;
 use hob::domain::redactor::Redactor;
 use hob::domain::tools::Approval;
+use hob::domain::upkeep::LastRound;
 use hob::memory::recall::Memory;
 use hob::model::catalog::{Catalog, Entry};
 use hob::model::purse::Purse;
@@ -30,7 +31,8 @@ use hob::policy::access::{AccessList, Alias};
 use hob::policy::budget::Budget;
 use hob::policy::quota::Quotas;
 use hob::router::command::Mode;
-use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use hob::router::delivery::ways::{DeliveryLimits, Ways};
+use hob::router::delivery::{Delivery, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router, Terms};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::mail::LetterRules;
@@ -59,7 +61,7 @@ use crate::platform::{self, Account};
 use crate::rest::{self, LookAround};
 use crate::tools::Hand;
 use crate::trouble;
-use crate::world::World;
+use crate::world::{Upkeep, World};
 
 const HEARTBEAT: Duration = Duration::from_secs(60);
 const RECONCILE: Duration = Duration::from_secs(300);
@@ -163,6 +165,16 @@ fn accounts(world: &Arc<World>) -> Vec<Arc<Account>> {
     world.accounts().into_iter().map(account).collect()
 }
 
+fn ways(accounts: &[Arc<Account>], access: &Arc<AccessList>) -> Ways {
+    Ways {
+        channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
+        limits: delivery_limits(),
+        stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
+        reactions: true,
+        letters: Arc::new(LetterRules { access: Arc::clone(access), ..LetterRules::default() }),
+    }
+}
+
 impl Process {
     /// What a daemon does when it starts, up to the moment when it lets its channels speak.
     pub(crate) async fn boot(world: &Arc<World>, path: &Path, life: &Life) -> Result<Self, StoreError> {
@@ -173,22 +185,20 @@ impl Process {
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::clone(world) as _;
         let (accounts, access) = (accounts(world), Arc::new(access(world)));
-        let letters = LetterRules { access: Arc::clone(&access), ..LetterRules::default() };
-        let delivery = Delivery::new(DeliveryPorts {
-            letters: Arc::new(letters),
-            redactor: Redactor::default(),
-            store: store.clone(),
-            clock: Arc::clone(&clock),
-            rng: Arc::clone(world) as _,
-            channels: accounts.iter().map(|account| Arc::clone(account) as Arc<dyn Channel>).collect(),
-            contents: Contents::of(path.parent().unwrap_or(path)),
-            limits: delivery_limits(),
-            stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
-            reactions: true,
-            stop: cut.clone(),
-            tracker: tracker.clone(),
-            rest: Arc::clone(&rest),
-        });
+        let delivery = Delivery::new(
+            DeliveryPorts {
+                redactor: Redactor::default(),
+                store: store.clone(),
+                clock: Arc::clone(&clock),
+                rng: Arc::clone(world) as _,
+                contents: Contents::of(path.parent().unwrap_or(path)),
+                stop: cut.clone(),
+                tracker: tracker.clone(),
+                rest: Arc::clone(&rest),
+                meters: Arc::default(),
+            },
+            ways(&accounts, &access),
+        );
         let ports = Ports {
             store: store.clone(),
             memory: Memory::by_words(store.clone(), TimeZone::UTC),
@@ -209,6 +219,7 @@ impl Process {
             meter: Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }),
             access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
+            meters: Arc::clone(delivery.meters()),
             watcher: Arc::new(delivery.clone()),
             owner,
             lease: HEARTBEAT * 3,
@@ -251,6 +262,9 @@ impl Process {
             tokio::spawn(async move { outside.run_until_cancelled(feed).await });
         }
         tokio::spawn(self.lanes.clone().keep_time(self.drain.clone()));
+        if world.state().upkeep == Upkeep::GoesOn {
+            tokio::spawn(crate::upkeep::now_and_then(Arc::clone(world), self.store.clone(), self.drain.clone()));
+        }
         let (lanes, world) = (self.lanes.clone(), Arc::clone(world));
         tokio::spawn(async move {
             loop {
@@ -295,9 +309,11 @@ fn house(world: &Arc<World>, ports: &Ports) -> House {
         skills: Arc::clone(&ports.skills),
         servers: Servers::default(),
         rng: Arc::clone(world) as _,
+        table: Arc::clone(&ports.table),
         confined: "no commands here".to_owned(),
         conditions: Conditions::default(),
         config: ConfigStanding::default(),
+        upkeep: LastRound::default(),
         started: ports.clock.now(),
     }
 }

@@ -16,11 +16,13 @@ mod model;
 mod named;
 mod plan;
 mod platform;
+mod remembered;
 mod rest;
 mod seeds;
 mod story;
 mod tools;
 mod trouble;
+mod upkeep;
 mod world;
 
 use seeds::{run_in_parallel, run_seeds};
@@ -89,6 +91,26 @@ fn seeds_400() {
 #[test]
 fn seeds_450() {
     run_seeds(450..500);
+}
+
+#[test]
+fn n12_seeds_with_upkeep() {
+    for seed in 500..550 {
+        let ended = story::kept_up(seed);
+        assert!(
+            ended.violations.is_empty(),
+            "{}\nseed {seed}:\n{}",
+            ended.trace.join("\n"),
+            ended.violations.join("\n")
+        );
+    }
+}
+
+#[test]
+fn n12_the_same_seed_is_the_same_world_with_upkeep() {
+    for seed in 500..503 {
+        assert_eq!(story::kept_up(seed).hash, story::kept_up(seed).hash, "seed {seed}");
+    }
 }
 
 /// One seed, as named by `HOB_SIM_SEED`, with its trace.

@@ -9,7 +9,8 @@ use tempfile::TempDir;
 use crate::check;
 use crate::life::{End, live};
 use crate::plan::{self, Life, Trouble};
-use crate::world::{Taken, When, World};
+use crate::upkeep;
+use crate::world::{Taken, Upkeep, When, World};
 
 /// How a story ended.
 pub(crate) struct Ended {
@@ -33,14 +34,33 @@ pub(crate) fn random(seed: u64) -> Ended {
     tell(&world, &lives)
 }
 
+/// A world of which everything is random, with rounds of upkeep at random moments.
+pub(crate) fn kept_up(seed: u64) -> Ended {
+    let world = World::new(seed);
+    world.state().upkeep = Upkeep::GoesOn;
+    plan::people(&world);
+    let lives = plan::lives(&world);
+    tell(&world, &lives)
+}
+
+/// As [`scripted`], with rounds of upkeep.
+pub(crate) fn scripted_and_kept_up(seed: u64, messages: &[Said], crash: Option<(u64, When)>) -> Ended {
+    let world = calm(seed, messages);
+    world.state().upkeep = Upkeep::GoesOn;
+    tell(&world, &lives_until(crash))
+}
+
 /// A world in which only these messages are sent, and everything else works; the process dies as told.
 pub(crate) fn scripted(seed: u64, messages: &[Said], crash: Option<(u64, When)>) -> Ended {
     let world = calm(seed, messages);
-    let lives = match crash {
+    tell(&world, &lives_until(crash))
+}
+
+fn lives_until(crash: Option<(u64, When)>) -> Vec<Life> {
+    match crash {
         Some((commit, when)) => vec![Life::until(commit, when), Life::long()],
         None => vec![Life::long()],
-    };
-    tell(&world, &lives)
+    }
 }
 
 /// A world in which only these messages are sent, and only these troubles come.
@@ -101,6 +121,10 @@ pub(crate) fn tell(world: &Arc<World>, lives: &[Life]) -> Ended {
         }
     }
     violations.extend(check::at_rest(world, &path));
+    if world.state().upkeep == Upkeep::GoesOn {
+        upkeep::let_all_go(&path);
+        violations.extend(check::let_go(&path));
+    }
     let (hash, rest_ms) = (world.hash(), world.now_ms());
     let mut state = world.state();
     let (trace, taken) = (std::mem::take(&mut state.trace), std::mem::take(&mut state.taken));

@@ -87,6 +87,13 @@ pub(crate) struct Process {
     started: Option<Instant>,
 }
 
+/// Whether rounds of upkeep go on beside everything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Upkeep {
+    Rests,
+    GoesOn,
+}
+
 pub(crate) struct State {
     rng: SmallRng,
     serial: u64,
@@ -102,6 +109,7 @@ pub(crate) struct State {
     pub(crate) label_panics: bool,
     /// The platforms and the models behave.
     pub(crate) calm: bool,
+    pub(crate) upkeep: Upkeep,
     /// By when they can be fetched: what no poll has acknowledged, with the account it is for.
     pub(crate) updates: BTreeMap<(i64, u64), (String, Inbound)>,
     /// The platform was told that it need not deliver these again.
@@ -155,6 +163,7 @@ impl World {
             unreachable: false,
             label_panics: false,
             calm: false,
+            upkeep: Upkeep::Rests,
             updates: BTreeMap::new(),
             acked: Vec::new(),
             taken: Vec::new(),

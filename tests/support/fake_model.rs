@@ -247,7 +247,18 @@ async fn tags(State(shared): State<Arc<Shared>>) -> Response {
     respond(status, "application/json", Body::from(tags.unwrap_or_default()))
 }
 
-async fn models(State(shared): State<Arc<Shared>>) -> Response {
+/// Servers that want a key want it for everything.
+fn turned_away(shared: &Shared, headers: &HeaderMap) -> Option<Response> {
+    let key = shared.world().api_key.clone()?;
+    let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    (given != Some(&format!("Bearer {key}")))
+        .then(|| error(StatusCode::UNAUTHORIZED, "Incorrect API key provided: sk-***.", Some("invalid_api_key")))
+}
+
+async fn models(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    if let Some(refused) = turned_away(&shared, &headers) {
+        return refused;
+    }
     match shared.world().models.clone() {
         Some(models) => {
             let body = json!({"object": "list", "data": models}).to_string();
@@ -258,7 +269,10 @@ async fn models(State(shared): State<Arc<Shared>>) -> Response {
 }
 
 /// An alias that is in no list, and nothing else.
-async fn model(Path(id): Path<String>) -> Response {
+async fn model(State(shared): State<Arc<Shared>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    if let Some(refused) = turned_away(&shared, &headers) {
+        return refused;
+    }
     if id == "fake-latest" {
         let body = json!({"object": "model", "id": "fake-1"}).to_string();
         return respond(StatusCode::OK, "application/json", Body::from(body));
@@ -272,10 +286,8 @@ async fn chat_completions(State(shared): State<Arc<Shared>>, headers: HeaderMap,
         Ok(body) => Asked { body, authorization },
         Err(error) => return refuse(&shared, &format!("We could not parse the JSON body of your request. ({error})")),
     };
-    if let Some(key) = shared.world().api_key.clone()
-        && asked.authorization != Some(format!("Bearer {key}"))
-    {
-        return error(StatusCode::UNAUTHORIZED, "Incorrect API key provided: sk-***.", Some("invalid_api_key"));
+    if let Some(refused) = turned_away(&shared, &headers) {
+        return refused;
     }
     let refused = shared.world().refuses.iter().copied().find(|name| asked.body.get(name).is_some());
     if let Some(name) = refused {

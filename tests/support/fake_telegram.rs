@@ -144,6 +144,14 @@ impl FakeTelegram {
         self.shared.until(|world| news(world).filter(|news| !news.is_empty())).await
     }
 
+    /// Waits, without a limit, until one of the last messages in the chat is such: a draft that was edited counts as it is now.
+    pub async fn shown(&self, chat: i64, is_it: impl Fn(&Message) -> bool) {
+        const LAST: usize = 20;
+        self.shared
+            .until(|world| world.chat(chat).messages.iter().rev().take(LAST).find(|it| is_it(it)).map(|_| ()))
+            .await;
+    }
+
     /// Waits, without a limit, until a method was called so often.
     pub async fn called(&self, method: &str, times: usize) {
         self.shared.until(|world| (world.called(method) >= times).then_some(())).await;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -24,12 +25,18 @@ pub struct Memory {
     /// What is answered for each that is taken.
     answers: Mutex<VecDeque<Accepted>>,
     moves: Mutex<Vec<(String, String)>>,
+    /// It takes nothing any more, and says nothing.
+    hangs: AtomicBool,
 }
 
 #[async_trait]
 impl Intake for Memory {
     async fn accept(&self, inbound: Inbound) -> Result<Accepted, IntakeError> {
         self.attempts.lock().unwrap().push(inbound.external_id.clone());
+        if self.hangs.load(Ordering::Relaxed) {
+            self.seen.send_modify(|_| {});
+            return std::future::pending().await;
+        }
         if let Some(Some(why)) = self.failures.lock().unwrap().pop_front() {
             return Err(IntakeError(why.to_owned()));
         }
@@ -69,6 +76,18 @@ impl Memory {
             let known = cursors.entry(cursor.list).or_insert(cursor.position);
             *known = cursor.position.max(*known);
         });
+    }
+
+    /// From now on it hangs.
+    pub fn hang(&self) {
+        self.hangs.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until so many were handed in, whatever became of them.
+    pub async fn tried(&self, count: usize) {
+        let mut seen = self.seen.subscribe();
+        let enough = seen.wait_for(|_| self.attempts.lock().unwrap().len() >= count);
+        assert!(tokio::time::timeout(PATIENCE, enough).await.is_ok(), "nothing is handed in");
     }
 
     /// The next attempts fail.

@@ -31,7 +31,7 @@ pub fn hob(home: &Path, arguments: &[&str]) -> Command {
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", home);
     command.env("HOB_HOME", home.join("data")).env("TZ", "UTC").env("OLLAMA_HOST", "127.0.0.1:1");
     // A test reaches out to nobody.
-    command.env("HOB_NO_FETCH", "1");
+    command.env("HOB_NO_FETCH", "1").env("HOB_LISTEN", "off");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use hob::channel::telegram::settings::Pace;
+use hob::daemon::alive::Pulses;
 use hob::domain::channel::Channel as _;
+use hob::domain::inbound::ChannelKind;
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::harness::{PACE, Running};
 use crate::support::fake_telegram::world::Post;
@@ -68,7 +71,7 @@ async fn a_stop_drops_the_pending_poll_at_once() {
     let fake = FakeTelegram::start().await;
     let hob = Running::start(&fake);
     fake.until_true("a poll", |world| world.waiting == 1).await;
-    let started = tokio::time::Instant::now();
+    let started = Instant::now();
     hob.end().await;
     assert!(started.elapsed() < Duration::from_millis(800), "{:?}", started.elapsed());
     fake.until_true("no poll", |world| world.waiting == 0).await;
@@ -155,7 +158,7 @@ async fn a_flood_on_polling_is_waited_out() {
     let fake = FakeTelegram::start().await;
     fake.fault("getUpdates", Fault::Flood(1));
     fake.say(7, "hello");
-    let started = tokio::time::Instant::now();
+    let started = Instant::now();
     let hob = Running::start(&fake);
     hob.intake.until(1).await;
     assert!(started.elapsed() >= Duration::from_secs(1));
@@ -250,4 +253,33 @@ async fn more_than_a_batch_arrives_in_order() {
 
 fn health(hob: &Running) -> String {
     hob.telegram.health().to_string()
+}
+
+#[tokio::test]
+async fn n12_a_loop_that_hangs_is_known_and_one_that_waits_out_an_outage_is_not() {
+    let mut fake = FakeTelegram::start().await;
+    let hob = Running::start(&fake);
+    fake.until_true("a poll", |world| world.waiting == 1).await;
+    let mut pulses = Pulses::default();
+    let mut dead = |later: Duration| {
+        let all = [(ChannelKind::Telegram, "default".to_owned(), hob.telegram.health())];
+        pulses.look(&all, Instant::now() + later)
+    };
+    let turns = || hob.telegram.health().pulse.unwrap().turns;
+    // The server is gone: the loop comes round with each try.
+    fake.go_down().await;
+    let before = turns();
+    while turns() < before + 3 {
+        tokio::task::yield_now().await;
+        assert!(dead(Duration::ZERO).is_empty());
+    }
+    fake.come_back().await;
+    // What is handed in is never taken: it does not come round, and in the end that is known.
+    hob.intake.hang();
+    fake.say(7, "one");
+    hob.intake.tried(1).await;
+    assert!(dead(Duration::ZERO).is_empty());
+    assert!(dead(Duration::from_secs(600)).is_empty(), "a long recording may be put into words");
+    assert_eq!(dead(Duration::from_secs(631)), ["telegram (default)"]);
+    hob.end().await;
 }

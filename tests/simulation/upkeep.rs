@@ -1,0 +1,49 @@
+//! Upkeep in a world: rounds at random moments, and one at the end that lets go of everything.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hob::daemon::upkeep::{Halt, Hand, Keep, round};
+use hob::domain::clock::SystemClock;
+use hob::store::{Pace, Store};
+use jiff::SignedDuration;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::world::World;
+
+/// A household whose words to ended runs are of no use the moment these are over; the rest is looked at by the checks.
+fn keep() -> Keep {
+    Keep { signals: Some(SignedDuration::ZERO), ..Keep::default() }
+}
+
+/// Rounds until the stop, a few seconds apart; the log is folded as well.
+pub(crate) async fn now_and_then(world: Arc<World>, store: Store, stop: CancellationToken) {
+    loop {
+        sleep(Duration::from_millis(world.between(200, 20_000))).await;
+        if let Err(error) = store.fold().await {
+            world.note(format!("the log is not folded: {error}"));
+        }
+        let hand = Hand::new(store.clone(), Arc::clone(&world) as _, stop.clone());
+        match round::round(hand, &keep()).await {
+            Ok(round) => world.note(format!("upkeep: {} steps, {:?}", round.steps, round.gone)),
+            Err(Halt::Stop) => return,
+            Err(error) => world.note(format!("no upkeep: {error}")),
+        }
+    }
+}
+
+/// When all is over: whatever can be let go is.
+pub(crate) fn let_all_go(path: &Path) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(path, Pace::Threaded).await.unwrap();
+        let all = Some(SignedDuration::ZERO);
+        let keep = Keep { journals: all, outbox: all, claims: all, calls: all, signals: all };
+        // The world is years before the machine's own time: everything in it is old.
+        let hand = Hand::new(store.clone(), Arc::new(SystemClock), CancellationToken::new());
+        round::round(hand, &keep).await.unwrap();
+        store.close().await;
+    });
+}

@@ -1,0 +1,153 @@
+//! Talking with Hob on its page.
+
+use reqwest::{Method, StatusCode};
+use serde_json::json as object;
+
+use crate::browser::{Browser, house, json, root};
+use crate::support::fake_model::{Gate, Reply, Script};
+
+/// A tool that is asked about.
+const PAYS: &str = r#"
+[tools.pay]
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
+parameters = { to = "Whom." }
+approval = "ask"
+"#;
+
+#[tokio::test]
+async fn n5_what_is_said_on_the_page_is_answered_there_once() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let mut listening = browser.listen("kitchen", None).await;
+    house.model.reply(Reply::text("**Five** <o'clock>."));
+    assert_eq!(browser.say("kitchen", ("m1", "When is tea?")).await["duplicate"], false);
+    let answer = listening.answer().await;
+    assert_eq!(answer.data["text"], "Five <o'clock>.");
+    let html = answer.data["html"].as_str().unwrap();
+    assert!(html.contains("<strong>Five</strong>") && html.contains("&lt;o"), "{html}");
+    assert_eq!(browser.say("kitchen", ("m1", "When is tea?")).await["duplicate"], true, "sent again");
+    // It was killed; what was said is still there, and a reader goes on where it was.
+    house.crash().await;
+    house.start().await;
+    let browser = browser.at(root(&mut house).await);
+    let timeline = browser.get("/api/chats/kitchen/messages").await;
+    let said: Vec<_> =
+        timeline["messages"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
+    assert_eq!(said, ["When is tea?", "Five <o'clock>."]);
+    let mut listening = browser.listen("kitchen", answer.id.as_deref()).await;
+    house.model.reply(Reply::text("Cake."));
+    browser.say("kitchen", ("m2", "And what is there?")).await;
+    let first = listening.until("a message", |heard| heard.name == "message").await;
+    assert_eq!(first.data["client_id"], "m2", "nothing is told twice");
+    assert_eq!(listening.answer().await.data["text"], "Cake.");
+    let chats = browser.get("/api/chats").await;
+    assert_eq!(chats["chats"][0]["id"], "kitchen");
+    assert_eq!(chats["chats"][0]["title"], "When is tea?");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n5_two_tabs_and_a_late_one_hear_the_same() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let (mut one, mut two) = (browser.listen("k", None).await, browser.listen("k", None).await);
+    for number in 1..=3 {
+        house.model.reply(Reply::text(&format!("Answer {number}.")));
+        browser.say("k", (&format!("m{number}"), &format!("Question {number}?"))).await;
+        let expected = format!("Answer {number}.");
+        assert_eq!(one.answer().await.data["text"], expected);
+        assert_eq!(two.answer().await.data["text"], expected);
+    }
+    let mut late = browser.listen("k", Some("0-0")).await;
+    let mut texts = Vec::new();
+    while texts.len() < 6 {
+        let heard = late.until("a message", |heard| heard.name == "message").await;
+        texts.push(heard.data["text"].as_str().unwrap().to_owned());
+    }
+    texts.sort();
+    assert_eq!(texts, ["Answer 1.", "Answer 2.", "Answer 3.", "Question 1?", "Question 2?", "Question 3?"]);
+}
+
+#[tokio::test]
+async fn d6_an_approval_is_pressed_on_the_page_and_shows_how_it_was_decided() {
+    let mut house = house(PAYS).await;
+    let browser = Browser::entered(&mut house).await;
+    let mut listening = browser.listen("k", None).await;
+    house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#));
+    house.model.reply(Reply::text("Paid."));
+    browser.say("k", ("m1", "Pay Bob.")).await;
+    let asked = listening.answer().await;
+    let buttons = asked.data["buttons"].as_array().unwrap().clone();
+    assert!(buttons.len() >= 2, "{asked:?}");
+    let press = |id: &str| {
+        let body = object!({ "id": id, "token": buttons[0]["token"] });
+        browser.ask(Method::POST, "/api/chats/k/presses").json(&body)
+    };
+    json(press("p1").send().await.unwrap()).await;
+    let resolved = listening.until("the decision", |heard| heard.data["replaces"] == asked.data["id"]).await;
+    assert!(resolved.data["buttons"].is_null(), "{resolved:?}");
+    listening.until("the answer", |heard| heard.data["text"] == "Paid.").await;
+    assert_eq!(house.lines("paid"), ["Bob"]);
+    json(press("p2").send().await.unwrap()).await;
+    let late = listening.answer().await;
+    assert_eq!(late.data["text"], "That question is no longer open.");
+    assert_eq!(house.lines("paid"), ["Bob"]);
+}
+
+#[tokio::test]
+async fn n5_what_waits_is_seen_edited_and_taken_back() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let mut listening = browser.listen("k", None).await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().text("Fir").gate(&gate).text("st.").finish("stop").into());
+    browser.say("k", ("m1", "One")).await;
+    house.asked(1).await;
+    browser.say("k", ("m2", "Two")).await;
+    browser.say("k", ("m3", "Three")).await;
+    let open = |heard: &crate::browser::Heard, count: usize| {
+        heard.name == "state" && heard.data["open"].as_array().is_some_and(|open| open.len() == count)
+    };
+    let state = listening.until("three of them", |heard| open(heard, 3)).await;
+    assert_eq!(state.data["open"][1]["text"], "Two");
+    assert_eq!(state.data["open"][1]["state"], "queued");
+    let edit = browser.ask(Method::PUT, "/api/chats/k/messages/m2").json(&object!({ "text": "Two, better" }));
+    json(edit.send().await.unwrap()).await;
+    json(browser.ask(Method::DELETE, "/api/chats/k/messages/m3").send().await.unwrap()).await;
+    let state = listening.until("two of them", |heard| open(heard, 2)).await;
+    assert_eq!(state.data["open"][1]["text"], "Two, better");
+    house.model.reply(Reply::text("Second."));
+    gate.open();
+    listening.until("the second answer", |heard| heard.data["text"] == "Second.").await;
+    assert!(house.model.requests()[1].last_text().contains("Two, better"));
+}
+
+#[tokio::test]
+async fn n8_nonsense_is_answered_with_words() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let status = async |request: reqwest::RequestBuilder| request.send().await.unwrap().status();
+    assert_eq!(status(browser.form("a%2Fb", ("m1", "x"), None)).await, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(status(browser.form("k", ("../m1", "x"), None)).await, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(
+        status(browser.ask(Method::GET, "/api/chats/k/messages?before=x")).await,
+        StatusCode::UNPROCESSABLE_ENTITY
+    );
+    let answer = browser.ask(Method::GET, "/api/nothing").send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+    assert!(answer.text().await.unwrap().contains("there is no such"));
+}
+
+#[tokio::test]
+async fn n5_a_file_comes_with_its_message() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let mut listening = browser.listen("k", None).await;
+    house.model.reply(Reply::text("Thank you."));
+    let sent = browser.form("k", ("m1", "Look."), Some(("list.txt", "milk, bread")));
+    json(sent.send().await.unwrap()).await;
+    assert_eq!(listening.answer().await.data["text"], "Thank you.");
+    assert!(house.model.requests()[0].last_text().contains("list.txt"));
+}

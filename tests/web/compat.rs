@@ -1,0 +1,320 @@
+//! Programs that expect a model of OpenAI's talk with Hob.
+
+use std::path::Path;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde_json::{Value, json as object};
+use tokio::process::Command;
+
+use crate::browser::{Browser, house, json, root};
+use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::house::House;
+use crate::support::process::{hob, within};
+
+/// Python takes its time to begin where many tests run at once.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(90);
+/// A tool that is asked about.
+const PAYS: &str = r#"
+[tools.pay]
+trusted_output = true
+description = "Pays."
+command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
+parameters = { to = "Whom." }
+approval = "ask"
+"#;
+
+/// A program, and the key that it shows.
+pub(crate) struct Program {
+    browser: Browser,
+    pub(crate) key: String,
+}
+
+impl Program {
+    /// One that was given a key.
+    pub(crate) async fn of(house: &mut House, arguments: &[&str]) -> Self {
+        let arguments = [&["web", "token", "add", "program"], arguments].concat();
+        let output = hob(house.home.path(), &arguments).output().await.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let key = String::from_utf8(output.stdout).unwrap().lines().next().unwrap().to_owned();
+        Self { browser: Browser::new(&root(house).await), key }
+    }
+
+    /// The address of this path.
+    pub(crate) fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.browser.root)
+    }
+
+    fn ask(&self, method: Method, path: &str) -> RequestBuilder {
+        self.browser.bare(method, path).header("authorization", format!("Bearer {}", self.key))
+    }
+
+    /// Says all of this, the last of it being new.
+    fn says(&self, said: &[&str]) -> RequestBuilder {
+        self.asks(&object!({ "model": "hob", "messages": messages(said) }))
+    }
+
+    fn asks(&self, body: &Value) -> RequestBuilder {
+        self.ask(Method::POST, "/v1/chat/completions").json(body)
+    }
+
+    /// What Hob answers to that.
+    async fn told(&self, said: &[&str]) -> String {
+        content(&json(self.says(said).send().await.unwrap()).await)
+    }
+}
+
+/// A person and Hob by turns.
+fn messages(said: &[&str]) -> Value {
+    let role = |index: usize| if index.is_multiple_of(2) { "user" } else { "assistant" };
+    said.iter().enumerate().map(|(index, words)| object!({ "role": role(index), "content": words })).collect()
+}
+
+fn content(answer: &Value) -> String {
+    answer["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+}
+
+/// What a request said to the model, by everybody but Hob's own words before it.
+fn said(house: &House, request: usize) -> Vec<String> {
+    let asked = house.model.requests();
+    let words = asked[request].messages().iter().filter(|message| message["role"] != "system");
+    words
+        .map(|message| message["content"].as_str().unwrap_or_default().lines().last().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn n5_openais_own_client_talks_with_hob() {
+    let mut house = house("").await;
+    let program = Program::of(&mut house, &[]).await;
+    house.model.reply(Reply::text("At **five**.")).reply(Reply::text("Plum cake.")).reply(Reply::text("A dot."));
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/python-clients/bin/python");
+    assert!(python.exists(), "the clients are missing: run scripts/python-clients (it needs a network, once)");
+    let mut command = Command::new(python);
+    command.args(["-c", include_str!("clients/openai_client.py")]);
+    command.args([&format!("{}/v1", program.browser.root), &program.key]).env_clear().kill_on_drop(true);
+    let output = tokio::time::timeout(CLIENT_PATIENCE, command.output()).await.unwrap().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    insta::assert_snapshot!(said, @"
+    ['hob'] hob
+    assistant 'At **five**.' stop 18
+    'Plum cake.' stop 18
+    A dot.
+    NotFoundError model_not_found model
+    BadRequestError unsupported_parameter n
+    BadRequestError None messages
+    BadRequestError unsupported_parameter response_format
+    AuthenticationError invalid_api_key None
+    ");
+    assert_eq!(house.model.requests()[2].pictures().len(), 1);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n5_a_history_that_is_sent_again_is_not_heard_twice() {
+    let mut house = house("").await;
+    let program = Program::of(&mut house, &[]).await;
+    house.model.reply(Reply::text("At five.")).reply(Reply::text("Plum cake.")).reply(Reply::text("At six."));
+    assert_eq!(program.told(&["Tea?"]).await, "At five.");
+    let second = program.says(&["Tea?", "At five.", "Cake?"]).send().await.unwrap();
+    let session = second.headers()["x-hob-session"].to_str().unwrap().to_owned();
+    assert_eq!(content(&json(second).await), "Plum cake.");
+    assert_eq!(said(&house, 1), ["Tea?", "At five.", "Cake?"]);
+    // Another conversation that begins with the same words knows nothing of the first, and each goes on by itself.
+    assert_eq!(program.told(&["Tea?"]).await, "At six.");
+    assert_eq!(said(&house, 2), ["Tea?"]);
+    house.model.reply(Reply::text("No.")).reply(Reply::text("Yes."));
+    assert_eq!(program.told(&["Tea?", "At six.", "Sure?"]).await, "No.");
+    assert_eq!(said(&house, 3), ["Tea?", "At six.", "Sure?"]);
+    assert_eq!(program.told(&["Tea?", "At five.", "Cake?", "Plum cake.", "Sure?"]).await, "Yes.");
+    assert_eq!(said(&house, 4).len(), 5);
+    // Its name leads to it as well, here and on the page.
+    house.model.reply(Reply::text("It was tea."));
+    let named = program.says(&["What was it?"]).header("x-hob-session", &session);
+    assert_eq!(content(&json(named.send().await.unwrap()).await), "It was tea.");
+    assert_eq!(said(&house, 5).len(), 7);
+    let timeline =
+        json(program.ask(Method::GET, &format!("/api/chats/{session}/messages")).send().await.unwrap()).await;
+    assert_eq!(timeline["messages"].as_array().unwrap().len(), 8);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n5_an_answer_comes_as_it_is_written() {
+    let mut house = house("").await;
+    let program = Program::of(&mut house, &[]).await;
+    let gate = Gate::default();
+    house.model.reply(Reply::call("current_time", "{}"));
+    house.model.reply(Script::default().text("Nearly ").gate(&gate).text("**noon**.").finish("stop").into());
+    let body = object!({ "model": "hob", "messages": messages(&["What time is it?"]), "stream": true,
+        "stream_options": { "include_usage": true } });
+    let response = program.asks(&body).send().await.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let (mut bytes, mut text, mut held) = (response.bytes_stream(), String::new(), Some(gate));
+    while let Some(piece) = within("more of the answer", bytes.next()).await {
+        let piece: Vec<u8> = piece.unwrap().into();
+        text += std::str::from_utf8(&piece).unwrap();
+        if text.contains("Nearly") {
+            held.take().iter().for_each(Gate::open);
+        }
+    }
+    let events: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+    assert_eq!(events.last(), Some(&"[DONE]"));
+    let chunks: Vec<Value> =
+        events[..events.len() - 1].iter().map(|event| serde_json::from_str(event).unwrap()).collect();
+    assert_eq!(chunks[0]["choices"][0]["delta"]["role"], "assistant");
+    let pieces: Vec<&str> =
+        chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
+    assert_eq!(pieces.concat(), "Nearly **noon**.");
+    assert!(pieces.len() >= 3, "{pieces:?}");
+    let [end, usage] = &chunks[chunks.len() - 2..] else { panic!("{text}") };
+    assert_eq!((&end["choices"][0]["finish_reason"], &end["usage"]), (&object!("stop"), &Value::Null));
+    // Both calls of the model count, as the model itself has counted them.
+    let database = Database::of(&house).await;
+    let used = database.number("SELECT sum(input_tokens + output_tokens) FROM model_calls").await;
+    assert_eq!((&usage["choices"], usage["usage"]["total_tokens"].as_i64()), (&object!([]), Some(used)));
+    assert!(used > 0);
+    house.nothing_refused();
+}
+
+/// What a query of the database gives.
+struct Database(sqlx::SqliteConnection);
+
+impl Database {
+    async fn of(house: &House) -> Self {
+        let url = format!("sqlite://{}?mode=ro", house.path("data/hob.db").display());
+        Self(<sqlx::SqliteConnection as sqlx::Connection>::connect(&url).await.unwrap())
+    }
+
+    async fn number(mut self, query: &'static str) -> i64 {
+        sqlx::query_scalar::<_, i64>(query).fetch_one(&mut self.0).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn n5_a_request_that_is_sent_again_is_answered_once() {
+    let mut house = house("").await;
+    let program = Program::of(&mut house, &[]).await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().gate(&gate).text("Bob it is.").finish("stop").into());
+    let again = || program.says(&["Pay Bob."]).header("idempotency-key", "k-1").send();
+    let (first, second) = (tokio::spawn(again()), tokio::spawn(again()));
+    gate.reached().await;
+    gate.open();
+    let (first, second) = (json(first.await.unwrap().unwrap()).await, json(second.await.unwrap().unwrap()).await);
+    assert_eq!((content(&first).as_str(), &first), ("Bob it is.", &second));
+    assert_eq!(json(again().await.unwrap()).await, first, "and later, too");
+    // OpenAI's own clients have no name for a request, but say that they try again.
+    let retry = program.says(&["Pay Ann."]).header("x-stainless-retry-count", "1");
+    house.model.reply(Reply::text("Ann it is."));
+    assert_eq!(
+        content(&json(retry.try_clone().unwrap().send().await.unwrap()).await),
+        "Ann it is.",
+        "it never arrived"
+    );
+    assert_eq!(content(&json(retry.send().await.unwrap()).await), "Ann it is.");
+    assert_eq!(house.model.requests().len(), 2);
+    house.model.reply(Reply::text("Once more."));
+    assert_eq!(program.told(&["Pay Bob."]).await, "Once more.", "without a name it is another");
+}
+
+#[tokio::test]
+async fn d6_an_approval_is_asked_in_words_and_answered_by_the_next_message() {
+    let mut house = house(PAYS).await;
+    let program = Program::of(&mut house, &[]).await;
+    house.model.reply(Reply::call("pay", r#"{"to": "Bob"}"#)).reply(Reply::text("Paid."));
+    let asked = program.told(&["Pay Bob."]).await;
+    assert!(asked.starts_with("May I do this?") && asked.contains("\n1. "), "{asked}");
+    assert!(asked.ends_with("(Your next message answers this: the number, or the words.)"), "{asked}");
+    assert_eq!(program.told(&["Pay Bob.", &asked, "1"]).await, "Paid.");
+    assert_eq!(house.lines("paid"), ["Bob"]);
+    let help = program.told(&["Pay Bob.", &asked, "1", "Paid.", "/help"]).await;
+    assert!(help.contains("/stop"), "{help}");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n5_who_hangs_up_loses_nothing() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let program = Program::of(&mut house, &[]).await;
+    let mut listening = browser.listen("kitchen", None).await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().text("At ").gate(&gate).text("five.").finish("stop").into());
+    let body = object!({ "model": "hob", "messages": messages(&["Tea?"]), "stream": true });
+    let request = program.asks(&body).header("x-hob-session", "kitchen").send();
+    let response = request.await.unwrap();
+    gate.reached().await;
+    drop(response);
+    gate.open();
+    assert_eq!(listening.answer().await.data["text"], "At five.", "it stands on the page");
+    house.model.reply(Reply::text("I said five."));
+    let next = program.says(&["What?"]).header("x-hob-session", "kitchen").send().await.unwrap();
+    assert_eq!(content(&json(next).await), "I said five.");
+    assert_eq!(said(&house, 1), ["Tea?", "At five.", "What?"]);
+}
+
+#[tokio::test]
+async fn n5_a_restart_says_so_and_the_same_request_is_answered_after_it() {
+    let mut house = house("").await;
+    let program = Program::of(&mut house, &[]).await;
+    let gate = Gate::default();
+    house.model.reply(Script::default().text("At ").gate(&gate).text("five.").finish("stop").into());
+    let asked = program.says(&["Tea?"]).header("idempotency-key", "k-1");
+    let waiting = tokio::spawn(asked.try_clone().unwrap().send());
+    gate.reached().await;
+    house.hob().signal(rustix::process::Signal::TERM);
+    let response = waiting.await.unwrap().unwrap();
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    let told: Value = response.json().await.unwrap();
+    assert_eq!(told["error"]["code"], "stopping", "{told}");
+    gate.open();
+    house.hob().ended().await;
+    house.hob = None;
+    house.model.otherwise(|_| Reply::text("At five."));
+    house.start().await;
+    let root = root(&mut house).await;
+    let program = Program { browser: Browser::new(&root), ..program };
+    let again = program.says(&["Tea?"]).header("idempotency-key", "k-1").send().await.unwrap();
+    assert_eq!(content(&json(again).await), "At five.");
+    let database = Database::of(&house).await;
+    assert_eq!(database.number("SELECT count(*) FROM inbound").await, 1);
+}
+
+#[tokio::test]
+async fn n8_what_is_wrong_is_said_in_openais_way() {
+    let mut house = house("").await;
+    let browser = Browser::entered(&mut house).await;
+    let program = Program::of(&mut house, &["--viewer"]).await;
+    let body = object!({ "model": "hob", "messages": messages(&["Hi"]) });
+    let error = async |request: RequestBuilder| {
+        let response = request.send().await.unwrap();
+        let status = response.status().as_u16();
+        let error = response.json::<Value>().await.unwrap()["error"].take();
+        assert!(error["message"].is_string() && error["type"].is_string(), "{error}");
+        (status, error["code"].as_str().unwrap_or_default().to_owned())
+    };
+    let post = "/v1/chat/completions";
+    let expected = |status: u16, code: &str| (status, code.to_owned());
+    assert_eq!(error(browser.bare(Method::POST, post).json(&body)).await, expected(401, "invalid_api_key"));
+    assert_eq!(
+        error(browser.ask(Method::POST, post).json(&body)).await,
+        expected(401, "invalid_api_key"),
+        "by a cookie"
+    );
+    assert_eq!(error(browser.bare(Method::GET, "/v1/models")).await, expected(401, "invalid_api_key"));
+    assert_eq!(error(program.asks(&body)).await, expected(403, "insufficient_permissions"));
+    assert_eq!(error(program.ask(Method::GET, "/v1/nothing")).await, expected(404, "unknown_url"));
+    assert_eq!(error(program.ask(Method::GET, "/v1/models/gpt-5")).await, expected(404, "model_not_found"));
+    assert_eq!(error(program.ask(Method::GET, post)).await, expected(405, "method_not_supported"));
+    let foreign = program.asks(&body).header("host", "evil.example");
+    assert_eq!(error(foreign).await, expected(403, "insufficient_permissions"));
+    let owner = hob(house.home.path(), &["web", "token", "add", "owner"]).output().await.unwrap();
+    let key = String::from_utf8(owner.stdout).unwrap().lines().next().unwrap().to_owned();
+    let owner = Program { key, ..program };
+    assert_eq!(error(owner.ask(Method::POST, post).body("{")).await, expected(400, ""));
+    let unnamed = owner.asks(&body).header("x-hob-session", "../x");
+    assert_eq!(error(unnamed).await, expected(422, ""));
+    assert!(house.model.requests().is_empty());
+}

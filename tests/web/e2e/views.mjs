@@ -1,0 +1,93 @@
+// Every view, in both themes: without barriers, within a phone's width, and as its picture in docs/images.
+import { statSync } from "node:fs";
+import { axe, beside, chat, check, heard, login, open, root, run, same, say } from "./lib.mjs";
+import { corpus, untouched } from "./strangers.mjs";
+
+/** A view a line: its name, where it is, and what is there once it is drawn. */
+const VIEWS = [
+  { name: "login", path: "/login", ready: "#key", out: true },
+  { name: "chat", path: "/chat/tour", ready: ".message.hob:last-child" },
+  { name: "chat-asks", path: "/chat/asks", ready: ".buttons" },
+  { name: "runs", path: "/runs", ready: "main table tbody tr" },
+  { name: "run", path: "/runs/1", ready: "main .cycle" },
+  { name: "memory", path: "/memory", ready: ".memory-body .entry" },
+  { name: "memory-facts", path: "/memory/facts", ready: ".memory-body:not([aria-busy=true])" },
+  { name: "memory-people", path: "/memory/people", ready: ".memory-body:not([aria-busy=true])" },
+  { name: "memory-answers", path: "/memory/answers", ready: ".memory-body:not([aria-busy=true])" },
+  { name: "memory-forget", path: "/memory/forget", ready: ".memory-body:not([aria-busy=true])" },
+  { name: "operations", path: "/operations", ready: "main dl dt" },
+  { name: "operations-queue", path: "/operations/work", ready: "main h2" },
+  { name: "operations-schedules", path: "/operations/schedules", ready: "main form" },
+  { name: "operations-abilities", path: "/operations/abilities", ready: "main h2" },
+  { name: "operations-config", path: "/operations/config", ready: "main > div > *" },
+  { name: "operations-costs", path: "/operations/costs", ready: "main figure img" },
+  { name: "operations-log", path: "/operations/log", ready: "main .lines p" },
+];
+/** The largest picture. */
+const BYTES_MAX = 160 * 1024;
+
+const page = await open();
+let state;
+
+async function show(view, options) {
+  const tab = await open({ ...options, state: view.out ? undefined : state });
+  await tab.goto(root + view.path);
+  await tab.locator(view.ready).first().waitFor();
+  return tab;
+}
+
+const steps = {
+  "there is something to be seen": async () => {
+    await login(page);
+    await chat(page, "tour");
+    await say(page, "What is for dinner this week?");
+    await heard(page, "Lentil soup");
+    await chat(page, "asks");
+    await say(page, "pay Bob");
+    await page.locator(".buttons").waitFor();
+    for (const stranger of corpus) await beside(`stranger ${JSON.stringify(stranger)}`);
+    state = await page.context().storageState();
+  },
+};
+const wanted = new RegExp(process.env.E2E_VIEWS ?? "");
+for (const view of VIEWS.filter(({ name }) => wanted.test(name))) {
+  for (const theme of ["light", "dark"]) {
+    steps[`${view.name}, ${theme}: nobody is kept out`] = async () => {
+      const tab = await show(view, { theme, script: axe });
+      const { violations } = await tab.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+      const bad = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+      same(bad.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.target.join(" ")).join(", ")}`), [], "barriers");
+      if (process.env.E2E_SHOTS) {
+        const path = `${process.env.E2E_SHOTS}/page-${view.name}-${theme}.png`;
+        await tab.screenshot({ path, animations: "disabled" });
+        check(statSync(path).size <= BYTES_MAX, `${path} has ${statSync(path).size} bytes`);
+      }
+      await tab.context().close();
+    };
+  }
+  steps[`${view.name}: a phone is wide enough`] = async () => {
+    for (const width of [360, 390]) {
+      const tab = await show(view, { width, height: 720 });
+      const wide = await tab.evaluate(() => document.documentElement.scrollWidth);
+      check(wide <= width, `it is ${wide} wide at ${width}`);
+      const cut = await tab.$$eval("button, a, input, textarea", (all) =>
+        all.filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1 && !one.closest("#nav, .rendered, .skip, .wide-table")).map((one) => one.outerHTML.slice(0, 80)),
+      );
+      same(cut, [], `what is out of reach at ${width}`);
+      await tab.context().close();
+    }
+  };
+  steps[`${view.name}: what strangers wrote is words`] = async () => {
+    const tab = await show(view, {});
+    await untouched(tab);
+    await tab.context().close();
+  };
+}
+steps["the keyboard is enough"] = async () => {
+  await chat(page, "tour");
+  await page.locator("body").press("Tab");
+  same(await page.evaluate(() => document.activeElement.textContent), "Skip to content", "what comes first");
+  await page.keyboard.press("Enter");
+  same(await page.evaluate(() => document.activeElement.id || location.hash), "main", "where that leads");
+};
+await run(steps);

@@ -1,0 +1,16 @@
+//! Hob's page, as browsers and programs meet it: the real process, asked over HTTP.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+mod browser;
+mod chat;
+mod compat;
+mod contract;
+mod door;
+mod e2e;
+mod files;
+mod memory;
+mod operations;
+mod runs;
+#[path = "../support/mod.rs"]
+mod support;
