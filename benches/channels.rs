@@ -36,7 +36,8 @@ use hob::policy::budget::Budget;
 use hob::policy::quota::Quotas;
 use hob::render::render;
 use hob::router::command::Mode;
-use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
+use hob::router::delivery::ways::{DeliveryLimits, Ways};
+use hob::router::delivery::{Delivery, DeliveryPorts};
 use hob::router::intake::{IntakeLimits, Router, Terms};
 use hob::router::lanes::{LaneSettings, Lanes};
 use hob::router::respond::House;
@@ -145,6 +146,7 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
         meter: Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC }),
         access: Arc::default(),
         rng: Arc::new(SystemRng),
+        meters: Arc::clone(delivery.meters()),
         watcher: Arc::new(delivery.clone()),
         owner: SystemRng.id(),
         lease: Duration::from_secs(90),
@@ -153,13 +155,8 @@ fn ports(directory: &Path, store: &Store, delivery: &Delivery) -> Ports {
 
 fn router(directory: &Path, store: &Store) -> Router {
     let (stop, tracker, clock) = (CancellationToken::new(), TaskTracker::new(), Arc::new(SystemClock));
-    let delivery = Delivery::new(DeliveryPorts {
-        redactor: Redactor::default(),
-        store: store.clone(),
-        clock: Arc::clone(&clock) as Arc<dyn Clock>,
-        rng: Arc::new(SystemRng),
+    let ways = Ways {
         channels: vec![Arc::new(Platform)],
-        contents: Contents::of(directory),
         limits: DeliveryLimits {
             attempts_max: 12,
             age_max: Duration::from_secs(86_400),
@@ -169,10 +166,21 @@ fn router(directory: &Path, store: &Store) -> Router {
         stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
         reactions: true,
         letters: Arc::default(),
-        stop: stop.clone(),
-        tracker: tracker.clone(),
-        rest: Arc::default(),
-    });
+    };
+    let delivery = Delivery::new(
+        DeliveryPorts {
+            redactor: Redactor::default(),
+            store: store.clone(),
+            clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            rng: Arc::new(SystemRng),
+            contents: Contents::of(directory),
+            stop: stop.clone(),
+            tracker: tracker.clone(),
+            rest: Arc::default(),
+            meters: Arc::default(),
+        },
+        ways,
+    );
     let ports = Arc::new(ports(directory, store, &delivery));
     let settings = LaneSettings {
         serves: [ChannelKind::Slack].into(),
@@ -189,11 +197,13 @@ fn router(directory: &Path, store: &Store) -> Router {
         personas: Arc::default(),
         memory: ports.memory.clone(),
         skills: Arc::clone(&ports.skills),
+        table: Arc::clone(&ports.table),
         servers: Servers::default(),
         rng: Arc::new(SystemRng),
         confined: String::new(),
         conditions: Conditions::default(),
         config: hob::domain::config_standing::ConfigStanding::default(),
+        upkeep: hob::domain::upkeep::LastRound::default(),
         started: clock.now(),
     };
     let mut access = AccessList::default();

@@ -1,255 +1,24 @@
 //! How fast a turn is, from the message to its delivered answer, and how many fit into a second.
 //!
-//! `cargo bench --bench turns [-- latency|throughput|memory]`; the numbers and what they mean are in docs/performance.md.
+//! `cargo bench --bench turns [-- latency|throughput|memory|telemetry|metrics]`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
-use std::collections::{BTreeMap, BTreeSet};
+#[path = "turns/world.rs"]
+mod world;
+
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use hob::agent::machine::policy::Policy;
-use hob::agent::ports::{Ports, RunLimits};
-use hob::agent::prompt::{BASE, PromptSettings};
-use hob::agent::quota::Meter;
-use hob::domain::channel::{Channel, Intake};
-use hob::domain::clock::{Clock, SystemClock};
-use hob::domain::condition::Conditions;
-use hob::domain::health::{ChannelHealth, Liveness};
-use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
-use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
-use hob::domain::redactor::Redactor;
-use hob::domain::rng::{Rng, SystemRng};
-use hob::memory::recall::Memory;
-use hob::model::catalog::{Catalog, Entry};
-use hob::model::error::ModelError;
-use hob::model::message::{Completion, Usage};
-use hob::model::provider::{Provider, Request, Sink};
-use hob::model::purse::Purse;
-use hob::model::table::Table;
-use hob::policy::budget::Budget;
-use hob::policy::quota::Quotas;
-use hob::router::command::Mode;
-use hob::router::delivery::{Delivery, DeliveryLimits, DeliveryPorts};
-use hob::router::intake::{IntakeLimits, Router, Terms};
-use hob::router::lanes::{LaneSettings, Lanes};
-use hob::router::respond::House;
-use hob::router::streaming::StreamSettings;
-use hob::store::contents::Contents;
-use hob::store::{Pace, Store};
-use hob::tool::Toolbox;
-use hob::tool::mcp::Servers;
-use hob::tool::registry::Registry;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use hob::store::Store;
+use hob::telemetry::otlp::Otlp;
+use hob::telemetry::{self, Format};
 use sqlx::Executor;
-use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-/// A model that answers at once.
-struct Instantly;
-
-#[async_trait]
-impl Provider for Instantly {
-    fn label(&self) -> &'static str {
-        "bench/instantly"
-    }
-
-    async fn complete(&self, _request: &Request, _sink: &dyn Sink) -> Result<Completion, ModelError> {
-        let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
-        Ok(Completion { usage, ..Completion::said("Here you are.", Vec::new()) })
-    }
-}
-
-/// A platform that takes everything at once, and tells who waits for it.
-#[derive(Default)]
-struct Platform {
-    waiting: Mutex<BTreeMap<String, oneshot::Sender<()>>>,
-}
-
-impl Platform {
-    fn expect(&self, chat: &str) -> oneshot::Receiver<()> {
-        let (told, answered) = oneshot::channel();
-        self.waiting.lock().unwrap().insert(chat.to_owned(), told);
-        answered
-    }
-}
-
-#[async_trait]
-impl Channel for Platform {
-    fn address(&self) -> (ChannelKind, &str) {
-        (ChannelKind::Terminal, "default")
-    }
-
-    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
-        if let Some(told) = self.waiting.lock().unwrap().remove(&message.destination.conversation.chat) {
-            told.send(()).unwrap();
-        }
-        Ok(Receipt { external_id: None })
-    }
-
-    fn health(&self) -> ChannelHealth {
-        ChannelHealth::plain(Liveness::Connected, Timestamp::UNIX_EPOCH)
-    }
-}
-
-struct World {
-    router: Router,
-    platform: Arc<Platform>,
-    store: Store,
-}
-
-fn delivery_limits() -> DeliveryLimits {
-    DeliveryLimits {
-        attempts_max: 12,
-        age_max: Duration::from_secs(86_400),
-        backoff_base: Duration::from_secs(1),
-        backoff_max: Duration::from_secs(300),
-    }
-}
-
-fn run_limits() -> RunLimits {
-    RunLimits {
-        iterations: 10,
-        iterations_step: 10,
-        iterations_cap: 25,
-        soft: Duration::from_secs(900),
-        hard: Duration::from_secs(1_200),
-        tool_output_chars_max: 8_000,
-        policy: Policy::default(),
-    }
-}
-
-/// Sends over these channels.
-fn delivery(
-    (directory, store): (&Path, &Store),
-    channels: Vec<Arc<dyn Channel>>,
-    (stop, tracker, rest): (&CancellationToken, &TaskTracker, &Arc<Notify>),
-) -> Delivery {
-    Delivery::new(DeliveryPorts {
-        letters: Arc::default(),
-        redactor: Redactor::default(),
-        store: store.clone(),
-        clock: Arc::new(SystemClock),
-        rng: Arc::new(SystemRng),
-        channels,
-        contents: Contents::of(directory),
-        limits: delivery_limits(),
-        stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
-        reactions: true,
-        stop: stop.clone(),
-        tracker: tracker.clone(),
-        rest: Arc::clone(rest),
-    })
-}
-
-impl World {
-    async fn open(directory: &Path) -> Self {
-        let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
-        let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
-        let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
-        let channels = vec![Arc::clone(&platform) as Arc<dyn Channel>];
-        let delivery = delivery((directory, &store), channels, (&stop, &tracker, &rest));
-        let models = Arc::new(Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock)));
-        let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
-        let meter = Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC });
-        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
-        let skills = Arc::new(hob::skill::library::Library::plain(store.clone(), directory));
-        let ports = Arc::new(Ports {
-            store: store.clone(),
-            memory: memory.clone(),
-            contents: Contents::of(directory),
-            skills: Arc::clone(&skills),
-            clock: Arc::clone(&clock),
-            models: Arc::clone(&models),
-            redactor: Redactor::default(),
-            tools: Arc::new(hob::tool::shed::Tools::new(Registry::default())),
-            personas: Arc::default(),
-            toolbox: Toolbox::plain(directory),
-            prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
-            limits: run_limits(),
-            table: Arc::new(Table::new(&BTreeMap::new()).unwrap()),
-            counts: Arc::default(),
-            reply_tokens: 1_000,
-            purse: Arc::clone(&purse),
-            meter: Arc::clone(&meter),
-            access: Arc::default(),
-            rng: Arc::new(SystemRng),
-            watcher: Arc::new(delivery.clone()),
-            owner: SystemRng.id(),
-            lease: Duration::from_secs(90),
-        });
-        let lanes = Lanes::new(
-            ports,
-            LaneSettings {
-                serves: [ChannelKind::Terminal].into(),
-                parallel_max: 1_024,
-                drain: stop.clone(),
-                cut: stop,
-                tracker,
-                rest,
-            },
-        );
-        let (servers, rng, confined) = (Servers::default(), Arc::new(SystemRng), String::new());
-        let (personas, started) = (Arc::default(), clock.now());
-        let house = House {
-            models,
-            purse,
-            meter,
-            personas,
-            memory,
-            skills,
-            servers,
-            rng,
-            confined,
-            conditions: Conditions::default(),
-            config: hob::domain::config_standing::ConfigStanding::default(),
-            started,
-        };
-        let router = Router {
-            redactor: Redactor::default(),
-            store: store.clone(),
-            clock: Arc::clone(&clock),
-            terms: arc_swap::ArcSwap::from_pointee(Terms {
-                access: Arc::default(),
-                limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
-                house: Arc::new(house),
-                transcriber: None,
-            }),
-            lanes,
-            delivery,
-            alarm: Arc::default(),
-        };
-        Self { router, platform, store }
-    }
-
-    /// One turn: from the message to the platform's having the answer.
-    async fn turn(&self, chat: &str) -> Duration {
-        let answered = self.platform.expect(chat);
-        let begun = Instant::now();
-        let conversation = Conversation {
-            channel: ChannelKind::Terminal,
-            account: "default".to_owned(),
-            chat: chat.to_owned(),
-            thread: None,
-        };
-        let inbound = Inbound {
-            conversation,
-            external_id: SystemRng.id(),
-            sender: Sender { external_id: "you".to_owned(), name: "you".to_owned() },
-            happening: Happening::Posted { text: "What is there to be said about the garden today?".to_owned() },
-            sent_at: SystemClock.now(),
-            attachments: Vec::new(),
-            circumstances: Default::default(),
-        };
-        self.router.accept(inbound).await.unwrap();
-        answered.await.unwrap();
-        begun.elapsed()
-    }
-}
+use world::World;
 
 fn percentile(sorted: &[Duration], share: f64) -> Duration {
     sorted[((sorted.len() - 1) as f64 * share).round() as usize]
@@ -340,7 +109,136 @@ async fn memory(directory: &Path) {
     world.store.close().await;
 }
 
+/// How a process of the comparison is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watched {
+    /// Not at all: no log either.
+    Not,
+    /// By the log alone, as a daemon that configures nothing.
+    Log,
+    /// By the log and a collector of traces.
+    Traces,
+}
+
+/// Turns per second of 10 sessions in a process of its own, which is watched like this.
+async fn one(directory: &Path, watched: Watched, collector: Option<String>) {
+    let sink = telemetry::Sink::File(Path::new("/dev/null"));
+    let exporting = match (watched, collector) {
+        (Watched::Traces, Some(endpoint)) => {
+            let otlp = Otlp {
+                endpoint,
+                headers: Vec::new(),
+                service_name: "bench".to_owned(),
+                sample_ratio: 1.0,
+                content: false,
+                client: hob::model::http::direct_client(Duration::from_secs(5)).unwrap(),
+            };
+            Some(telemetry::start_traced(sink, Format::Text, "info", otlp).unwrap().begin())
+        }
+        (Watched::Log | Watched::Traces, _) => {
+            telemetry::start(sink, Format::Text, "info").unwrap();
+            None
+        }
+        (Watched::Not, _) => None,
+    };
+    let world = Arc::new(World::open(directory).await);
+    let (sessions, turns) = (10, 300);
+    let begun = Instant::now();
+    let talking: Vec<_> = (0..sessions)
+        .map(|index| {
+            let world = Arc::clone(&world);
+            tokio::spawn(async move {
+                for _ in 0..turns {
+                    world.turn(&index.to_string()).await;
+                }
+            })
+        })
+        .collect();
+    for talk in talking {
+        talk.await.unwrap();
+    }
+    let rate = f64::from(sessions * turns) / begun.elapsed().as_secs_f64();
+    world.store.close().await;
+    if let Some(exporting) = exporting {
+        exporting.end(Duration::from_secs(5)).await;
+    }
+    println!("{rate}");
+}
+
+/// A collector that takes everything at once.
+async fn collector() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let routes = axum::Router::new().fallback(|_: axum::body::Bytes| async { axum::http::StatusCode::OK });
+    tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    address
+}
+
+/// What watching costs: the same turns in processes that are watched differently, by turns, seven rounds.
+async fn watching() {
+    let address = collector().await;
+    let kinds = [("not", "no log"), ("log", "telemetry off"), ("traces", "telemetry on")];
+    let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for _ in 0..7 {
+        for (kind, _) in kinds {
+            let mut child = tokio::process::Command::new(std::env::current_exe().unwrap());
+            let output = child.args(["one", kind, &address]).output().await.unwrap();
+            let rate = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+            rates.entry(kind).or_default().push(rate);
+        }
+    }
+    let median = |kind: &str| {
+        let mut all = rates[kind].clone();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    for (kind, told) in kinds {
+        println!("{told:>14}: {:>6.0} turns/s (median of 7)", median(kind));
+    }
+    println!("off / no log: {:.3}   on / off: {:.3}", median("log") / median("not"), median("traces") / median("log"));
+}
+
+/// How long `/metrics` takes with 20,000 turns in the database.
+async fn scrape(directory: &Path) {
+    let world = Arc::new(World::open(directory).await);
+    let talking: Vec<_> = (0..100)
+        .map(|index| {
+            let world = Arc::clone(&world);
+            tokio::spawn(async move {
+                for _ in 0..200 {
+                    world.turn(&index.to_string()).await;
+                }
+            })
+        })
+        .collect();
+    for talk in talking {
+        talk.await.unwrap();
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/metrics", listener.local_addr().unwrap());
+    let stop = CancellationToken::new();
+    let routes = hob::web::health::routes(Arc::clone(&world.router));
+    let served = tokio::spawn(hob::web::serve(listener, routes, stop.clone()));
+    let client = hob::model::http::direct_client(Duration::from_secs(5)).unwrap();
+    let (mut took, mut bytes) = (Vec::new(), 0);
+    for _ in 0..500 {
+        let begun = Instant::now();
+        bytes = client.get(&address).send().await.unwrap().text().await.unwrap().len();
+        took.push(begun.elapsed());
+    }
+    took.sort_unstable();
+    println!(
+        "/metrics after 20,000 turns: {bytes} bytes  p50 {:?}  p99 {:?}",
+        percentile(&took, 0.5),
+        percentile(&took, 0.99)
+    );
+    stop.cancel();
+    served.await.unwrap();
+    world.store.close().await;
+}
+
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let runs = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -353,6 +251,22 @@ fn main() {
         std::fs::create_dir_all(&path).unwrap();
         path
     };
+    if let [mode, kind, address] = arguments.as_slice()
+        && mode == "one"
+    {
+        let watched = match kind.as_str() {
+            "not" => Watched::Not,
+            "log" => Watched::Log,
+            _ => Watched::Traces,
+        };
+        return runtime.block_on(one(&directory("one"), watched, Some(address.clone())));
+    }
+    if runs("telemetry") {
+        runtime.block_on(watching());
+    }
+    if runs("metrics") {
+        runtime.block_on(scrape(&directory("metrics")));
+    }
     if runs("latency") {
         runtime.block_on(latency(&directory("latency")));
     }

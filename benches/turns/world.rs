@@ -1,0 +1,256 @@
+//! A whole router in this process, over a platform and a model that answer at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hob::agent::machine::policy::Policy;
+use hob::agent::ports::{Ports, RunLimits};
+use hob::agent::prompt::{BASE, PromptSettings};
+use hob::agent::quota::Meter;
+use hob::domain::channel::{Channel, Intake};
+use hob::domain::clock::{Clock, SystemClock};
+use hob::domain::condition::Conditions;
+use hob::domain::health::{ChannelHealth, Liveness};
+use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
+use hob::domain::outgoing::{DeliveryError, Outgoing, Receipt};
+use hob::domain::redactor::Redactor;
+use hob::domain::rng::{Rng, SystemRng};
+use hob::domain::upkeep::LastRound;
+use hob::memory::recall::Memory;
+use hob::model::catalog::{Catalog, Entry};
+use hob::model::error::ModelError;
+use hob::model::message::{Completion, Usage};
+use hob::model::metered::Metering;
+use hob::model::provider::{Provider, Request, Sink};
+use hob::model::purse::Purse;
+use hob::model::table::Table;
+use hob::policy::budget::Budget;
+use hob::policy::quota::Quotas;
+use hob::router::command::Mode;
+use hob::router::delivery::ways::{DeliveryLimits, Ways};
+use hob::router::delivery::{Delivery, DeliveryPorts};
+use hob::router::intake::{IntakeLimits, Router, Terms};
+use hob::router::lanes::{LaneSettings, Lanes};
+use hob::router::respond::House;
+use hob::router::streaming::StreamSettings;
+use hob::store::contents::Contents;
+use hob::store::{Pace, Store};
+use hob::tool::Toolbox;
+use hob::tool::mcp::Servers;
+use hob::tool::registry::Registry;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// A model that answers at once.
+struct Instantly;
+
+#[async_trait]
+impl Provider for Instantly {
+    fn label(&self) -> &'static str {
+        "bench/instantly"
+    }
+
+    async fn complete(&self, _request: &Request, _sink: &dyn Sink) -> Result<Completion, ModelError> {
+        let usage = Usage { input_tokens: 100, output_tokens: 10, ..Usage::default() };
+        Ok(Completion { usage, ..Completion::said("Here you are.", Vec::new()) })
+    }
+}
+
+/// A platform that takes everything at once, and tells who waits for it.
+#[derive(Default)]
+struct Platform {
+    waiting: Mutex<BTreeMap<String, oneshot::Sender<()>>>,
+}
+
+impl Platform {
+    fn expect(&self, chat: &str) -> oneshot::Receiver<()> {
+        let (told, answered) = oneshot::channel();
+        self.waiting.lock().unwrap().insert(chat.to_owned(), told);
+        answered
+    }
+}
+
+#[async_trait]
+impl Channel for Platform {
+    fn address(&self) -> (ChannelKind, &str) {
+        (ChannelKind::Terminal, "default")
+    }
+
+    async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        if let Some(told) = self.waiting.lock().unwrap().remove(&message.destination.conversation.chat) {
+            told.send(()).unwrap();
+        }
+        Ok(Receipt { external_id: None })
+    }
+
+    fn health(&self) -> ChannelHealth {
+        ChannelHealth::plain(Liveness::Connected, Timestamp::UNIX_EPOCH)
+    }
+}
+
+/// A router with a platform and a model that cost nothing.
+pub(crate) struct World {
+    pub(crate) router: Arc<Router>,
+    platform: Arc<Platform>,
+    pub(crate) store: Store,
+}
+
+fn delivery_limits() -> DeliveryLimits {
+    DeliveryLimits {
+        attempts_max: 12,
+        age_max: Duration::from_secs(86_400),
+        backoff_base: Duration::from_secs(1),
+        backoff_max: Duration::from_secs(300),
+    }
+}
+
+fn run_limits() -> RunLimits {
+    RunLimits {
+        iterations: 10,
+        iterations_step: 10,
+        iterations_cap: 25,
+        soft: Duration::from_secs(900),
+        hard: Duration::from_secs(1_200),
+        tool_output_chars_max: 8_000,
+        policy: Policy::default(),
+    }
+}
+
+/// Sends over these channels.
+fn delivery(
+    (directory, store): (&Path, &Store),
+    channels: Vec<Arc<dyn Channel>>,
+    (stop, tracker, rest): (&CancellationToken, &TaskTracker, &Arc<Notify>),
+) -> Delivery {
+    let ways = Ways {
+        channels,
+        limits: delivery_limits(),
+        stream: StreamSettings { on: true, every: Duration::from_millis(1_500), off: BTreeSet::new() },
+        reactions: true,
+        letters: Arc::default(),
+    };
+    Delivery::new(
+        DeliveryPorts {
+            redactor: Redactor::default(),
+            store: store.clone(),
+            clock: Arc::new(SystemClock),
+            rng: Arc::new(SystemRng),
+            contents: Contents::of(directory),
+            stop: stop.clone(),
+            tracker: tracker.clone(),
+            rest: Arc::clone(rest),
+            meters: Arc::default(),
+        },
+        ways,
+    )
+}
+
+impl World {
+    pub(crate) async fn open(directory: &Path) -> Self {
+        let store = Store::open(&directory.join("hob.db"), Pace::Threaded).await.unwrap();
+        let (clock, platform): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Platform::default()));
+        let (stop, rest, tracker) = (CancellationToken::new(), Arc::new(Notify::new()), TaskTracker::new());
+        let channels = vec![Arc::clone(&platform) as Arc<dyn Channel>];
+        let delivery = delivery((directory, &store), channels, (&stop, &tracker, &rest));
+        let table = Arc::new(Table::new(&BTreeMap::new()).unwrap());
+        let metering = Metering { meters: Arc::clone(delivery.meters()), table: Arc::clone(&table) };
+        let catalog = Catalog::new(Entry::new("primary", Arc::new(Instantly)), Vec::new(), Arc::clone(&clock));
+        let models = Arc::new(catalog.metered(&metering));
+        let purse = Arc::new(Purse { budget: Budget::default(), zone: TimeZone::UTC });
+        let meter = Arc::new(Meter { quotas: Quotas::default(), zone: TimeZone::UTC });
+        let memory = Memory::by_words(store.clone(), TimeZone::UTC);
+        let skills = Arc::new(hob::skill::library::Library::plain(store.clone(), directory));
+        let ports = Arc::new(Ports {
+            store: store.clone(),
+            memory: memory.clone(),
+            contents: Contents::of(directory),
+            skills: Arc::clone(&skills),
+            clock: Arc::clone(&clock),
+            models: Arc::clone(&models),
+            redactor: Redactor::default(),
+            tools: Arc::new(hob::tool::shed::Tools::new(Registry::default())),
+            personas: Arc::default(),
+            toolbox: Toolbox::plain(directory),
+            prompt: PromptSettings { base: BASE.to_owned(), zone: TimeZone::UTC, history_messages_max: 40 },
+            limits: run_limits(),
+            table: Arc::clone(&table),
+            counts: Arc::default(),
+            reply_tokens: 1_000,
+            purse: Arc::clone(&purse),
+            meter: Arc::clone(&meter),
+            access: Arc::default(),
+            rng: Arc::new(SystemRng),
+            meters: Arc::clone(delivery.meters()),
+            watcher: Arc::new(delivery.clone()),
+            owner: SystemRng.id(),
+            lease: Duration::from_secs(90),
+        });
+        let (serves, drain) = ([ChannelKind::Terminal].into(), stop.clone());
+        let settings = LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest };
+        let lanes = Lanes::new(ports, settings);
+        let (servers, rng, confined) = (Servers::default(), Arc::new(SystemRng), String::new());
+        let (personas, started) = (Arc::default(), clock.now());
+        let house = House {
+            models,
+            table,
+            purse,
+            meter,
+            personas,
+            memory,
+            skills,
+            servers,
+            rng,
+            confined,
+            conditions: Conditions::default(),
+            config: hob::domain::config_standing::ConfigStanding::default(),
+            upkeep: LastRound::default(),
+            started,
+        };
+        let router = Arc::new(Router {
+            redactor: Redactor::default(),
+            store: store.clone(),
+            clock: Arc::clone(&clock),
+            terms: arc_swap::ArcSwap::from_pointee(Terms {
+                access: Arc::default(),
+                limits: IntakeLimits { message_chars_max: 128_000, queue_len_max: 50, mode: Mode::Queue },
+                house: Arc::new(house),
+                transcriber: None,
+            }),
+            lanes,
+            delivery,
+            alarm: Arc::default(),
+        });
+        Self { router, platform, store }
+    }
+
+    /// One turn: from the message to the platform's having the answer.
+    pub(crate) async fn turn(&self, chat: &str) -> Duration {
+        let answered = self.platform.expect(chat);
+        let begun = Instant::now();
+        let conversation = Conversation {
+            channel: ChannelKind::Terminal,
+            account: "default".to_owned(),
+            chat: chat.to_owned(),
+            thread: None,
+        };
+        let inbound = Inbound {
+            conversation,
+            external_id: SystemRng.id(),
+            sender: Sender { external_id: "you".to_owned(), name: "you".to_owned() },
+            happening: Happening::Posted { text: "What is there to be said about the garden today?".to_owned() },
+            sent_at: SystemClock.now(),
+            attachments: Vec::new(),
+            circumstances: Default::default(),
+        };
+        self.router.accept(inbound).await.unwrap();
+        answered.await.unwrap();
+        begun.elapsed()
+    }
+}
