@@ -37,6 +37,28 @@ pub enum ErrorClass {
     Resting,
 }
 
+impl ErrorClass {
+    /// Its name in the database, in metrics and in traces.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Billing => "billing",
+            Self::RateLimit => "rate_limit",
+            Self::Overloaded => "overloaded",
+            Self::UnknownModel => "unknown_model",
+            Self::ContextTooLong => "context_too_long",
+            Self::Refused => "refused",
+            Self::BadRequest => "bad_request",
+            Self::Timeout => "timeout",
+            Self::Network => "network",
+            Self::Server => "server",
+            Self::Malformed => "malformed",
+            Self::Resting => "resting",
+        }
+    }
+}
+
 impl fmt::Display for ErrorClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
-use crate::model::error::{ErrorClass, ModelError};
+use crate::model::error::ModelError;
 use crate::model::message::{Completion, StopReason, Usage};
 use crate::model::price;
 use crate::model::provider::{Checked, Provider, Request, Sink};
@@ -93,7 +93,7 @@ impl Provider for Metered {
                 answered(&span, completion);
             }
             Err(error) => {
-                open.outcome = name(error.class);
+                open.outcome = error.class.name();
                 genai::failed(&span, open.outcome);
             }
         }
@@ -166,30 +166,12 @@ impl Introduction {
     }
 }
 
-/// A class of failures in metrics and traces.
-fn name(class: ErrorClass) -> &'static str {
-    match class {
-        ErrorClass::Auth => "auth",
-        ErrorClass::Billing => "billing",
-        ErrorClass::RateLimit => "rate_limit",
-        ErrorClass::Overloaded => "overloaded",
-        ErrorClass::UnknownModel => "unknown_model",
-        ErrorClass::ContextTooLong => "context_too_long",
-        ErrorClass::Refused => "refused",
-        ErrorClass::BadRequest => "bad_request",
-        ErrorClass::Timeout => "timeout",
-        ErrorClass::Network => "network",
-        ErrorClass::Server => "server",
-        ErrorClass::Malformed => "malformed",
-        ErrorClass::Resting => "resting",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::model::error::ErrorClass;
     use crate::model::provider::{NoSink, ToolChoice};
     use crate::telemetry::measure::{Counter, Family};
 

@@ -279,7 +279,7 @@ fn give_up(run: &mut Active) -> Vec<Effect> {
     } else {
         Reply::Answer { text: format!("{}\n\n({told})", run.unfinished.text.trim()) }
     };
-    vec![Effect::Reply(reply), Effect::End(End::Failed { why: texts::class_name(class) })]
+    vec![Effect::Reply(reply), Effect::End(End::Failed { why: class.name().to_owned() })]
 }
 
 enum Remedy {

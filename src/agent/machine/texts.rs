@@ -168,26 +168,6 @@ pub fn steered(steered: &Steered, requester: UserId) -> String {
     }
 }
 
-/// The stored name of an error class.
-pub(super) fn class_name(class: ErrorClass) -> String {
-    let name = match class {
-        ErrorClass::Auth => "auth",
-        ErrorClass::Billing => "billing",
-        ErrorClass::RateLimit => "rate_limit",
-        ErrorClass::Overloaded => "overloaded",
-        ErrorClass::UnknownModel => "unknown_model",
-        ErrorClass::ContextTooLong => "context_too_long",
-        ErrorClass::Refused => "refused",
-        ErrorClass::BadRequest => "bad_request",
-        ErrorClass::Timeout => "timeout",
-        ErrorClass::Network => "network",
-        ErrorClass::Server => "server",
-        ErrorClass::Malformed => "malformed",
-        ErrorClass::Resting => "resting",
-    };
-    name.to_owned()
-}
-
 /// What the person is told when no model could answer: what happened, and who can do what.
 pub(super) fn model_failed(class: ErrorClass, message: &str) -> String {
     let advice = match class {

@@ -26,7 +26,7 @@ fn failures_of_the_model_say_who_can_do_what() {
     ];
     let all: Vec<String> = classes
         .into_iter()
-        .map(|class| format!("{}: {}", texts::class_name(class), texts::model_failed(class, " it said no. ")))
+        .map(|class| format!("{}: {}", class.name(), texts::model_failed(class, " it said no. ")))
         .collect();
     insta::assert_snapshot!(all.join("\n"), @r"
     auth: I could not get an answer from the model: it said no. Whoever runs me has to mend the key in config.toml or in the environment.
