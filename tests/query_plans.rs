@@ -42,12 +42,24 @@ const GROWING: &[&str] = &[
     "letters_sent",
 ];
 
-/// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`, without an index.
+/// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`. One along an index counts, too, unless the index
+/// holds but a part of the table or the query stops early.
 async fn scans(database: &mut SqliteConnection, query: &str) -> Vec<String> {
-    let plan =
-        sqlx::query(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}"))).fetch_all(database).await.unwrap();
+    let plan = sqlx::query(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}")))
+        .fetch_all(&mut *database)
+        .await
+        .unwrap();
+    let partial = sqlx::query("SELECT name FROM sqlite_master WHERE type = 'index' AND sql LIKE '% WHERE %'");
+    let partial = partial.fetch_all(&mut *database).await.unwrap();
+    let partial: Vec<String> = partial.iter().map(|row| row.get("name")).collect();
+    let stops = query.to_uppercase().contains("LIMIT");
+    let is_short = |line: &str| {
+        line.split_once(" INDEX ").is_some_and(|(_, index)| {
+            stops || partial.iter().any(|name| index.split_whitespace().next() == Some(name.as_str()))
+        })
+    };
     let lines = plan.iter().map(|row| row.get::<String, _>("detail"));
-    lines.filter(|line| line.starts_with("SCAN ") && !line.contains(" INDEX ")).collect()
+    lines.filter(|line| line.starts_with("SCAN ") && !is_short(line)).collect()
 }
 
 /// The table behind the name that a plan uses: the name itself, or what it is an alias of in the query.
@@ -91,6 +103,7 @@ async fn a_scan_is_seen() {
     for query in [
         "SELECT id FROM runs WHERE state = 'running'",
         "SELECT r.created_at FROM runs r",
+        "SELECT DISTINCT scope FROM memories",
         "UPDATE outbox SET attempts = 0",
     ] {
         let found = scans(&mut database, query).await;

@@ -45,7 +45,40 @@ pub struct Embedding {
     pub backlog: i64,
 }
 
-/// Reads them.
+/// Reads how much there is of each scope.
+#[derive(Debug, Clone, Copy)]
+pub struct OfScopes;
+
+#[async_trait]
+impl Statement for OfScopes {
+    type Output = Vec<OfScope>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<OfScope>, StoreError> {
+        let mut all = Vec::new();
+        for scope in remembered::scopes(tx).await? {
+            let remembered::Counts { memories, facts, people } = remembered::counts(tx, scope).await?;
+            all.push(OfScope { scope, whose: whose(tx, scope).await?, memories, facts, people });
+        }
+        Ok(all)
+    }
+}
+
+/// When the first and the last thing was said that is remembered.
+#[derive(Debug, Clone, Copy)]
+pub struct Span;
+
+#[async_trait]
+impl Statement for Span {
+    type Output = (Option<Timestamp>, Option<Timestamp>);
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let (oldest, newest) = remembered::span(tx).await?;
+        let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
+        Ok((oldest.map(at), newest.map(at)))
+    }
+}
+
+/// Reads them all.
 #[derive(Debug, Clone, Copy)]
 pub struct Amount;
 
@@ -54,17 +87,12 @@ impl Statement for Amount {
     type Output = Amounts;
 
     async fn run(&self, tx: &mut Tx) -> Result<Amounts, StoreError> {
-        let mut scopes = Vec::new();
-        for scope in remembered::scopes(tx).await? {
-            let remembered::Counts { memories, facts, people } = remembered::counts(tx, scope).await?;
-            scopes.push(OfScope { scope, whose: whose(tx, scope).await?, memories, facts, people });
-        }
+        let scopes = OfScopes.run(tx).await?;
         let all: i64 = scopes.iter().map(|of| of.memories).sum();
         let embedding = remembered::embedding(tx).await?;
         let embedding = embedding.map(|(model, vectors)| Embedding { model, backlog: (all - vectors).max(0) });
-        let (oldest, newest) = remembered::span(tx).await?;
-        let at = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or_default();
-        Ok(Amounts { scopes, embedding, oldest: oldest.map(at), newest: newest.map(at) })
+        let (oldest, newest) = Span.run(tx).await?;
+        Ok(Amounts { scopes, embedding, oldest, newest })
     }
 }
 

@@ -8,7 +8,7 @@ use axum::extract::{Path, Query, State};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::memory::Scope;
-use crate::memory::amount::{Amount, Amounts};
+use crate::memory::amount::{OfScopes, Span};
 use crate::memory::item::Item;
 use crate::store::error::StoreError;
 use crate::store::memory_pages::{self, Before};
@@ -54,7 +54,7 @@ pub(super) struct Overview {
 /// How much is remembered of whom, and how it is looked up.
 #[utoipa::path(get, path = "/api/memory", tag = "memory", responses((status = 200, body = Overview), (status = 401, body = Problem)))]
 pub(super) async fn overview(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Json<Overview>, Refused> {
-    let Amounts { scopes, oldest, newest, embedding: _ } = served.router.store.read(Amount).await?;
+    let (scopes, (oldest, newest)) = (served.router.store.read(OfScopes).await?, served.router.store.read(Span).await?);
     let how = served.router.terms().house.memory.nearby.standing().to_string();
     let scopes = scopes.into_iter().map(|of| ScopeAmount {
         scope: of.scope.to_string(),
