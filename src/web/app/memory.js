@@ -339,10 +339,13 @@ class Memory {
     };
     const heads = ["Of whom", "Said", "Facts", "People", ...(this.isOwner ? ["Forget"] : [])];
     const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, ...scopes.map(row)));
-    return [
+    const along = [
       el("h2", {}, "Take it along"),
       el("p", {}, "Everything that is remembered, a JSON object in each line; `hob memory import` takes it in elsewhere."),
       el("p", {}, el("a", { class: "button", href: "/api/memory/export", download: true }, "Export")),
+    ];
+    return [
+      ...(this.isOwner ? along : []),
       el("h2", {}, "Forget everything"),
       scopes.length ? el("div", { class: "wide-table" }, table) : el("p", {}, "Nothing is remembered."),
     ];

@@ -18,7 +18,7 @@ use crate::memory::transfer::line;
 use crate::store::error::StoreError;
 use crate::store::remembered::Counts;
 use crate::store::{Statement, Tx, memory_pages};
-use crate::web::door::visitor::{Owner, Visitor};
+use crate::web::door::visitor::Owner;
 use crate::web::memory::entry::named;
 use crate::web::memory::look::scope;
 use crate::web::reply::{Problem, Refused};
@@ -144,9 +144,12 @@ pub(super) async fn forget_scope(
 }
 
 /// Everything that is remembered, as `hob memory export` writes it: a JSON object in each line.
+///
+/// It changes nothing, yet everybody's memory in one file to be carried off is more than looking.
 #[utoipa::path(get, path = "/api/memory/export", tag = "memory",
-    responses((status = 200, content_type = "application/x-ndjson"), (status = 401, body = Problem)))]
-pub(super) async fn export(State(served): State<Arc<Served>>, _visitor: Visitor) -> Result<Response, Refused> {
+    responses((status = 200, content_type = "application/x-ndjson"), (status = 401, body = Problem),
+        (status = 403, body = Problem)))]
+pub(super) async fn export(State(served): State<Arc<Served>>, _owner: Owner) -> Result<Response, Refused> {
     let text = line::write(&served.router.store.read(Export).await?)?;
     let day = served.router.clock.now().strftime("%Y-%m-%d");
     let name = format!("attachment; filename=\"hob-memory-{day}.jsonl\"");
