@@ -10,9 +10,10 @@ use crate::agent::machine::state::{Active, Paused, Phase, State};
 use crate::agent::prompt::Material;
 use crate::agent::replay::load::decoded;
 use crate::agent::replay::{Broken, Timed};
-use crate::domain::ids::RunId;
+use crate::domain::ids::{RunId, SessionId};
 use crate::model::provider::Request;
 use crate::store::error::StoreError;
+use crate::store::journal::EventRow;
 use crate::store::{Statement, Tx, journal, runs};
 
 /// Reads a run up to one of its events.
@@ -22,13 +23,21 @@ pub struct LoadAt {
     pub run: RunId,
     /// The event's number.
     pub at: i64,
-    /// Also what its requests are made of: the prompt, the tools, the conversation before it.
-    pub material: bool,
+}
+
+/// What was read of a run: folding it takes its time, and needs the database no more.
+#[derive(Debug, Clone)]
+pub struct Unfolded {
+    run: RunId,
+    session: SessionId,
+    upto: i64,
+    rows: Vec<EventRow>,
 }
 
 /// A run at that point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
+    session: SessionId,
     /// The last event that was folded.
     pub at: i64,
     /// The journal's last event.
@@ -39,8 +48,6 @@ pub struct Standing {
     pub state: State,
     /// Where they part from what this Hob derives.
     pub mismatch: Option<JournalMismatch>,
-    /// What its requests are made of, where it was asked for and is still there.
-    pub material: Option<Material>,
     /// The first of them that cannot be read: nothing after it was folded.
     pub broken: Option<Broken>,
 }
@@ -48,42 +55,67 @@ pub struct Standing {
 #[async_trait]
 impl Statement for LoadAt {
     /// None: there is no such run.
-    type Output = Option<Standing>;
+    type Output = Option<Unfolded>;
 
-    async fn run(&self, tx: &mut Tx) -> Result<Option<Standing>, StoreError> {
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Unfolded>, StoreError> {
         let Some(row) = runs::lookup(tx, self.run).await? else {
             return Ok(None);
         };
         let upto = journal::last(tx, self.run).await?;
         let rows = journal::part(tx, self.run, (0, self.at), i64::MAX).await?;
-        let (events, broken) = decoded(self.run, &rows)?;
+        Ok(Some(Unfolded { run: self.run, session: row.session, upto, rows }))
+    }
+}
+
+impl Unfolded {
+    /// What it folds to.
+    ///
+    /// # Errors
+    /// When a row is none that Hob has written.
+    pub fn fold(self) -> Result<Standing, StoreError> {
+        let Self { run, session, upto, rows } = self;
+        let (events, broken) = decoded(run, &rows)?;
         let mut replay = Replay::default();
         events.iter().for_each(|timed| replay.feed(&timed.event));
         // What is expected next has simply not been folded.
         let mismatch = replay.mismatch().filter(|found| found.actual != "missing");
-        let material = match replay.state.active().filter(|_| self.material) {
-            Some(run) => {
-                let (reader, context) = (run.input.principal.user, run.context.clone());
-                match (LoadMaterial { session: row.session, reader, context }.run(tx).await) {
-                    Ok(material) => Some(material),
-                    Err(StoreError::Inconsistent { .. }) => None,
-                    Err(error) => return Err(error),
-                }
-            }
-            None => None,
-        };
         let (at, last) = (replay.seq, events.into_iter().last());
-        Ok(Some(Standing { at, upto, last, state: replay.state, mismatch, material, broken }))
+        Ok(Standing { session, at, upto, last, state: replay.state, mismatch, broken })
+    }
+}
+
+/// Reads what the requests of a run at that point are made of: the prompt, the tools, the conversation before it.
+#[derive(Clone)]
+pub struct LoadRequest(LoadMaterial);
+
+#[async_trait]
+impl Statement for LoadRequest {
+    /// None: it is not kept any more.
+    type Output = Option<Material>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Option<Material>, StoreError> {
+        match self.0.run(tx).await {
+            Ok(material) => Ok(Some(material)),
+            Err(StoreError::Inconsistent { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
 impl Standing {
-    /// What the model is asked at this point, or would be if it were asked now; none: the run has not begun, or what it
-    /// was made of is gone.
+    /// What is to be read to tell what the model is asked at this point; none: the run has not begun.
     #[must_use]
-    pub fn request(&self) -> Option<Request> {
+    pub fn wants(&self) -> Option<LoadRequest> {
         let run = self.state.active()?;
-        Some(self.material.as_ref()?.request_of(run, &due(run)))
+        let (reader, context) = (run.input.principal.user, run.context.clone());
+        Some(LoadRequest(LoadMaterial { session: self.session, reader, context }))
+    }
+
+    /// What the model is asked at this point, or would be if it were asked now; none: the run has not begun.
+    #[must_use]
+    pub fn request(&self, material: &Material) -> Option<Request> {
+        let run = self.state.active()?;
+        Some(material.request_of(run, &due(run)))
     }
 }
 

@@ -28,6 +28,6 @@ pub(in crate::web) fn routes() -> OpenApiRouter<Arc<Served>> {
 async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refused> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         tracing::error!(%error, "a run could not be folded for the page");
-        Refused::Bad("this run's journal breaks the code that reads it; the log says more".to_owned())
+        Refused::Broken("this run's journal breaks the code that reads it; the log says more".to_owned())
     })
 }

@@ -12,6 +12,7 @@ use utoipa_axum::routes;
 use crate::agent::machine::compaction::size;
 use crate::agent::machine::state::{Active, Phase, State as RunState};
 use crate::agent::machine::texts;
+use crate::agent::prompt::Material;
 use crate::agent::replay::at::{LoadAt, Standing};
 use crate::agent::replay::line;
 use crate::domain::ids::RunId;
@@ -101,13 +102,22 @@ pub(in crate::web) struct At {
 }
 
 impl Served {
-    async fn standing(&self, run: i64, at: Option<i64>, material: bool) -> Result<Standing, Refused> {
+    async fn standing(&self, run: i64, at: Option<i64>) -> Result<Standing, Refused> {
         let at = at.unwrap_or(i64::MAX);
         if at < 1 {
             return Err(Refused::Bad("the first event has the number 1".to_owned()));
         }
-        let load = LoadAt { run: RunId(run), at, material };
-        self.router.store.read(load).await?.ok_or(Refused::NotFound("run"))
+        let load = LoadAt { run: RunId(run), at };
+        let unfolded = self.router.store.read(load).await?.ok_or(Refused::NotFound("run"))?;
+        Ok(beside(move || unfolded.fold()).await??)
+    }
+
+    /// What its requests are made of at that point; none: it has not begun, or that is not kept any more.
+    async fn material(&self, standing: &Standing) -> Result<Option<Material>, Refused> {
+        match standing.wants() {
+            Some(wanted) => Ok(self.router.store.read(wanted).await?),
+            None => Ok(None),
+        }
     }
 }
 
@@ -120,8 +130,7 @@ async fn state(
     Path(run): Path<i64>,
     Query(At { at }): Query<At>,
 ) -> Result<Json<StandingShown>, Refused> {
-    let standing = served.standing(run, at, false).await?;
-    Ok(Json(StandingShown::of(&standing)))
+    Ok(Json(StandingShown::of(&served.standing(run, at).await?)))
 }
 
 impl StandingShown {
@@ -289,9 +298,10 @@ async fn context(
     Path(run): Path<i64>,
     Query(ContextPart { at, before, whole }): Query<ContextPart>,
 ) -> Result<Json<ContextShown>, Refused> {
-    let standing = served.standing(run, at, true).await?;
+    let standing = served.standing(run, at).await?;
+    let material = served.material(&standing).await?;
     let shown = move || {
-        let Some(request) = standing.request() else {
+        let Some(request) = material.and_then(|material| standing.request(&material)) else {
             let gone = match standing.state.active() {
                 None => "The run has not begun: the model sees nothing yet.",
                 Some(_) => "What it was shown is not kept any more.",
@@ -331,9 +341,10 @@ async fn message(
     Path((run, index)): Path<(i64, usize)>,
     Query(At { at }): Query<At>,
 ) -> Result<Json<MessageShown>, Refused> {
-    let standing = served.standing(run, at, true).await?;
-    let found = standing
-        .request()
+    let standing = served.standing(run, at).await?;
+    let material = served.material(&standing).await?;
+    let found = material
+        .and_then(|material| standing.request(&material))
         .and_then(|request| request.messages.get(index).map(|message| MessageShown::of(index, message, usize::MAX)));
     Ok(Json(found.ok_or(Refused::NotFound("message"))?))
 }
