@@ -17,6 +17,7 @@ pub mod local;
 mod memory;
 mod metrics;
 pub mod operations;
+mod owner;
 pub mod page;
 pub mod reply;
 mod runs;

@@ -204,6 +204,10 @@ async fn n13_what_is_to_be_done_later_is_made_changed_and_taken_away() {
     let made: Value = serde_json::from_str(&made).unwrap();
     assert_eq!((&made["state"], &made["session"]), (&object!("active"), &object!("web:kitchen")), "{made}");
     assert_eq!(rows(&made, "next").len(), 3, "{made}");
+    // The page sends again what it has no answer to.
+    let (_, again) = browser.order(Method::POST, "/schedules", Some(new("every year on 1 January at 09:00"))).await;
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap()["id"], made["id"]);
+    assert_eq!(rows(&browser.operations("/schedules").await, "schedules").len(), 1);
     let id = made["id"].as_i64().unwrap();
     let change = async |what: &str| {
         let (status, told) = browser.order(Method::POST, &format!("/schedules/{id}/{what}"), None).await;

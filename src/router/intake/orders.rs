@@ -5,27 +5,22 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::agent::driver::encode_signal;
-use crate::agent::journal::{QueueChange, RunKey};
+use crate::agent::journal::RunKey;
 use crate::agent::machine::question::Answer;
 use crate::agent::machine::status::Status;
-use crate::agent::machine::stop::CancelReason;
 use crate::agent::signal::Signal;
-use crate::agent::write_off::change_queued;
 use crate::domain::ids::{RunId, SessionId};
-use crate::domain::inbound::{ChannelKind, Conversation, Sender};
-use crate::domain::principal::{Principal, Role, Trust};
+use crate::domain::principal::Principal;
 use crate::router::answering::{answer_in, asking_elsewhere};
 use crate::router::command::Reach;
 use crate::router::intake::Router;
 use crate::router::intake::answers::{Asked, open_question};
+use crate::router::operations::queue::{End, Ended};
 use crate::router::{pause, texts};
 use crate::store::error::StoreError;
 use crate::store::runs::RunRow;
-use crate::store::users::Identity;
-use crate::store::{Statement, Tx, agents, runs, sessions, signals, users};
+use crate::store::{Statement, Tx, agents, runs, sessions, signals};
 
-/// The run waits for another run's word.
-const AN_AGENT: &str = "It has not begun, and another run waits for it: stop that one.";
 /// It came too late.
 const OVER: &str = "That run is over.";
 
@@ -57,44 +52,29 @@ pub enum Ordered {
 }
 
 impl Router {
-    /// Carries out what an owner orders of a run. `by` is who, and where they speak.
+    /// Carries out what an owner orders of a run.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn order(
-        &self,
-        (place, sender): (Conversation, Sender),
-        run: RunId,
-        mut order: Order,
-    ) -> Result<Ordered, StoreError> {
+    pub async fn order(&self, by: Principal, run: RunId, mut order: Order) -> Result<Ordered, StoreError> {
         if let Order::Answer { text, .. } = &mut order {
             self.redactor.clean(text);
         }
-        let others = self.terms().access.others_of(&place, &sender.external_id);
-        let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
-        let now = self.clock.now();
-        let carry = CarryOut { run, order, by: By { place, sender, others }, now };
+        let carry = CarryOut { run, order, by, now: self.clock.now() };
         let (ordered, lanes) = self.store.write(carry).await?;
         tracing::info!(%run, ?ordered, "agent_run.ordered");
         for (session, channel) in lanes {
             self.lanes.wake_served(session, &channel);
+            self.delivery.wake(session);
         }
         Ok(ordered)
     }
 }
 
-/// Who orders.
-struct By {
-    place: Conversation,
-    sender: Sender,
-    /// Their other names.
-    others: Vec<(ChannelKind, Option<String>)>,
-}
-
 struct CarryOut {
     run: RunId,
     order: Order,
-    by: By,
+    by: Principal,
     now: Timestamp,
 }
 
@@ -109,56 +89,35 @@ impl Statement for CarryOut {
         let Some(row) = runs::lookup(tx, self.run).await? else {
             return Ok((Ordered::NoRun, Vec::new()));
         };
-        let principal = self.principal(tx).await?;
         match &self.order {
-            Order::Stop => self.stop(tx, &row, &principal).await,
-            Order::Resume => self.resume(tx, &row, &principal).await,
-            Order::Answer { question, text } => self.answer(tx, &principal, (*question, text)).await,
+            Order::Stop => self.stop(tx, &row).await,
+            Order::Resume => self.resume(tx, &row).await,
+            Order::Answer { question, text } => self.answer(tx, (*question, text)).await,
         }
     }
 }
 
 impl CarryOut {
-    async fn principal(&self, tx: &mut Tx) -> Result<Principal, StoreError> {
-        let By { place, sender, others } = &self.by;
-        let identity = Identity {
-            channel: place.channel,
-            account: &place.account,
-            external_id: &sender.external_id,
-            name: &sender.name,
-            // Whoever may change things on the page is an owner there: its door has seen to that.
-            role: Role::Owner,
-            others: others.clone(),
-        };
-        let user = users::ensure(tx, &identity, self.now).await?;
-        Ok(Principal { user, name: sender.name.clone(), role: Role::Owner, trust: Trust::Trusted })
-    }
-
-    async fn stop(&self, tx: &mut Tx, row: &RunRow, principal: &Principal) -> Result<(Ordered, Lanes), StoreError> {
-        let lanes = lane(tx, row.session).await?;
-        if row.state == Status::Queued.as_str() {
-            if agents::parent(tx, row.id).await?.is_some() {
-                return Ok((Ordered::Refused(AN_AGENT.to_owned()), Vec::new()));
+    async fn stop(&self, tx: &mut Tx, row: &RunRow) -> Result<(Ordered, Lanes), StoreError> {
+        let (ended, open) = End { run: row.id, by: self.by.user, now: self.now }.run(tx).await?;
+        let ordered = match ended {
+            Ended::Done(_) if row.state == Status::Queued.as_str() => Ordered::Done("Taken back.".to_owned()),
+            Ended::Done(_) => Ordered::Done(texts::STOPPING.to_owned()),
+            Ended::Over => Ordered::Refused(OVER.to_owned()),
+            Ended::WaitedFor(parent) => {
+                Ordered::Refused(format!("It has not begun, and run {parent} waits for it: stop that one."))
             }
-            let key = RunKey { run: row.id, session: row.session };
-            change_queued(tx, &key, QueueChange::Withdrawn, self.now).await?;
-            return Ok((Ordered::Done("Taken back.".to_owned()), lanes));
-        }
-        if ![Status::Running.as_str(), Status::Waiting.as_str()].contains(&row.state.as_str()) {
-            return Ok((Ordered::Refused(OVER.to_owned()), Vec::new()));
-        }
-        let reason = CancelReason::Stopped { by: principal.user };
-        signals::add(tx, row.id, &encode_signal(&Signal::Cancel { reason })?, self.now).await?;
-        Ok((Ordered::Done(texts::STOPPING.to_owned()), lanes))
+        };
+        Ok((ordered, open.into_iter().map(|open| (open.session, open.channel)).collect()))
     }
 
-    async fn resume(&self, tx: &mut Tx, row: &RunRow, principal: &Principal) -> Result<(Ordered, Lanes), StoreError> {
+    async fn resume(&self, tx: &mut Tx, row: &RunRow) -> Result<(Ordered, Lanes), StoreError> {
         let home = agents::home(tx, row.id).await?.unwrap_or(row.session);
         let Some(session) = sessions::lookup(tx, home).await? else {
             return Ok((Ordered::NoRun, Vec::new()));
         };
         let was_paused = sessions::paused_by(tx, home).await?.is_some();
-        let order = pause::Order { session: &session, principal, now: self.now };
+        let order = pause::Order { session: &session, principal: &self.by, now: self.now };
         let told = pause::resume(tx, &order, Reach::Here).await?;
         if !was_paused {
             return Ok((Ordered::Refused(told), Vec::new()));
@@ -167,12 +126,7 @@ impl CarryOut {
         Ok((Ordered::Done(told), std::iter::once((home, session.channel)).chain(open).collect()))
     }
 
-    async fn answer(
-        &self,
-        tx: &mut Tx,
-        principal: &Principal,
-        (question, text): (u32, &str),
-    ) -> Result<(Ordered, Lanes), StoreError> {
+    async fn answer(&self, tx: &mut Tx, (question, text): (u32, &str)) -> Result<(Ordered, Lanes), StoreError> {
         let refused = |why: &str| Ok((Ordered::Refused(why.to_owned()), Vec::new()));
         let Some(asking) = asking_elsewhere(tx, self.run).await? else {
             return refused(texts::TOO_LATE);
@@ -182,13 +136,13 @@ impl CarryOut {
             Asked::Question(asked) if asked.number == question => asked,
             Asked::Question(_) | Asked::Nothing | Asked::Gone => return refused(texts::TOO_LATE),
         };
-        if !asked.may_be_answered_by(principal, &asking.run) {
+        if !asked.may_be_answered_by(&self.by, &asking.run) {
             return refused(asked.not_yours());
         }
         let Some(said) = answer_in(text, &asked.question).filter(|said| !said.trim().is_empty()) else {
             return refused("That is none of the answers to its question.");
         };
-        let answer = Answer { by: principal.user, text: said.to_owned(), question: Some(question) };
+        let answer = Answer { by: self.by.user, text: said.to_owned(), question: Some(question) };
         signals::add(tx, self.run, &encode_signal(&Signal::Answer(answer))?, self.now).await?;
         Ok((Ordered::Done("Answered.".to_owned()), lane(tx, asking.session).await?))
     }

@@ -22,10 +22,14 @@ pub enum Ended {
     WaitedFor(RunId),
 }
 
-struct End {
-    run: RunId,
-    by: UserId,
-    now: Timestamp,
+/// Ends a run.
+pub(in crate::router) struct End {
+    /// Which.
+    pub(in crate::router) run: RunId,
+    /// Who wants it.
+    pub(in crate::router) by: UserId,
+    /// Now.
+    pub(in crate::router) now: Timestamp,
 }
 
 #[async_trait]

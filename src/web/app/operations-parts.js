@@ -14,11 +14,7 @@ export function span(seconds) {
 /** So long ago, or a dash. */
 export const ago = (seconds) => (seconds === null || seconds === undefined ? "–" : `${span(seconds)} ago`);
 
-/** Billionths of a dollar for people. */
-export function money(nanos) {
-  const dollars = nanos / 1e9;
-  return `$${dollars.toFixed(dollars !== 0 && Math.abs(dollars) < 0.01 ? 5 : 2)}`;
-}
+export { money } from "./amounts.js";
 
 export const count = (number) => Number(number).toLocaleString("en");
 

@@ -1,5 +1,5 @@
 // What waits: runs, words on their way out, and what is to be done later.
-import { del, post } from "./api.js";
+import { del, persist, post } from "./api.js";
 import { el, newId, notice } from "./dom.js";
 import { Listing, act, ago, live, mood, runLink, section, span, table, when } from "./operations-parts.js";
 
@@ -150,7 +150,8 @@ function making(made) {
     try {
       const chat = localStorage.getItem("chat") ?? newId();
       localStorage.setItem("chat", chat);
-      const one = await post("/api/operations/schedules", { when: at.value, task: task.value, zone: zone.value || null, chat });
+      const wish = { when: at.value, task: task.value, zone: zone.value || null, chat };
+      const one = await persist(() => post("/api/operations/schedules", wish), () => notice("Hob cannot be reached; trying again …"));
       at.value = task.value = zone.value = "";
       notice(`Stored as ${one.id}: ${one.when}`);
       await made();

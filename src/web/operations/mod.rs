@@ -12,7 +12,6 @@ mod latency;
 mod log;
 mod outbox;
 mod overview;
-mod owner;
 mod plot;
 mod providers;
 mod queue;

@@ -14,7 +14,8 @@ use crate::store::error::StoreError;
 use crate::store::operations::{self, After, OpenRow};
 use crate::store::{Statement, Tx, sessions};
 use crate::web::door::visitor::{Owner, Visitor};
-use crate::web::operations::{ASKED, Part, age, owner, paged};
+use crate::web::operations::{ASKED, Part, age, paged};
+use crate::web::owner;
 use crate::web::reply::{Problem, Refused};
 use crate::web::served::Served;
 

@@ -13,18 +13,23 @@ use crate::domain::ids::ScheduleId;
 use crate::domain::origin::Taint;
 use crate::store::error::StoreError;
 use crate::store::occurrences::{self, OccurrenceRow};
-use crate::store::schedules::ScheduleRow;
-use crate::store::{Statement, Tx, operations};
+use crate::store::schedules::{self, NewSchedule as New, ScheduleRow};
+use crate::store::{Statement, Tx, millis, operations};
 use crate::tool::schedule::change::{Alter, Change, Changed, Make, Viewer};
 use crate::tool::schedule::made::{Maker, Wish};
 use crate::tool::schedule::shown;
 use crate::web::chat::channel::conversation;
 use crate::web::chat::routes::named;
 use crate::web::door::visitor::{Owner, Visitor as Looks};
-use crate::web::operations::{ASKED, owner, paged};
+use crate::web::operations::{ASKED, paged};
+use crate::web::owner;
 use crate::web::reply::{Problem, Refused};
 use crate::web::served::Served;
 
+/// So many schedules are looked through for one that is the same.
+const LOOKED_THROUGH: i64 = 1_000;
+/// The page tries again for so long, in milliseconds.
+const AGAIN_WITHIN_MS: u64 = 120_000;
 /// So many instants to come are told.
 const COMING: usize = 3;
 /// So many that came.
@@ -187,7 +192,33 @@ pub(in crate::web) async fn make(
     let maker = Maker { user, conversation: place, taint: Taint::default(), call: None };
     let house = router.terms().house.purse.zone.clone();
     let new = wish.shape(maker, (&house, now)).map_err(|error| Refused::Bad(error.to_string()))?;
-    answer(&served, router.store.write(Make { new, now }).await?, now).map(Json)
+    answer(&served, router.store.write(MakeOnce(Make { new, now })).await?, now).map(Json)
+}
+
+/// The page sends again what it has no answer to: sent twice, it is made once.
+struct MakeOnce(Make);
+
+#[async_trait]
+impl Statement for MakeOnce {
+    type Output = Changed;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Changed, StoreError> {
+        let new = &self.0.new;
+        let known = schedules::list(tx, Some(new.user), LOOKED_THROUGH).await?;
+        match known.into_iter().find(|row| is_same(row, new)) {
+            Some(row) => Ok(Changed::Done(Box::new(row), Vec::new())),
+            None => self.0.run(tx).await,
+        }
+    }
+}
+
+/// The same words for the same moment in the same conversation. `in 2h` is another moment each time that it is sent.
+fn is_same(row: &ScheduleRow, new: &New) -> bool {
+    let apart = row.next_at.zip(new.timing.next.map(millis)).map(|(one, other)| one.abs_diff(other));
+    row.state == "active"
+        && row.conversation().as_ref() == Some(&new.conversation)
+        && (&row.task, &row.asked, &row.zone) == (&new.task, &new.timing.asked, &new.timing.zone)
+        && apart.is_some_and(|apart| apart < AGAIN_WITHIN_MS)
 }
 
 /// What becomes of a schedule.

@@ -9,16 +9,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::domain::ids::RunId;
-use crate::domain::inbound::Sender;
 use crate::router::intake::orders::{Order, Ordered};
-use crate::web::chat::channel::conversation;
-use crate::web::chat::hand_in::{NAME, OWNER};
 use crate::web::door::visitor::Owner;
+use crate::web::owner;
 use crate::web::reply::{Problem, Refused};
 use crate::web::served::Served;
-
-/// Where orders are given that belong to no conversation.
-const PLACE: &str = "runs";
 
 pub(super) fn routes() -> OpenApiRouter<Arc<Served>> {
     OpenApiRouter::new().routes(routes!(stop)).routes(routes!(resume)).routes(routes!(answer))
@@ -33,8 +28,8 @@ pub(in crate::web) struct Told {
 
 impl Served {
     async fn order(&self, run: i64, order: Order) -> Result<Json<Told>, Refused> {
-        let sender = Sender { external_id: OWNER.to_owned(), name: NAME.to_owned() };
-        match self.router.order((conversation(PLACE), sender), RunId(run), order).await? {
+        let by = owner::principal(&self.router).await?;
+        match self.router.order(by, RunId(run), order).await? {
             Ordered::Done(told) => Ok(Json(Told { told })),
             Ordered::Refused(why) => Err(Refused::Bad(why)),
             Ordered::NoRun => Err(Refused::NotFound("run")),

@@ -13,7 +13,7 @@ use crate::web::chat::channel::conversation;
 use crate::web::chat::hand_in::{NAME, OWNER};
 
 /// The page's conversation that is no conversation: only its platform and account count.
-const NOWHERE: &str = "operations";
+const NOWHERE: &str = "nowhere";
 
 struct Me {
     others: Vec<(ChannelKind, Option<String>)>,
