@@ -220,6 +220,20 @@ async fn n5_a_request_that_is_sent_again_is_answered_once() {
 }
 
 #[tokio::test]
+async fn n5_a_named_request_stays_where_it_was_whatever_began_alike_since() {
+    let mut house = house("").await;
+    let program = Program::of(&mut house, &[]).await;
+    house.model.reply(Reply::text("Hello!")).reply(Reply::text("Bob it is.")).reply(Reply::text("Hello!"));
+    assert_eq!(program.told(&["Hi"]).await, "Hello!");
+    let pay = || program.says(&["Hi", "Hello!", "Pay Bob."]).header("idempotency-key", "k-1").send();
+    let paid = json(pay().await.unwrap()).await;
+    assert_eq!(content(&paid), "Bob it is.");
+    assert_eq!(program.told(&["Hi"]).await, "Hello!", "another conversation");
+    assert_eq!(json(pay().await.unwrap()).await, paid);
+    assert_eq!(house.model.requests().len(), 3, "nobody is paid twice");
+}
+
+#[tokio::test]
 async fn d6_an_approval_is_asked_in_words_and_answered_by_the_next_message() {
     let mut house = house(PAYS).await;
     let program = Program::of(&mut house, &[]).await;

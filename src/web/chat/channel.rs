@@ -14,7 +14,7 @@ use crate::domain::ids::RunId;
 use crate::domain::inbound::{Attachment, ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use crate::domain::outgoing::{DeliveryError, Destination, Outgoing, Receipt};
 
-/// A reply longer than this grows unseen until it is there whole.
+/// A reply longer than this grows no further to be seen, until it is there whole.
 const GROWING_BYTES_MAX: usize = 1 << 20;
 
 /// What happens in one conversation, for whoever watches it.
@@ -32,6 +32,40 @@ pub struct Page {
     scenes: Mutex<BTreeMap<String, watch::Sender<Scene>>>,
     uploads: Mutex<BTreeMap<String, Vec<u8>>>,
     heard_at: Mutex<Option<Timestamp>>,
+}
+
+/// Hears of what happens in a conversation, for as long as it is there.
+pub struct Watch {
+    page: Arc<Page>,
+    chat: String,
+    /// There until the end.
+    scene: Option<watch::Receiver<Scene>>,
+}
+
+impl Watch {
+    /// What is to be seen now; what changes after this is news.
+    pub fn look(&mut self) -> Scene {
+        self.scene.as_mut().map(|scene| scene.borrow_and_update().clone()).unwrap_or_default()
+    }
+
+    /// Until something has changed since the last look.
+    pub async fn changed(&mut self) {
+        // The page keeps a scene for as long as somebody watches it: there is always one, and it does not end.
+        if let Some(scene) = &mut self.scene
+            && scene.changed().await.is_ok()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // First it watches no more, then the page looks whether anybody still does.
+        self.scene = None;
+        self.page.left(&self.chat);
+    }
 }
 
 /// The conversation of this id.
@@ -58,12 +92,13 @@ impl Page {
 
     /// Hears of what happens in a conversation from now on.
     #[must_use]
-    pub fn watch(&self, chat: &str) -> watch::Receiver<Scene> {
-        self.scenes().entry(chat.to_owned()).or_default().subscribe()
+    pub fn watch(self: &Arc<Self>, chat: &str) -> Watch {
+        let scene = self.scenes().entry(chat.to_owned()).or_default().subscribe();
+        Watch { page: Arc::clone(self), chat: chat.to_owned(), scene: Some(scene) }
     }
 
     /// Whoever watched is gone: what nobody watches is forgotten, unless a reply grows there.
-    pub fn left(&self, chat: &str) {
+    fn left(&self, chat: &str) {
         let mut scenes = self.scenes();
         if scenes.get(chat).is_some_and(|scene| scene.receiver_count() == 0 && scene.borrow().growing.is_none()) {
             scenes.remove(chat);
@@ -130,10 +165,11 @@ impl Channel for Page {
         self.show(&destination.conversation.chat, |scene| match progress {
             Progress::Delta(more) => {
                 let before = scene.growing.take().filter(|(of, _)| *of == run).map(|(_, text)| text);
-                let before = before.as_deref().unwrap_or_default();
-                if before.len() + more.len() <= GROWING_BYTES_MAX {
-                    scene.growing = Some((run, Arc::from([before, more].concat())));
-                }
+                let before = before.unwrap_or_default();
+                let fits = before.len() + more.len() <= GROWING_BYTES_MAX;
+                // What does not fit any more leaves it as it is: it must not begin anew from its middle.
+                let text = if fits { Arc::from([&*before, more].concat()) } else { before };
+                scene.growing = Some((run, text));
             }
             Progress::Restart => scene.growing = None,
             // What was written before a call of a tool is no part of the reply either.
@@ -152,5 +188,39 @@ impl Channel for Page {
     fn health(&self) -> ChannelHealth {
         let message_at = *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner);
         ChannelHealth { message_at, ..ChannelHealth::plain(Liveness::Connected, self.clock.now()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::clock::SystemClock;
+
+    fn grown(watch: &mut Watch) -> usize {
+        watch.look().growing.map_or(0, |(_, text)| text.len())
+    }
+
+    #[test]
+    fn n5_what_nobody_watches_is_forgotten() {
+        let page = Arc::new(Page::new(Arc::new(SystemClock)));
+        let (one, other) = (page.watch("k"), page.watch("k"));
+        drop(one);
+        assert_eq!(page.scenes().len(), 1);
+        drop(other);
+        assert!(page.scenes().is_empty());
+    }
+
+    #[test]
+    fn n5_a_reply_that_is_too_long_stays_as_far_as_it_was_seen() {
+        let page = Arc::new(Page::new(Arc::new(SystemClock)));
+        let mut watch = page.watch("k");
+        let place = Destination { conversation: conversation("k"), reply_to: None };
+        let say = |more: &str| page.progress(&place, RunId(1), &Progress::Delta(more.to_owned()));
+        say(&"a".repeat(GROWING_BYTES_MAX));
+        say("b");
+        say("c");
+        assert_eq!(grown(&mut watch), GROWING_BYTES_MAX, "it does not begin anew from its middle");
+        page.progress(&place, RunId(2), &Progress::Delta("d".to_owned()));
+        assert_eq!(grown(&mut watch), 1);
     }
 }

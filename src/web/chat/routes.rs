@@ -19,6 +19,8 @@ use crate::web::door::visitor::{Owner, Visitor};
 use crate::web::reply::{Problem, Refused};
 use crate::web::served::Served;
 
+/// Why a message is left as it is.
+const TOO_LATE: &str = "It is at work already, or the new words are none or too many: it stays as it is.";
 /// The longest id that a page may give.
 const ID_CHARS_MAX: usize = 64;
 
@@ -113,9 +115,17 @@ pub(in crate::web) struct Taken {
 }
 
 impl Taken {
-    #[expect(clippy::unnecessary_wraps, reason = "it ends handlers that can fail before")]
-    fn of(accepted: Accepted) -> Result<Json<Self>, Refused> {
-        Ok(Json(Self { duplicate: accepted == Accepted::Duplicate }))
+    /// Of what Hob cares for in any case.
+    fn of(accepted: Accepted) -> Json<Self> {
+        Json(Self { duplicate: accepted == Accepted::Duplicate })
+    }
+
+    /// Of other words for a message, or its end: that comes too late for what is at work.
+    fn in_time(accepted: Accepted) -> Result<Json<Self>, Refused> {
+        match accepted {
+            Accepted::Ignored => Err(Refused::Conflict(TOO_LATE.to_owned())),
+            Accepted::Committed | Accepted::Duplicate => Ok(Self::of(accepted)),
+        }
     }
 }
 
@@ -159,7 +169,7 @@ async fn say(
     if text.trim().is_empty() && files.is_empty() {
         return Err(Refused::Bad("a message has words, or a file".to_owned()));
     }
-    Taken::of(served.post(&chat, (id, text), files).await?)
+    Ok(Taken::of(served.post(&chat, (id, text), files).await?))
 }
 
 fn broken(error: axum::extract::multipart::MultipartError) -> Refused {
@@ -179,7 +189,7 @@ pub(in crate::web) struct NewText {
 /// Changes a message that waits its turn; what runs already is not touched.
 #[utoipa::path(put, path = "/api/chats/{chat}/messages/{id}", tag = "chat",
     params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")), request_body = NewText,
-    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 422, body = Problem)))]
+    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem), (status = 422, body = Problem)))]
 async fn edit(
     State(served): State<Arc<Served>>,
     _owner: Owner,
@@ -187,20 +197,20 @@ async fn edit(
     Json(NewText { text }): Json<NewText>,
 ) -> Result<Json<Taken>, Refused> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Taken::of(served.hand_in(&chat, (id, Happening::Edited { text }), Vec::new()).await?)
+    Taken::in_time(served.hand_in(&chat, (id, Happening::Edited { text }), Vec::new()).await?)
 }
 
 /// Takes back a message that waits its turn.
 #[utoipa::path(delete, path = "/api/chats/{chat}/messages/{id}", tag = "chat",
     params(("chat" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$"), ("id" = String, Path, pattern = "^[A-Za-z0-9_-]{1,64}$", description = "what the sender called it")),
-    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem)))]
+    responses((status = 200, body = Taken), (status = 401, body = Problem), (status = 403, body = Problem), (status = 409, body = Problem)))]
 async fn withdraw(
     State(served): State<Arc<Served>>,
     _owner: Owner,
     Path((chat, id)): Path<(String, String)>,
 ) -> Result<Json<Taken>, Refused> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Taken::of(served.hand_in(&chat, (id, Happening::Deleted), Vec::new()).await?)
+    Taken::in_time(served.hand_in(&chat, (id, Happening::Deleted), Vec::new()).await?)
 }
 
 /// A button that is pressed.
@@ -223,7 +233,7 @@ async fn press(
     Json(Press { id, token }): Json<Press>,
 ) -> Result<Json<Taken>, Refused> {
     let (chat, id) = (named(chat)?, named(id)?);
-    Taken::of(served.hand_in(&chat, (format!("press:{id}"), Happening::Pressed { token }), Vec::new()).await?)
+    Ok(Taken::of(served.hand_in(&chat, (format!("press:{id}"), Happening::Pressed { token }), Vec::new()).await?))
 }
 
 /// From where on a conversation is heard.
@@ -239,7 +249,7 @@ pub(in crate::web) struct Since {
     responses((status = 200, content_type = "text/event-stream"), (status = 401, body = Problem)))]
 async fn events(
     State(served): State<Arc<Served>>,
-    _visitor: Visitor,
+    visitor: Visitor,
     Path(chat): Path<String>,
     Query(since): Query<Since>,
     headers: HeaderMap,
@@ -247,8 +257,7 @@ async fn events(
     let chat = named(chat)?;
     let had = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let mark = stream::begin(&served.router, &chat, had.or(since.since.as_deref())).await?;
-    let parts = (Arc::clone(&served.router), Arc::clone(&served.page));
-    Ok(stream::watch(parts, chat, mark, served.stop.clone()))
+    Ok(stream::watch(served, visitor, (chat, mark)))
 }
 
 /// An id that a page made: letters, digits, `-` and `_`.

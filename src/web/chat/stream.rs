@@ -10,14 +10,15 @@ use std::time::Duration;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::{Stream, stream};
 use serde::Serialize;
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
+use tokio::time::Instant;
 
 use crate::domain::ids::RunId;
 use crate::router::intake::Router;
 use crate::store::error::StoreError;
-use crate::web::chat::channel::{Page, Scene};
+use crate::web::chat::channel::Watch;
 use crate::web::chat::timeline::{Look, Mark, Message, OpenRun, Part, Timeline};
+use crate::web::door::visitor::Visitor;
+use crate::web::served::Served;
 
 /// What happens within this time is told together.
 const TOGETHER: Duration = Duration::from_millis(40);
@@ -46,33 +47,26 @@ pub struct GrowingEvent {
 
 /// Watches a conversation for one browser.
 struct Watching {
-    router: Arc<Router>,
-    page: Arc<Page>,
+    served: Arc<Served>,
+    visitor: Visitor,
+    /// When it was last looked whether the visitor is still let in.
+    let_in: Instant,
     chat: String,
-    scene: watch::Receiver<Scene>,
+    scene: Watch,
     mark: Mark,
     open: Option<Vec<OpenRun>>,
     told: Option<(RunId, Arc<str>)>,
-    stop: CancellationToken,
     is_first: bool,
 }
 
-impl Drop for Watching {
-    fn drop(&mut self) {
-        // The receiver itself goes after this; the next change there clears the place.
-        self.page.left(&self.chat);
-    }
-}
-
-/// What is told from `mark` on, until `stop`.
-pub fn watch(
-    (router, page): (Arc<Router>, Arc<Page>),
-    chat: String,
-    mark: Mark,
-    stop: CancellationToken,
+/// What a visitor is told from `mark` on, until Hob stops or they are not let in any more.
+pub(super) fn watch(
+    served: Arc<Served>,
+    visitor: Visitor,
+    (chat, mark): (String, Mark),
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let scene = page.watch(&chat);
-    let watching = Watching { router, page, chat, scene, mark, open: None, told: None, stop, is_first: true };
+    let (scene, let_in) = (served.page.watch(&chat), Instant::now());
+    let watching = Watching { served, visitor, let_in, chat, scene, mark, open: None, told: None, is_first: true };
     let batches = stream::unfold(watching, |mut watching| async move {
         let events = watching.next().await?;
         Some((stream::iter(events.into_iter().map(Ok)), watching))
@@ -86,16 +80,19 @@ impl Watching {
         loop {
             if !self.is_first {
                 tokio::select! {
-                    () = self.stop.cancelled() => return None,
-                    changed = self.scene.changed() => changed.ok()?,
+                    () = self.served.stop.cancelled() => return None,
+                    () = self.scene.changed() => {}
                     () = tokio::time::sleep(LOOK_EVERY) => {}
                 }
                 tokio::time::sleep(TOGETHER).await;
             }
             self.is_first = false;
-            let scene = self.scene.borrow_and_update().clone();
+            if !self.is_let_in().await {
+                return None;
+            }
+            let scene = self.scene.look();
             let look = Look { chat: self.chat.clone(), part: Part::After(self.mark) };
-            let mut events = match self.router.store.look(look).await {
+            let mut events = match self.served.router.store.look(look).await {
                 Ok(timeline) => self.said(timeline),
                 Err(error) => {
                     tracing::warn!(%error, "a conversation cannot be read for the page");
@@ -107,6 +104,18 @@ impl Watching {
                 return Some(events);
             }
         }
+    }
+
+    /// Who logs out, or whose key is taken back, hears no more: looked at every so often.
+    async fn is_let_in(&mut self) -> bool {
+        if self.let_in.elapsed() < LOOK_EVERY {
+            return true;
+        }
+        self.let_in = Instant::now();
+        self.served.door.holds(self.visitor).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "who watches the page cannot be looked up");
+            false
+        })
     }
 
     fn said(&mut self, timeline: Timeline) -> Vec<Event> {

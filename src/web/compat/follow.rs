@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
-
 use crate::domain::ids::RunId;
 use crate::store::error::StoreError;
-use crate::web::chat::channel::Scene;
+use crate::web::chat::channel::{Scene, Watch};
 use crate::web::compat::look::{Look, Seen};
 use crate::web::compat::place::Place;
 use crate::web::compat::teller::Teller;
@@ -33,7 +31,7 @@ pub(super) enum Next {
 pub(super) struct Following {
     served: Arc<Served>,
     place: Place,
-    scene: watch::Receiver<Scene>,
+    scene: Watch,
     /// So many changes were looked at.
     looked: Option<u64>,
     run: Option<RunId>,
@@ -41,13 +39,6 @@ pub(super) struct Following {
     /// What is being written is told as well.
     grows: bool,
     over: Option<Box<Seen>>,
-}
-
-impl Drop for Following {
-    fn drop(&mut self) {
-        // The receiver itself goes after this; the next change there clears the place.
-        self.served.page.left(&self.place.chat);
-    }
 }
 
 impl Following {
@@ -64,11 +55,11 @@ impl Following {
             if let Some(seen) = self.over.take() {
                 return Ok(Next::Over(seen));
             }
-            let is_time = self.looked.is_none() || self.wait().await?;
+            let is_time = self.looked.is_none() || self.wait().await;
             if is_time && self.served.stop.is_cancelled() {
                 return Ok(Next::Stopping);
             }
-            let scene = self.scene.borrow_and_update().clone();
+            let scene = self.scene.look();
             let seen = if is_time || self.looked != Some(scene.changes) || self.run.is_none() {
                 self.looked = Some(scene.changes);
                 self.served.router.store.look(Look(self.place.clone())).await?
@@ -83,16 +74,16 @@ impl Following {
     }
 
     /// Until something happens; true: it is time to look, whatever happened.
-    async fn wait(&mut self) -> Result<bool, StoreError> {
+    async fn wait(&mut self) -> bool {
         let is_time = tokio::select! {
-            () = self.served.stop.cancelled() => return Ok(true),
-            changed = self.scene.changed() => changed.is_err(),
+            () = self.served.stop.cancelled() => return true,
+            () = self.scene.changed() => false,
             () = tokio::time::sleep(LOOK_EVERY) => true,
         };
         if !is_time {
             tokio::time::sleep(TOGETHER).await;
         }
-        Ok(is_time)
+        is_time
     }
 
     fn tell(&mut self, scene: Scene, seen: Option<Seen>) -> String {

@@ -58,10 +58,7 @@ impl Statement for Find {
 
     async fn run(&self, tx: &mut Tx) -> Result<Place, StoreError> {
         // A request that has a name is the same one each time, and so is the conversation that it begins.
-        let fresh = Place {
-            chat: format!("v1-{}-{}", self.opening, self.nonce),
-            external_id: format!("v1-{}-{}", self.print, self.nonce),
-        };
+        let fresh = Place { chat: format!("v1-{}-{}", self.opening, self.nonce), external_id: self.external_id() };
         let begins = self.first_answer.is_none();
         let chat = match &self.named {
             Some(named) => Some(named.clone()),
@@ -80,11 +77,25 @@ impl Statement for Find {
 }
 
 impl Find {
+    /// What the message is called.
+    fn external_id(&self) -> String {
+        format!("v1-{}-{}", self.print, self.nonce)
+    }
+
     /// The conversation that began so.
     async fn begun(&self, tx: &mut Tx) -> Result<Option<String>, StoreError> {
         let key = |end| conversation(&format!("v1-{}{end}", self.opening)).session_key().0;
         let alike = web_compat::begun(tx, (&key('-'), &key('.'))).await?;
         let chat = |begun: &Begun| begun.key.strip_prefix("web:").unwrap_or(&begun.key).to_owned();
+        if self.is_named {
+            // It is where it was before, whatever else has begun alike since.
+            let external_id = self.external_id();
+            for begun in &alike {
+                if web_compat::came_in(tx, &chat(begun), &external_id).await?.is_some() {
+                    return Ok(Some(chat(begun)));
+                }
+            }
+        }
         let answer = bare(self.first_answer.as_deref().unwrap_or_default());
         if alike.len() > 1 && !answer.is_empty() {
             for begun in &alike {
