@@ -16,6 +16,12 @@ CREATE TABLE web_visits (
     expires_at INTEGER NOT NULL
 ) STRICT;
 
+-- Who has ever been let in: once an owner has, no start prints a link for one.
+CREATE TABLE web_entered (
+    role TEXT PRIMARY KEY NOT NULL CHECK (role IN ('viewer', 'owner')),
+    first_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Programs' keys to the API.
 CREATE TABLE web_tokens (
     id INTEGER PRIMARY KEY NOT NULL,

@@ -1,9 +1,12 @@
 //! The page: where it is served, and who is let in first.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router as Routes;
-use tokio::net::TcpListener;
+use rustix::net::sockopt;
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
 use crate::config::Config;
 use crate::config::good::History;
@@ -17,10 +20,13 @@ use crate::telemetry::tail::NOT_KEPT;
 use crate::web;
 use crate::web::chat::channel::Page;
 use crate::web::door::judge::Places;
-use crate::web::door::login::{HasVisits, Invite, link};
+use crate::web::door::login::{Invite, OwnerEntered, link};
 use crate::web::door::{Door, PageRole, new_key};
 use crate::web::operations::desk::{ConfigFile, Desk};
 use crate::web::served::Served;
+
+/// So many callers may wait to be heard: as many as the standard library's own listeners let wait.
+const BACKLOG: u32 = 128;
 
 /// Takes the port where Hob is called. One that nobody has asked for may be somebody else's.
 pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener>, StartError> {
@@ -28,14 +34,43 @@ pub(super) async fn listener(blueprint: &Blueprint) -> Result<Option<TcpListener
     // Who sits at the terminal has no page unless the config says so.
     let listens = listens.filter(|listens| listens.asked_for || blueprint.own_channel.is_none());
     let Some(Listens { address, asked_for }) = listens else { return Ok(None) };
-    match TcpListener::bind(&address).await {
+    match bind(&address).await {
         Ok(listener) => Ok(Some(listener)),
-        Err(source) if asked_for || is_called(&blueprint.config) => Err(StartError::Listen { address, source }),
+        Err(source) if is_called(&blueprint.config) => Err(StartError::Listen { address, source }),
+        // Nobody but the page is there: no reason to leave those alone who write elsewhere.
+        Err(error) if asked_for => {
+            tracing::error!(address, %error, "server.failed: the page is not served until the next start; see [server] listen");
+            Ok(None)
+        }
         Err(error) => {
             tracing::warn!(address, %error, "the page is not served; another address under [server] listen may do");
             Ok(None)
         }
     }
+}
+
+/// Listens there, also where the machine gets the address only later: that of a private network, when it boots.
+async fn bind(address: &str) -> io::Result<TcpListener> {
+    let mut failed = io::Error::new(io::ErrorKind::NotFound, "no address has that name");
+    for at in lookup_host(address).await? {
+        match bind_at(at) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn bind_at(at: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if at.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    if at.is_ipv4() {
+        sockopt::set_ip_freebind(&socket, true)?;
+    } else {
+        sockopt::set_ipv6_freebind(&socket, true)?;
+    }
+    socket.bind(at)?;
+    socket.listen(BACKLOG)
 }
 
 /// Whether others call in, for whom the address is no matter of taste.
@@ -57,7 +92,7 @@ pub(super) fn address(listener: &TcpListener, page: Option<&Arc<Page>>, config: 
     public.or_else(|| listener.local_addr().ok().map(|listens| format!("http://{listens}")))
 }
 
-/// The page and its API. Where nobody was ever let in, a link that lets the owner in is told.
+/// The page and its API. Where no owner was ever let in, a link that lets the owner in is told.
 pub(super) async fn routes(
     listener: &TcpListener,
     page: Option<&Arc<Page>>,
@@ -70,10 +105,9 @@ pub(super) async fn routes(
     let Some(page) = page else { return Ok(None) };
     let public = blueprint.config.server.public();
     let door = Door::new(Arc::clone(router), Places::new(listens, public.as_ref()));
-    let now = blueprint.clock.now();
     let at = address(listener, Some(page), &blueprint.config).unwrap_or_default();
-    if !router.store.read(HasVisits { now }).await? {
-        let key = new_key(&*blueprint.rng);
+    if !router.store.read(OwnerEntered).await? {
+        let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());
         router.store.write(Invite { key: key.clone(), role: PageRole::Owner, now }).await?;
         let link = link(&at, &key);
         // Whoever may look at the log on the page is not let in as its owner by it.
@@ -100,4 +134,20 @@ fn desk(blueprint: &Blueprint, current: Current) -> Desk {
         }
     });
     Desk { places: local::places(blueprint), config }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn n8_it_listens_where_the_machine_is_not_yet() {
+        // An address for documentation: no machine has it.
+        let listener = bind("192.0.2.1:0").await.unwrap();
+        assert_eq!(listener.local_addr().unwrap().ip().to_string(), "192.0.2.1");
+        let taken = bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let first = bind(&taken.to_string()).await.unwrap();
+        let second = bind(&first.local_addr().unwrap().to_string()).await;
+        assert_eq!(second.unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    }
 }

@@ -39,6 +39,20 @@ pub async fn take_login(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Optio
     Ok(taken.fetch_optional(&mut *tx).await?)
 }
 
+/// Whether a login can be taken.
+///
+/// # Errors
+/// When the database fails.
+pub async fn login_holds(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<bool, StoreError> {
+    let now = millis(now);
+    let found = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM web_logins WHERE hash = $1 AND expires_at > $2) AS "holds!: bool""#,
+        hash,
+        now
+    );
+    Ok(found.fetch_one(&mut *tx).await?)
+}
+
 /// A browser that has logged in.
 #[derive(Debug, Clone)]
 pub struct NewVisit<'a> {
@@ -69,6 +83,13 @@ pub async fn add_visit(tx: &mut Tx, visit: &NewVisit<'_>, now: Timestamp) -> Res
     )
     .execute(&mut *tx)
     .await?;
+    sqlx::query!(
+        "INSERT INTO web_entered (role, first_at) VALUES ($1, $2) ON CONFLICT (role) DO NOTHING",
+        visit.role,
+        now
+    )
+    .execute(&mut *tx)
+    .await?;
     Ok(())
 }
 
@@ -85,6 +106,20 @@ pub async fn find_visit(tx: &mut Tx, hash: &str, now: Timestamp) -> Result<Optio
         now
     );
     Ok(found.fetch_optional(&mut *tx).await?)
+}
+
+/// Whether a visit has neither been ended nor run out.
+///
+/// # Errors
+/// When the database fails.
+pub async fn visit_holds(tx: &mut Tx, id: i64, now: Timestamp) -> Result<bool, StoreError> {
+    let now = millis(now);
+    let found = sqlx::query_scalar!(
+        r#"SELECT EXISTS (SELECT 1 FROM web_visits WHERE id = $1 AND expires_at > $2) AS "holds!: bool""#,
+        id,
+        now
+    );
+    Ok(found.fetch_one(&mut *tx).await?)
 }
 
 /// It came again: it holds until then.
@@ -107,14 +142,14 @@ pub async fn end_visit(tx: &mut Tx, id: i64) -> Result<bool, StoreError> {
     Ok(sqlx::query!("DELETE FROM web_visits WHERE id = $1", id).execute(&mut *tx).await?.rows_affected() > 0)
 }
 
-/// Whether anybody has ever logged in, so that they need not be told how.
+/// Whether an owner has ever logged in, so that they need not be told how.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn has_visits(tx: &mut Tx, now: Timestamp) -> Result<bool, StoreError> {
-    let now = millis(now);
-    let count = sqlx::query_scalar!(r#"SELECT count(*) AS "count!" FROM web_visits WHERE expires_at > $1"#, now);
-    Ok(count.fetch_one(&mut *tx).await? > 0)
+pub async fn owner_entered(tx: &mut Tx) -> Result<bool, StoreError> {
+    let found =
+        sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_entered WHERE role = 'owner') AS "entered!: bool""#);
+    Ok(found.fetch_one(&mut *tx).await?)
 }
 
 /// A program's key, without the key.
@@ -160,6 +195,15 @@ pub async fn add_token(
 pub async fn find_token(tx: &mut Tx, hash: &str) -> Result<Option<Held>, StoreError> {
     let found = sqlx::query_as!(Held, "SELECT id, role, used_at AS seen_at FROM web_tokens WHERE hash = $1", hash);
     Ok(found.fetch_optional(&mut *tx).await?)
+}
+
+/// Whether a key has not been taken back.
+///
+/// # Errors
+/// When the database fails.
+pub async fn token_holds(tx: &mut Tx, id: i64) -> Result<bool, StoreError> {
+    let found = sqlx::query_scalar!(r#"SELECT EXISTS (SELECT 1 FROM web_tokens WHERE id = $1) AS "holds!: bool""#, id);
+    Ok(found.fetch_one(&mut *tx).await?)
 }
 
 /// It was used.

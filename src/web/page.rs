@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router as Routes};
 use serde::{Deserialize, Serialize};
+use tracing::Instrument as _;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -23,6 +24,8 @@ use crate::web::{chat, compat, described, memory, operations, runs};
 
 /// The largest message with its files.
 const BODY_BYTES_MAX: usize = 64 << 20;
+/// The largest form of a login: a key, and what browsers put around it.
+const LOGIN_BYTES_MAX: usize = 4 << 10;
 /// The longest reason that is passed on.
 const WHY_BYTES_MAX: usize = 64 << 10;
 /// Nothing from elsewhere, nothing inline, in nobody's frame.
@@ -86,10 +89,11 @@ struct Visit {
     version: &'static str,
 }
 
-/// Who is logged in.
+/// Who is logged in. A browser that comes again stays logged in for longer.
 #[utoipa::path(get, path = "/api/visit", tag = "visit", responses((status = 200, body = Visit), (status = 401, body = Problem)))]
-async fn visit(visitor: Visitor) -> Json<Visit> {
-    Json(Visit { role: visitor.role, version: env!("CARGO_PKG_VERSION") })
+async fn visit(State(served): State<Arc<Served>>, visitor: Visitor, headers: HeaderMap) -> Response {
+    let answer = Json(Visit { role: visitor.role, version: env!("CARGO_PKG_VERSION") }).into_response();
+    login::renewed(&served.door, &visitor, &headers, answer)
 }
 
 /// Where the page of a running Hob is.
@@ -130,7 +134,7 @@ pub fn routes(served: Arc<Served>) -> Routes {
         .route("/operations/{*rest}", get(document))
         .route("/runs", get(document))
         .route("/runs/{*rest}", get(document))
-        .route("/login", get(login_document).post(login::enter));
+        .route("/login", get(login_document).post(login::enter).layer(DefaultBodyLimit::max(LOGIN_BYTES_MAX)));
     for asset in ASSETS {
         routes = routes.route(asset.path, get(move || async move { served_as(asset.mime, asset.bytes) }));
     }
@@ -141,6 +145,7 @@ pub fn routes(served: Arc<Served>) -> Routes {
         .layer(guard)
         .merge(compat)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(middleware::from_fn(to_its_end))
         .layer(middleware::from_fn(hardened))
         .with_state(served)
 }
@@ -161,6 +166,18 @@ async fn login_document() -> Response {
 fn served_as(mime: &'static str, bytes: &'static [u8]) -> Response {
     // Asked for each time: another version of Hob has others under the same names.
     ([(header::CONTENT_TYPE, mime), (header::CACHE_CONTROL, "no-cache")], bytes).into_response()
+}
+
+/// Whatever changes something is carried out to its end, also if whoever asked hangs up in the middle: a message that is
+/// stored and wakes nobody, or an order of which a half is done, would be worse than none.
+async fn to_its_end(request: Request, next: Next) -> Response {
+    if matches!(*request.method(), Method::GET | Method::HEAD) {
+        return next.run(request).await;
+    }
+    match tokio::spawn(next.run(request).in_current_span()).await {
+        Ok(response) => response,
+        Err(error) => Refused::Broken(format!("something broke while it was done: {error}")).into_response(),
+    }
 }
 
 /// What every answer says to the browser besides.
@@ -209,4 +226,35 @@ async fn in_words(response: Response, is_api: bool) -> Response {
     // `Allow` among others.
     answer.headers_mut().extend(parts.headers);
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::body::Body;
+    use tokio::sync::Notify;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn n5_what_is_begun_is_carried_out_whoever_hangs_up() {
+        let [begun, gate, done] = std::array::from_fn(|_| Arc::new(Notify::new()));
+        let parts = (Arc::clone(&begun), Arc::clone(&gate), Arc::clone(&done));
+        let work = move || async move {
+            let (begun, gate, done) = parts;
+            begun.notify_one();
+            gate.notified().await;
+            done.notify_one();
+        };
+        let routes: Routes = Routes::new().route("/", post(work)).layer(middleware::from_fn(to_its_end));
+        let asked = tokio::spawn(routes.oneshot(Request::post("/").body(Body::empty()).unwrap()));
+        begun.notified().await;
+        // What the server does with a request whose connection is gone.
+        asked.abort();
+        assert!(asked.await.unwrap_err().is_cancelled());
+        gate.notify_one();
+        tokio::time::timeout(Duration::from_secs(20), done.notified()).await.unwrap();
+    }
 }

@@ -34,7 +34,7 @@ pub(crate) async fn root(house: &mut House) -> String {
     format!("http://{address}")
 }
 
-/// The key of the link that the daemon prints while nobody has ever logged in.
+/// The key of the link that the daemon prints while no owner has ever logged in.
 pub(crate) async fn printed_key(house: &mut House) -> String {
     house.hob().until_log("/login#").await;
     let log = house.hob().log();
@@ -178,6 +178,11 @@ impl Listening {
                 return heard;
             }
         }
+    }
+
+    /// Until nothing more comes.
+    pub(crate) async fn ended(&mut self) {
+        while self.next().await.is_some() {}
     }
 
     /// The next message of Hob's.

@@ -113,6 +113,10 @@ async fn n5_what_waits_is_seen_edited_and_taken_back() {
     let state = listening.until("three of them", |heard| open(heard, 3)).await;
     assert_eq!(state.data["open"][1]["text"], "Two");
     assert_eq!(state.data["open"][1]["state"], "queued");
+    let first = "/api/chats/k/messages/m1";
+    let too_late = browser.ask(Method::PUT, first).json(&object!({ "text": "Zero" })).send().await.unwrap();
+    assert_eq!(too_late.status(), StatusCode::CONFLICT, "it is at work");
+    assert_eq!(browser.ask(Method::DELETE, first).send().await.unwrap().status(), StatusCode::CONFLICT);
     let edit = browser.ask(Method::PUT, "/api/chats/k/messages/m2").json(&object!({ "text": "Two, better" }));
     json(edit.send().await.unwrap()).await;
     json(browser.ask(Method::DELETE, "/api/chats/k/messages/m3").send().await.unwrap()).await;

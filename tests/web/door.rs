@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 
 use crate::browser::{Browser, house, printed_key, root};
-use crate::support::process::hob;
+use crate::support::process::{hob, within};
 
 #[tokio::test]
 async fn n8_a_link_lets_one_browser_in_once() {
@@ -29,11 +29,41 @@ async fn n8_a_link_lets_one_browser_in_once() {
     // The visit outlives a crash, and ends when its browser says so.
     house.restart().await;
     browser.root = root(&mut house).await;
-    assert_eq!(browser.get("/api/visit").await["role"], "owner");
+    let visit = browser.ask(Method::GET, "/api/visit").send().await.unwrap();
+    let cookie = visit.headers()["set-cookie"].to_str().unwrap().to_owned();
+    assert!(cookie.starts_with(browser.cookie.as_deref().unwrap()), "{cookie}");
+    assert!(cookie.contains("Max-Age=2592000"), "whoever comes again stays for longer: {cookie}");
     assert!(!house.hob().log().contains("/login#"), "whoever is in needs no link");
+    let mut listening = browser.listen("x", None).await;
     let left = browser.ask(Method::POST, "/logout").send().await.unwrap();
     assert_eq!(left.status(), StatusCode::NO_CONTENT);
     assert_eq!(browser.ask(Method::GET, "/api/visit").send().await.unwrap().status(), StatusCode::UNAUTHORIZED);
+    within("end of what another tab hears", listening.ended()).await;
+    house.restart().await;
+    root(&mut house).await;
+    assert!(!house.hob().log().contains("/login#"), "an owner was here, and knows how to get in");
+}
+
+#[tokio::test]
+async fn n8_who_guesses_is_slowed_down_and_keeps_nobody_out() {
+    let mut house = house("").await;
+    let mut browser = Browser::new(&root(&mut house).await);
+    let key = printed_key(&mut house).await;
+    let attempt = |body: String| {
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        browser.ask(Method::POST, "/login").header(form.0, form.1).body(body).send()
+    };
+    let mut refused = 0;
+    // Whatever the minute: no 45 in a row fit into two of them.
+    for number in 0..45 {
+        let status = attempt(format!("key={number}")).await.unwrap().status();
+        assert!([StatusCode::SEE_OTHER, StatusCode::TOO_MANY_REQUESTS].contains(&status), "{status}");
+        refused += usize::from(status == StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert!(refused >= 5, "{refused}");
+    let large = attempt(format!("key={}", "x".repeat(5_000))).await.unwrap();
+    assert_eq!(large.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(browser.enter(&key).await, "/");
 }
 
 #[tokio::test]

@@ -38,13 +38,19 @@ export const post = (path, body) => call("POST", path, body);
 export const put = (path, body) => call("PUT", path, body);
 export const del = (path) => call("DELETE", path);
 
+// What says nothing about the request itself: Hob is not there, has too much to do, or a server before it says so.
+const FOR_NOW = [0, 429, 502, 503, 504];
+
+/** Whether the same request may be answered otherwise in a while. */
+export const isForNow = (error) => FOR_NOW.includes(error.status);
+
 /** Sends until it was taken: the same id does no harm twice. Gives up when Hob says no. */
 export async function persist(send, told) {
   for (let wait = 500; ; wait = Math.min(wait * 2, 15000)) {
     try {
       return await send();
     } catch (error) {
-      if (error.status !== 0 && error.status !== 503) throw error;
+      if (!isForNow(error)) throw error;
       told?.(error);
       await new Promise((resolve) => setTimeout(resolve, wait));
     }

@@ -1,5 +1,5 @@
 // Talking with Hob: what was said, the reply that is being written, what waits its turn, and a place to write.
-import { ApiError, del, get, persist, post, put } from "./api.js";
+import { ApiError, del, get, isForNow, persist, post, put } from "./api.js";
 import { el, moment, newId, notice, rendered, size } from "./dom.js";
 
 const STATES = {
@@ -114,6 +114,8 @@ class Conversation {
     this.path = `/api/chats/${chat}`;
     this.isOwner = isOwner;
     this.shown = new Map();
+    // What stands for an entry that was replaced, by the id of that entry.
+    this.instead = new Map();
     this.states = new Map();
     this.growing = null;
     this.log = el("ol", { class: "log" });
@@ -132,29 +134,56 @@ class Conversation {
   }
 
   async begin() {
+    document.addEventListener("visibilitychange", this.seen);
+    await this.load();
+  }
+
+  async load() {
     try {
       const timeline = await get(`${this.path}/messages`);
       if (this.over) return;
+      this.connection.hidden = true;
       timeline.messages.forEach((message) => this.show(message));
       this.tell(timeline.open);
       this.older = timeline.older;
       this.earlier.hidden = !this.older;
       this.toEnd(true);
-      this.listen(`${timeline.upto.said}-${timeline.upto.answered}`);
+      this.mark = `${timeline.upto.said}-${timeline.upto.answered}`;
+      this.listen();
     } catch (error) {
-      notice(error.message);
+      if (!isForNow(error)) return void notice(error.message);
+      this.connection.hidden = false;
+      this.later(() => this.load());
     }
+  }
+
+  /** Once more in a while, unless this view is left before. */
+  later(what) {
+    clearTimeout(this.again);
+    if (!this.over) this.again = setTimeout(what, 2000);
   }
 
   end() {
     this.over = true;
     this.events?.close();
     clearTimeout(this.again);
+    document.removeEventListener("visibilitychange", this.seen);
   }
 
-  listen(since) {
-    this.mark = since;
-    const events = new EventSource(`${this.path}/events?since=${since}`);
+  /** A tab that nobody sees holds no connection: a browser has few of them for all its tabs. */
+  seen = () => {
+    if (!this.mark) return;
+    clearTimeout(this.again);
+    if (document.hidden) {
+      this.events?.close();
+      this.dropGrowing();
+    } else this.listen();
+  };
+
+  listen() {
+    if (this.over || document.hidden) return;
+    this.events?.close();
+    const events = new EventSource(`${this.path}/events?since=${this.mark}`);
     this.events = events;
     const heard = (name, take) =>
       events.addEventListener(name, (event) => {
@@ -172,17 +201,28 @@ class Conversation {
       this.connection.hidden = false;
       // What was growing begins anew with the next connection.
       this.dropGrowing();
-      if (events.readyState !== EventSource.CLOSED || this.over) return;
+      if (events.readyState !== EventSource.CLOSED) return;
       // The browser gives up when it is answered with an error: a restart of Hob is one.
-      this.again = setTimeout(() => this.listen(this.mark), 2000);
+      this.later(() => this.resume());
     });
+  }
+
+  /** Goes on where the connection broke; whoever is not logged in any more is sent to the login. */
+  async resume() {
+    try {
+      await get("/api/visit");
+      this.listen();
+    } catch {
+      this.later(() => this.resume());
+    }
   }
 
   reload() {
     this.events?.close();
     this.shown.clear();
+    this.instead.clear();
     this.log.replaceChildren();
-    this.begin();
+    this.load();
   }
 
   async loadEarlier() {
@@ -191,7 +231,7 @@ class Conversation {
       const { messages, older } = await get(`${this.path}/messages?before=${this.older.said}-${this.older.answered}`);
       const before = this.scroll.scrollHeight;
       const first = this.log.firstChild;
-      for (const message of messages) if (!this.shown.has(message.id)) this.log.insertBefore(this.entry(message), first);
+      for (const message of messages) this.place(message, first);
       this.scroll.scrollTop += this.scroll.scrollHeight - before;
       this.older = older;
       this.earlier.hidden = !older;
@@ -200,14 +240,23 @@ class Conversation {
     }
   }
 
+  /** Puts an entry before another, or last; what replaces another takes its place, whichever of them comes first. */
+  place(message, before = null) {
+    if (this.shown.has(message.id)) return;
+    const instead = this.instead.get(message.id);
+    const entry = instead ?? this.entry(message);
+    const replaced = message.replaces && this.shown.get(message.replaces);
+    if (message.replaces) this.instead.set(message.replaces, entry);
+    if (instead) this.shown.set(message.id, entry);
+    if (replaced) replaced.replaceWith(entry);
+    else this.log.insertBefore(entry, before);
+  }
+
   show(message) {
     if (this.shown.has(message.id)) return;
     const pending = message.client_id && this.log.querySelector(`[data-pending="${CSS.escape(message.client_id)}"]`);
     pending?.remove();
-    const replaced = message.replaces && this.shown.get(message.replaces);
-    const entry = this.entry(message);
-    if (replaced) replaced.replaceWith(entry);
-    else this.log.append(entry);
+    this.place(message);
     if (message.author === "hob" && this.growing && message.run === this.growing.run) this.dropGrowing();
     else if (this.growing) this.log.append(this.growing.element);
   }
@@ -398,12 +447,21 @@ class Conversation {
       for (const file of files) form.append("file", file, file.name);
       return post(`${this.path}/messages`, form);
     };
-    try {
-      await persist(send, () => (state.textContent = "Hob cannot be reached; trying again …"));
-      this.changed();
-    } catch (error) {
-      state.textContent = error instanceof ApiError ? `not sent: ${error.message}` : "not sent";
-    }
+    const deliver = async () => {
+      try {
+        await persist(send, () => (state.textContent = "Hob cannot be reached; trying again …"));
+        this.changed();
+      } catch (error) {
+        const why = error instanceof ApiError ? `not sent: ${error.message} ` : "not sent ";
+        // It keeps its id: what Hob has already is not said twice.
+        const again = () => {
+          state.textContent = "sending …";
+          deliver();
+        };
+        state.replaceChildren(why, el("button", { type: "button", class: "quiet", onclick: again }, "Send again"));
+      }
+    };
+    await deliver();
   }
 
   isAtEnd() {

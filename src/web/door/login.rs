@@ -1,8 +1,10 @@
 //! Logging in by a link that works once, and out again.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use axum::Form;
-use axum::extract::{Request, State};
+use axum::extract::{FromRequest as _, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use jiff::Timestamp;
@@ -13,10 +15,12 @@ use crate::store::error::StoreError;
 use crate::store::web_door::{self, NewVisit};
 use crate::store::{Statement, Tx};
 use crate::web::door::judge::{Shown, judge};
-use crate::web::door::visitor::{COOKIE, Visitor, asked};
+use crate::web::door::visitor::{COOKIE, Credential, Visitor, asked};
 use crate::web::door::{Door, LINK_HOLDS, PageRole, VISIT_HOLDS, hash, new_key};
 use crate::web::reply::Refused;
 
+/// The longest time that the form of a login may take.
+const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most characters that are kept of what a browser says it is.
 const AGENT_CHARS_MAX: usize = 200;
 
@@ -40,18 +44,30 @@ impl Statement for Invite {
     }
 }
 
-/// Whether anybody is logged in.
-pub struct HasVisits {
-    /// Now.
-    pub now: Timestamp,
+/// Whether a link's secret holds.
+struct Holds {
+    login: String,
+    now: Timestamp,
 }
 
 #[async_trait]
-impl Statement for HasVisits {
+impl Statement for Holds {
     type Output = bool;
 
     async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        web_door::has_visits(tx, self.now).await
+        web_door::login_holds(tx, &hash(&self.login), self.now).await
+    }
+}
+
+/// Whether an owner has ever logged in.
+pub struct OwnerEntered;
+
+#[async_trait]
+impl Statement for OwnerEntered {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        web_door::owner_entered(tx).await
     }
 }
 
@@ -93,25 +109,47 @@ pub(in crate::web) struct LoginForm {
 pub(in crate::web) async fn enter(
     State(door): State<Door>,
     headers: HeaderMap,
-    Form(form): Form<LoginForm>,
+    request: Request,
 ) -> Result<Response, Refused> {
+    let form = tokio::time::timeout(FORM_TIMEOUT, Form::<LoginForm>::from_request(request, &())).await;
+    let form = form.map_err(|_elapsed| Refused::Bad("the form did not come in time".to_owned()))?;
+    let Form(form) = form.map_err(|error| Refused::Bad(format!("that is no login: {error}")))?;
     let now = door.router.clock.now();
-    if !door.logins.allows(now.as_second()) {
-        return Err(Refused::TooOften);
+    let login = form.key.trim().to_owned();
+    if !door.router.store.read(Holds { login: login.clone(), now }).await? {
+        // Only what fails counts, so that nobody who guesses keeps the owner out.
+        if !door.logins.allows(now.as_second()) {
+            return Err(Refused::TooOften);
+        }
+        tracing::warn!("web.refused: a login with a link that does not hold");
+        return Ok(Redirect::to("/login?over").into_response());
     }
     let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
     let agent = agent.chars().take(AGENT_CHARS_MAX).collect();
     let cookie = new_key(&*door.rng());
-    let entered = Enter { login: form.key.trim().to_owned(), cookie: cookie.clone(), agent, now };
+    let entered = Enter { login, cookie: cookie.clone(), agent, now };
     if !door.router.store.write(entered).await? {
+        // Somebody else was faster with it.
         tracing::warn!("web.refused: a login with a link that does not hold");
         return Ok(Redirect::to("/login?over").into_response());
     }
     tracing::info!("web.entered: somebody logged in by a link");
+    Ok(with_cookie(Redirect::to("/").into_response(), &holding(&door, cookie.expose())))
+}
+
+/// The cookie of a visit that has just begun, or that goes on.
+fn holding(door: &Door, secret: &str) -> String {
     let secure = if door.places.secure { "; Secure" } else { "" };
     let age = VISIT_HOLDS.as_secs();
-    let value = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}", cookie.expose());
-    Ok(with_cookie(Redirect::to("/").into_response(), &value))
+    format!("{COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={age}{secure}")
+}
+
+/// `answer`, which has a browser keep its cookie for as long as if it had logged in now.
+pub(in crate::web) fn renewed(door: &Door, visitor: &Visitor, headers: &HeaderMap, answer: Response) -> Response {
+    match (visitor.visit, Credential::of(headers)) {
+        (Some(_), Some(Credential::Cookie(secret))) => with_cookie(answer, &holding(door, &secret)),
+        _ => answer,
+    }
 }
 
 struct Leave(i64);

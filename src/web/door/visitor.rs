@@ -34,13 +34,13 @@ pub struct Visitor {
 pub struct Owner(pub Visitor);
 
 /// What of a request shows who asks.
-enum Credential {
+pub(super) enum Credential {
     Cookie(String),
     Key(String),
 }
 
 impl Credential {
-    fn of(headers: &HeaderMap) -> Option<Self> {
+    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         if let Some(key) = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer ")) {
             return Some(Self::Key(key.trim().to_owned()));
@@ -78,6 +78,25 @@ impl Statement for Find {
     }
 }
 
+/// Looks whether somebody who was let in still would be.
+struct Holds {
+    visitor: Visitor,
+    now: Timestamp,
+}
+
+#[async_trait]
+impl Statement for Holds {
+    type Output = bool;
+
+    async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
+        match (self.visitor.visit, self.visitor.key) {
+            (Some(visit), _) => web_door::visit_holds(tx, visit, self.now).await,
+            (None, Some(key)) => web_door::token_holds(tx, key).await,
+            (None, None) => Ok(false),
+        }
+    }
+}
+
 /// Notes that a credential was used.
 struct Note {
     id: i64,
@@ -99,6 +118,11 @@ impl Statement for Note {
 }
 
 impl Door {
+    /// Whether they have neither logged out nor stayed away for too long, and their key is not taken back.
+    pub(in crate::web) async fn holds(&self, visitor: Visitor) -> Result<bool, StoreError> {
+        self.router.store.read(Holds { visitor, now: self.router.clock.now() }).await
+    }
+
     async fn enter(&self, parts: &Parts) -> Result<Visitor, Refused> {
         let credential = Credential::of(&parts.headers);
         let shown = match &credential {
