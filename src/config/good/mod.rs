@@ -143,14 +143,13 @@ impl History {
         kept.sort_by_key(|kept| std::cmp::Reverse(kept.good.when));
         let mut prints: Vec<String> = Vec::new();
         for Kept { path, good } in kept {
-            commit::sweep(&path)?;
             if prints.len() < KEPT && !prints.iter().any(|known| known == good.text_print()) {
                 prints.push(good.text_print().to_owned());
             } else {
                 fs::remove_file(path)?;
             }
         }
-        Ok(())
+        commit::sweep_all(all)
     }
 
     /// Whether the last one stands where it should.
