@@ -137,6 +137,43 @@ fn n7_a_folder_that_is_not_hobs_has_its_history_in_the_data_directory() {
 }
 
 #[test]
+fn n7_what_is_kept_where_the_file_puts_the_data_is_found_whatever_becomes_of_the_file() {
+    let home = Home::new();
+    let (file, state) = (home.dir.path().join("etc/config.toml"), home.dir.path().join("state"));
+    let env = Environment::of(home.dir.path(), [("HOME", home.dir.path()), ("HOB_CONFIG", file.as_path())]);
+    let text = format!("[state]\ndir = '{}'\n{TELEGRAM}", state.display());
+    let kept = |file: &Path| History::found(file, &env).shelf().good.len();
+    // As if its folder were the administrator's.
+    let history = History { file: file.clone(), folders: vec![PathBuf::from("/sys"), state.join(SPARE)] };
+    history.keep(&Good::new(&file, &Secret::new(text.clone()), &Config::default(), at(1)), &mut |_| {}).unwrap();
+    fs::create_dir(home.dir.path().join("etc")).unwrap();
+    fs::write(&file, format!("{text}[agnet]\n")).unwrap();
+    assert_eq!(kept(&file), 1, "a bad file says it nevertheless");
+    let bad: [(&str, Option<&[u8]>); 5] = [
+        ("not TOML", Some(b"[state\ndir = '/nowhere'")),
+        ("not UTF-8", Some(b"[state]\ndir = '\xfc'")),
+        ("mistyped", Some(b"[stat]\ndir = '/nowhere'\n")),
+        ("elsewhere", Some(b"[state]\ndir = '/nowhere'\n[agnet]\n")),
+        ("gone", None),
+    ];
+    let write = |bytes: Option<&[u8]>| match bytes {
+        Some(bytes) => fs::write(&file, bytes).unwrap(),
+        None => fs::remove_file(&file).unwrap(),
+    };
+    for (what, bytes) in bad {
+        write(bytes);
+        assert_eq!(kept(&file), 0, "{what}: nothing says where");
+        history.note(&env).unwrap();
+        assert_eq!(kept(&file), 1, "{what}");
+        assert_eq!(kept(&home.dir.path().join("other/config.toml")), 0, "{what}: another file's is not taken");
+        let (loaded, fallback) = load_or_good(None, &env, |_| Vec::new()).unwrap();
+        assert_eq!((loaded.config.state.dir, fallback.is_some()), (Some(state.clone()), true), "{what}");
+        assert_eq!(crate::config::data_dir::whereabouts(None, &env).unwrap().exists(), what != "elsewhere", "{what}");
+        fs::remove_file(home.dir.path().join(".local/share/hob/config/places.toml")).unwrap();
+    }
+}
+
+#[test]
 fn k5_hob_starts_from_the_last_good_config_whatever_is_wrong_with_the_file() {
     let bad: [(&str, &[u8]); 6] = [
         ("syntax", b"[telegram\nbot_token = 'x'"),
