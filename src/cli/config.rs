@@ -10,11 +10,9 @@ use clap::Subcommand;
 
 use crate::cli::checked;
 use crate::config::change::{Edit, Secrets};
-use crate::config::data_dir::data_dir;
 use crate::config::edit::{self, EditError};
 use crate::config::environment::Environment;
 use crate::config::good::{self, History};
-use crate::config::load::load;
 use crate::config::off::SectionOff;
 use crate::config::writer::{WriteError, Writer};
 use crate::config::{command, example, schema, show};
@@ -83,8 +81,7 @@ impl Files {
     fn of(named: Option<&Path>, env: &Environment) -> anyhow::Result<Self> {
         let file = good::place(named, env)
             .context("no place for a config file is known: set $HOME, or name one with --config")?;
-        let state = load(Some(&file), env).map(|loaded| loaded.config.state).unwrap_or_default();
-        let history = History::of(&file, data_dir(&state, env).ok().as_deref());
+        let history = History::found(&file, env);
         let colours = std::io::stdout().is_terminal() && env.text("NO_COLOR").is_none();
         Ok(Self { writer: Writer::new(file, env.clone(), begins::beyond), history, colours })
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use crate::config::environment::Environment;
+use crate::config::good::{self, places};
 use crate::config::load;
 use crate::config::state::StateConfig;
 
@@ -68,7 +69,10 @@ pub fn whereabouts(named: Option<&Path>, env: &Environment) -> Result<PathBuf, D
     }
     let state = match load::load(named, env) {
         Ok(loaded) => loaded.config.state,
-        Err(_told_by_others) => StateConfig { dir: load::state_dir(named, env) },
+        Err(_told_by_others) => {
+            let noted = || places::noted(&good::place(named, env)?, env);
+            StateConfig { dir: load::state_dir(named, env).or_else(noted) }
+        }
     };
     data_dir(&state, env)
 }

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde_json::Value as Json;
 use toml::{Table, Value};
 
-use crate::config::{place, secrets};
+use crate::config::place;
+use crate::config::secrets::{self, Sight};
 
 /// The most characters of a value that are shown.
 const SHOWN_CHARS_MAX: usize = 60;
@@ -61,14 +61,15 @@ impl fmt::Display for Change {
 pub fn between(before: &str, after: &str) -> Vec<Change> {
     let (before, after) = (before.parse::<Table>().unwrap_or_default(), after.parse::<Table>().unwrap_or_default());
     let mut changes = Vec::new();
-    tables(&Way { path: String::new(), schema: Some(&secrets::schema()) }, (&before, &after), &mut changes);
+    let schema = secrets::schema();
+    tables(&Way { path: String::new(), sight: Sight::of(&schema) }, (&before, &after), &mut changes);
     changes
 }
 
-/// Where it is looked, and what the config's types say of it.
+/// Where it is looked, and what may be seen there.
 struct Way<'a> {
     path: String,
-    schema: Option<&'a Json>,
+    sight: Sight<'a>,
 }
 
 impl Way<'_> {
@@ -76,8 +77,7 @@ impl Way<'_> {
         if value.is_table() {
             return Shown::Section;
         }
-        // What the types do not know may be anything.
-        if self.schema.is_none_or(|schema| secrets::is_secret(schema) || secrets::holds_secret(schema)) {
+        if self.sight.is_hidden() || hides(self.sight, value) {
             return Shown::Secret;
         }
         let text = value.to_string();
@@ -89,13 +89,21 @@ impl Way<'_> {
     }
 }
 
+/// Whether something in it must not be seen.
+fn hides(sight: Sight<'_>, value: &Value) -> bool {
+    match value {
+        Value::Table(table) => table.iter().any(|(key, value)| hides(sight.key(key), value)),
+        Value::Array(array) => array.iter().any(|value| hides(sight.item(), value)),
+        _ => sight.is_hidden(),
+    }
+}
+
 fn tables(way: &Way<'_>, (before, after): (&Table, &Table), changes: &mut Vec<Change>) {
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for key in keys {
         let name = place::key(key);
         let path = if way.path.is_empty() { name } else { format!("{}.{name}", way.path) };
-        let schema = way.schema.and_then(|schema| secrets::inner(schema, key));
-        let inner = Way { path, schema };
+        let inner = Way { path, sight: way.sight.key(key) };
         match (before.get(key), after.get(key)) {
             (before, after) if before == after => {}
             (Some(Value::Table(before)), Some(Value::Table(after))) => tables(&inner, (before, after), changes),
@@ -175,6 +183,24 @@ two'''
         telegram.bot_token: changed
         tools: removed
         "#);
+    }
+
+    #[test]
+    fn n6_what_the_types_do_not_know_is_told_as_a_secret() {
+        let schedule = "[[schedule]]\nname = 'a'\nwhen = 'every day at 7:00'\ntask = 'x'\n";
+        for (after, expected) in [
+            ("telegram = 'hunter2'", "telegram: not set → a secret"),
+            ("api_kye = 'hunter2'", "api_kye: not set → a secret"),
+            ("api_kye = ['hunter2']", "api_kye: not set → a secret"),
+            ("[agent]\n[agent.api_kye]\nkey = 'hunter2'", "agent.api_kye: added"),
+            ("[agent]\napi_kye = 'hunter2'", "agent.api_kye: not set → a secret"),
+            ("[agent]\nsystem_prompt = { key = 'hunter2' }", "agent.system_prompt: added"),
+            (&format!("{schedule}api_kye = 'hunter2'"), "schedule: not set → a secret"),
+            (&format!("{schedule}where = {{ api_key = 'hunter2' }}"), "schedule: not set → a secret"),
+        ] {
+            let before = if after.starts_with("[agent]") { "[agent]" } else { "" };
+            assert_eq!(told(before, after), expected, "{after}");
+        }
     }
 
     #[test]

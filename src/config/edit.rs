@@ -1,10 +1,9 @@
 //! The config file as text that is looked at key by key: secrets are not shown. `change` changes it.
 
-use toml_edit::{DocumentMut, Item, Key, TableLike, TomlError, Value};
+use toml_edit::{DocumentMut, Key, TomlError};
 
 use crate::config::problem::Problems;
-use crate::config::secrets;
-use crate::domain::redactor::REDACTED;
+use crate::config::{secrets, veil};
 
 /// Sections that an admin may change; all others are the owner's, for by them somebody could get more power.
 const ADMINS: [&str; 10] =
@@ -68,8 +67,8 @@ pub enum EditError {
 /// When it is not TOML.
 pub fn shown(text: &str) -> Result<String, EditError> {
     let mut document = parsed(text)?;
-    veil_table(&secrets::schema(), document.as_table_mut());
-    Ok(document.to_string())
+    veil::document(&mut document);
+    Ok(veil::comments(&document.to_string()))
 }
 
 /// What stands at a key, without secrets; none: nothing, so that the default holds.
@@ -79,7 +78,7 @@ pub fn shown(text: &str) -> Result<String, EditError> {
 pub fn get(text: &str, key: &str) -> Result<Option<String>, EditError> {
     let path = path(key)?;
     let mut document = parsed(text)?;
-    veil_table(&secrets::schema(), document.as_table_mut());
+    veil::document(&mut document);
     let mut item = document.as_item();
     for step in &path {
         match item.get(step.get()) {
@@ -87,7 +86,7 @@ pub fn get(text: &str, key: &str) -> Result<Option<String>, EditError> {
             None => return Ok(None),
         }
     }
-    Ok(Some(item.to_string().trim().to_owned()))
+    Ok(Some(veil::comments(item.to_string().trim())))
 }
 
 /// May only the owner change it? Whatever is not known to be harmless.
@@ -127,44 +126,6 @@ pub(super) fn is_secret(path: &[Key]) -> bool {
     }
     // A whole section or list may have one in it.
     secrets::holds_secret(schema)
-}
-
-fn veil_table(schema: &serde_json::Value, table: &mut dyn TableLike) {
-    for (key, item) in table.iter_mut() {
-        if let Some(inner) = secrets::inner(schema, key.get()) {
-            veil(inner, item);
-        }
-    }
-}
-
-fn veil(schema: &serde_json::Value, item: &mut Item) {
-    match item {
-        Item::Value(value) => veil_value(schema, value),
-        Item::Table(table) => veil_table(schema, table),
-        Item::ArrayOfTables(tables) => {
-            if let Some(schema) = secrets::items(schema) {
-                tables.iter_mut().for_each(|table| veil_table(schema, table));
-            }
-        }
-        Item::None => {}
-    }
-}
-
-fn veil_value(schema: &serde_json::Value, value: &mut Value) {
-    match value {
-        Value::String(text) if secrets::is_secret(schema) && !is_reference(text.value()) => {
-            let decor = value.decor().clone();
-            *value = Value::from(REDACTED);
-            *value.decor_mut() = decor;
-        }
-        Value::InlineTable(table) => veil_table(schema, table),
-        Value::Array(array) => {
-            if let Some(schema) = secrets::items(schema) {
-                array.iter_mut().for_each(|value| veil_value(schema, value));
-            }
-        }
-        Value::String(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {}
-    }
 }
 
 #[cfg(test)]
@@ -207,6 +168,37 @@ iterations_max = 7   # enough
         assert_eq!(at("agent.system_prompt"), None);
         assert!(at("telegram").unwrap().contains("[redacted]"));
         assert!(get(FILE, "a..b").is_err());
+    }
+
+    #[test]
+    fn n6_what_the_types_do_not_know_is_not_shown() {
+        for text in [
+            "[telegrm]\nbot_token = \"hunter2\"\n",
+            "[provider]\napi_kye = \"hunter2\"\n",
+            "[provider]\napi_kye = { one = [\"hunter2\"] }\n",
+            "[provider.api_kye.one]\ntwo = 'hunter2'\n",
+            "[[provider.api_kye]]\ntwo = 'hunter2'\n",
+            "provider.api_kye = 'hunter2'\n",
+            "[provider]\napi_key = [\"hunter2\"]\n",
+            "[provider]\napi_key = { key = \"hunter2\" }\n",
+            "[provider]\nfallbacks = [\"hunter2\"]\n",
+            "[[provider.fallbacks]]\napi_kye = \"\"\"\nhunter2\"\"\"\n",
+            "telegram = \"hunter2\"\n",
+            "[mcp.notes]\nenv = { TOKEN = 'hunter2' }\n",
+            "[agent]\nsystem_prompt = { token = 'hunter2' }\n",
+            "[agent]\n# token = 'hunter2'\niterations_max = 7 # = \"hunter2\"\n",
+        ] {
+            let shown = shown(text).unwrap();
+            assert!(!shown.contains("hunter2") && shown.contains("[redacted]"), "{text}: {shown}");
+            for key in text.parse::<toml::Table>().unwrap().keys() {
+                let got = get(text, key).unwrap().unwrap();
+                assert!(!got.contains("hunter2"), "{text}: {got}");
+            }
+        }
+        let at = |text: &str, key: &str| get(text, key).unwrap().unwrap();
+        assert_eq!(at("[provider]\napi_kye = 'hunter2'", "provider.api_kye"), "\"[redacted]\"");
+        assert_eq!(at("[telegrm]\nid = 123", "telegrm.id"), "\"[redacted]\"");
+        assert_eq!(at("[telegrm]\ntoken = '${TOKEN}'", "telegrm.token"), "'${TOKEN}'");
     }
 
     #[test]

@@ -66,6 +66,7 @@ pub mod tools;
 pub mod transcription;
 pub mod upkeep;
 mod values;
+mod veil;
 pub mod web;
 pub mod webhooks;
 pub mod workspace;

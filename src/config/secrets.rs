@@ -52,6 +52,33 @@ pub(super) fn holds_secret(schema: &Json) -> bool {
     }
 }
 
+/// A place in a config, for whoever shows what stands there: what the types say of it. What they do not know may be anything,
+/// such as a key under a mistyped name, and so may everything below it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sight<'a>(Option<&'a Json>);
+
+impl<'a> Sight<'a> {
+    /// Of the whole config.
+    pub(super) fn of(schema: &'a Json) -> Self {
+        Self(Some(schema))
+    }
+
+    /// Of a key of what stands there.
+    pub(super) fn key(self, key: &str) -> Self {
+        Self(self.0.and_then(|schema| inner(schema, key)))
+    }
+
+    /// Of an item of what stands there.
+    pub(super) fn item(self) -> Self {
+        Self(self.0.and_then(items))
+    }
+
+    /// Must a single value that stands there not be seen? Where a section with a secret in it belongs, it may be that secret.
+    pub(super) fn is_hidden(self) -> bool {
+        self.0.is_none_or(holds_secret)
+    }
+}
+
 /// The schema of a key in a table of this schema.
 pub(super) fn inner<'a>(schema: &'a Json, key: &str) -> Option<&'a Json> {
     let own =

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::environment::Environment;
 use crate::config::good::History;
 use crate::config::good::entry::Good;
 use crate::daemon::reload::running::{Current, Running};
@@ -25,6 +26,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(300);
 /// Keeps configs that are good.
 struct Keeper {
     history: History,
+    environment: Environment,
     clock: Arc<dyn Clock>,
     conditions: Conditions,
 }
@@ -34,6 +36,7 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, (running, hear
     let Some(file) = &blueprint.config_file else { return };
     let keeper = Keeper {
         history: History::of(file, Some(&blueprint.data_dir)),
+        environment: blueprint.environment.clone(),
         clock: Arc::clone(&blueprint.clock),
         conditions: blueprint.conditions.clone(),
     };
@@ -80,11 +83,15 @@ impl Keeper {
     /// Whether it is kept now.
     async fn keep(&self, running: &Running) -> bool {
         let good = Good::new(self.history.file(), &running.source, &running.config, self.clock.now());
-        let history = self.history.clone();
-        let done = tokio::task::spawn_blocking(move || history.keep(&good, &mut |_| {})).await;
+        let (history, environment) = (self.history.clone(), self.environment.clone());
+        let keep = move || history.keep(&good, &mut |_| {}).map(|path| (path, history.note(&environment)));
+        let done = tokio::task::spawn_blocking(keep).await;
         match done.map_err(io::Error::other).and_then(|done| done) {
-            Ok(path) => {
+            Ok((path, noted)) => {
                 self.kept(path);
+                if let Err(error) = noted {
+                    tracing::warn!(%error, "config.place_not_noted: were the config file gone, nobody would know where it is kept");
+                }
                 true
             }
             Err(error) => {
@@ -156,7 +163,8 @@ mod tests {
 
         fn begin(&self) -> tokio::task::JoinHandle<()> {
             let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-            let keeper = Keeper { history: self.history(), clock, conditions: self.conditions.clone() };
+            let (environment, conditions) = (Environment::default(), self.conditions.clone());
+            let keeper = Keeper { history: self.history(), environment, clock, conditions };
             tokio::spawn(keeper.run(self.running.subscribe(), self.heard.subscribe(), self.stop.clone()))
         }
 

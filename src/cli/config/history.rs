@@ -135,7 +135,9 @@ fn veiled(text: &str, good: &str) -> String {
         (Some(known), _) => (*known).to_owned(),
         (None, Some((_, value))) if value.trim().chars().all(is_harmless) => line.to_owned(),
         (None, Some((key, _))) => format!("{key}= (not shown)"),
-        (None, None) if line.trim_start().starts_with('[') || line.trim().is_empty() => line.to_owned(),
+        // Of a header, what it names; behind it may stand anything.
+        (None, None) if line.trim_start().starts_with('[') => line.split('#').next().unwrap_or_default().to_owned(),
+        (None, None) if line.trim().is_empty() => line.to_owned(),
         (None, None) => "(not shown)".to_owned(),
     };
     text.lines().map(|text| line(text) + "\n").collect()

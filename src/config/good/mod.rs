@@ -2,7 +2,7 @@
 //! cannot be used, and puts one back when asked.
 //!
 //! They lie beside the config file: `config.toml.lastgood`, and all ten in `config.toml.good/`. Where that folder is not
-//! Hob's to write to, they lie in a folder of the data directory. Each is the source text as it was loaded, behind a
+//! Hob's to write to, they lie in a folder of the data directory, which `places` finds without the file. Each is the source text as it was loaded, behind a
 //! header; they may hold keys, so they are for this user only.
 //! Never: a write to the user's file.
 //! Start at [`History`].
@@ -10,6 +10,7 @@
 pub mod entry;
 pub mod fallback;
 pub mod off;
+pub(in crate::config) mod places;
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -19,7 +20,6 @@ use std::path::{Path, PathBuf};
 use crate::config::environment::Environment;
 use crate::config::good::entry::{Broken, Good};
 use crate::config::load::{self, FILE_BYTES_MAX};
-use crate::config::state::StateConfig;
 use crate::config::writer::commit::{self, Witness};
 use crate::config::writer::seen::Seen;
 
@@ -65,11 +65,21 @@ impl History {
         Self { file, folders }
     }
 
-    /// Of this file, as long as no config says where the data is.
+    /// Of this file, for whoever may not be able to read it: wherever its data may be.
     #[must_use]
     pub fn found(file: &Path, env: &Environment) -> Self {
-        let data_dir = crate::config::data_dir::data_dir(&StateConfig::default(), env).ok();
-        Self::of(file, data_dir.as_deref())
+        let mut history = Self::of(file, None);
+        history.folders.extend(places::all(&history.file, env).into_iter().map(|dir| dir.join(SPARE)));
+        history
+    }
+
+    /// Sees to it that what lies in the data directory is found when the file no longer says where that is.
+    ///
+    /// # Errors
+    /// When that cannot be noted.
+    pub fn note(&self, env: &Environment) -> io::Result<()> {
+        let spare = self.folders.iter().skip(1).find(|folder| self.last_in(folder).exists());
+        spare.and_then(|folder| folder.parent()).map_or(Ok(()), |dir| places::note(&self.file, dir, env))
     }
 
     /// The config file.
@@ -143,14 +153,13 @@ impl History {
         kept.sort_by_key(|kept| std::cmp::Reverse(kept.good.when));
         let mut prints: Vec<String> = Vec::new();
         for Kept { path, good } in kept {
-            commit::sweep(&path)?;
             if prints.len() < KEPT && !prints.iter().any(|known| known == good.text_print()) {
                 prints.push(good.text_print().to_owned());
             } else {
                 fs::remove_file(path)?;
             }
         }
-        Ok(())
+        commit::sweep_all(all)
     }
 
     /// Whether the last one stands where it should.
@@ -190,7 +199,7 @@ impl History {
 
     /// Whether it lies in the data directory.
     fn is_spare(&self, path: &Path) -> bool {
-        self.folders.get(1).is_some_and(|folder| path.starts_with(folder))
+        self.folders.iter().skip(1).any(|folder| path.starts_with(folder))
     }
 }
 

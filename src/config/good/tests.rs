@@ -115,11 +115,12 @@ fn n7_whoever_ends_while_keeping_leaves_a_whole_history() {
     for (index, (step, broken, first)) in seen.iter().enumerate() {
         assert_eq!((*broken, first), (0, &iterations(if index >= 6 { 2 } else { 1 })), "{step:?}");
     }
-    // What is left in the making is swept away by the next.
-    let left = home.dir.path().join(".config.toml.lastgood.abc.new");
-    fs::write(&left, "half").unwrap();
+    // What is left in the making is swept away by the next, even of one that never came to be; it may hold keys.
+    let left = [".config.toml.lastgood.abc.new", "config.toml.good/.20261121T190000Z-0a1b2c3d.toml.abc.new"]
+        .map(|name| home.dir.path().join(name));
+    left.iter().for_each(|left| fs::write(left, "half").unwrap());
     home.keep(3, &iterations(3)).unwrap();
-    assert!(!left.exists());
+    assert!(left.iter().all(|left| !left.exists()));
 }
 
 #[test]
@@ -133,6 +134,43 @@ fn n7_a_folder_that_is_not_hobs_has_its_history_in_the_data_directory() {
     assert_eq!(history.shelf().good.len(), 1);
     // Another file's is not taken for this one's.
     assert!(home.history().shelf().good.is_empty());
+}
+
+#[test]
+fn n7_what_is_kept_where_the_file_puts_the_data_is_found_whatever_becomes_of_the_file() {
+    let home = Home::new();
+    let (file, state) = (home.dir.path().join("etc/config.toml"), home.dir.path().join("state"));
+    let env = Environment::of(home.dir.path(), [("HOME", home.dir.path()), ("HOB_CONFIG", file.as_path())]);
+    let text = format!("[state]\ndir = '{}'\n{TELEGRAM}", state.display());
+    let kept = |file: &Path| History::found(file, &env).shelf().good.len();
+    // As if its folder were the administrator's.
+    let history = History { file: file.clone(), folders: vec![PathBuf::from("/sys"), state.join(SPARE)] };
+    history.keep(&Good::new(&file, &Secret::new(text.clone()), &Config::default(), at(1)), &mut |_| {}).unwrap();
+    fs::create_dir(home.dir.path().join("etc")).unwrap();
+    fs::write(&file, format!("{text}[agnet]\n")).unwrap();
+    assert_eq!(kept(&file), 1, "a bad file says it nevertheless");
+    let bad: [(&str, Option<&[u8]>); 5] = [
+        ("not TOML", Some(b"[state\ndir = '/nowhere'")),
+        ("not UTF-8", Some(b"[state]\ndir = '\xfc'")),
+        ("mistyped", Some(b"[stat]\ndir = '/nowhere'\n")),
+        ("elsewhere", Some(b"[state]\ndir = '/nowhere'\n[agnet]\n")),
+        ("gone", None),
+    ];
+    let write = |bytes: Option<&[u8]>| match bytes {
+        Some(bytes) => fs::write(&file, bytes).unwrap(),
+        None => fs::remove_file(&file).unwrap(),
+    };
+    for (what, bytes) in bad {
+        write(bytes);
+        assert_eq!(kept(&file), 0, "{what}: nothing says where");
+        history.note(&env).unwrap();
+        assert_eq!(kept(&file), 1, "{what}");
+        assert_eq!(kept(&home.dir.path().join("other/config.toml")), 0, "{what}: another file's is not taken");
+        let (loaded, fallback) = load_or_good(None, &env, |_| Vec::new()).unwrap();
+        assert_eq!((loaded.config.state.dir, fallback.is_some()), (Some(state.clone()), true), "{what}");
+        assert_eq!(crate::config::data_dir::whereabouts(None, &env).unwrap().exists(), what != "elsewhere", "{what}");
+        fs::remove_file(home.dir.path().join(".local/share/hob/config/places.toml")).unwrap();
+    }
 }
 
 #[test]

@@ -163,11 +163,22 @@ pub fn tidy(target: &Path, now: Timestamp) -> io::Result<()> {
 /// # Errors
 /// When the folder cannot be read or changed.
 pub fn sweep(target: &Path) -> io::Result<()> {
-    let prefix = prefix(target);
-    for entry in fs::read_dir(folder(target))? {
+    sweep_these(folder(target), &prefix(target))
+}
+
+/// The same in a folder in which all files are Hob's own, whatever they were to be called.
+///
+/// # Errors
+/// When the folder cannot be read or changed.
+pub fn sweep_all(folder: &Path) -> io::Result<()> {
+    sweep_these(folder, ".")
+}
+
+fn sweep_these(folder: &Path, prefix: &str) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(&prefix) && name.ends_with(SUFFIX) {
+        if name.starts_with(prefix) && name.ends_with(SUFFIX) {
             fs::remove_file(entry.path())?;
         }
     }
