@@ -309,7 +309,8 @@ pub async fn gather(router: &Router, places: &Places) -> StatusReport {
         models: house.models.labels().map(|(role, label)| (role.to_owned(), label.to_owned())).collect(),
         resting: house.models.states().iter().map(ToString::to_string).collect(),
         books,
-        ..beside(places, now)
+        // Another config may name another folder by now.
+        ..beside(&Places { backups: house.backups.clone(), ..places.clone() }, now)
     }
 }
 
