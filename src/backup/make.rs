@@ -4,12 +4,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use tempfile::TempPath;
 
 use crate::backup::archive::Writing;
 use crate::backup::seal::Recipients;
-use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, at};
+use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner};
 use crate::store::snapshot::{self, Checked};
 use crate::store::space;
 
@@ -26,6 +26,8 @@ pub struct Order {
     pub recipients: Recipients,
     /// When.
     pub now: Timestamp,
+    /// Random hexadecimal digits, for the id of a Hob that has none yet.
+    pub random: String,
 }
 
 /// A backup that was made and checked.
@@ -93,11 +95,35 @@ fn pack(order: &Order, (copy, checked): (&Path, &Checked), work: &Path) -> Resul
         entries: Vec::<Entry>::new(),
         gone,
     })?;
-    let path = order.to.join(name(order.now, !order.recipients.is_empty()));
-    at(&path, fs::rename(&part, &path))?;
+    let path = named(order, part)?;
     at(&order.to, File::open(&order.to).and_then(|folder| folder.sync_all()))?;
     let bytes = at(&path, fs::metadata(&path))?.len();
     Ok(Made { path, bytes, files, gone: gone_count })
+}
+
+/// An archive takes the name of the next second where its own is taken: so many are tried.
+const SECONDS_MAX: i64 = 10;
+
+/// Gives a finished archive its name. One that is there already stays as it is.
+fn named(order: &Order, part: PathBuf) -> Result<PathBuf, BackupError> {
+    let owner = at(&order.data_dir, owner::settle(&order.data_dir, &order.random))?;
+    let mut part = at(&part, TempPath::try_from_path(&part))?;
+    for second in 0..SECONDS_MAX {
+        let moment = order.now.saturating_add(SignedDuration::from_secs(second)).unwrap_or(order.now);
+        let path = order.to.join(archives::name(moment, &owner, !order.recipients.is_empty()));
+        match part.persist_noclobber(&path) {
+            Ok(()) => return Ok(path),
+            Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => part = taken.path,
+            // A disk that knows neither of the two ways to do it at once, as some in the network.
+            Err(other) if !at(&path, path.try_exists())? => {
+                at(&path, fs::rename(&other.path, &path).map_err(|_renamed_no_better| other.error))?;
+                return Ok(path);
+            }
+            Err(other) => part = other.path,
+        }
+    }
+    let taken = io::Error::new(io::ErrorKind::AlreadyExists, "archives of this moment are there already");
+    at(&order.to, Err(taken))
 }
 
 /// A file of a folder that others write to may be gone by now.
@@ -155,47 +181,4 @@ fn has_room(order: &Order, copy: &Path) -> Result<(), BackupError> {
         }
     }
     Ok(())
-}
-
-/// What an archive of this moment is called.
-#[must_use]
-pub fn name(now: Timestamp, is_sealed: bool) -> String {
-    let ending = if is_sealed { ".age" } else { "" };
-    format!("hob-{}.tar.gz{ending}", now.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H%M%SZ"))
-}
-
-/// When an archive was made, by its name.
-#[must_use]
-pub fn made_at(archive: &Path) -> Option<Timestamp> {
-    let name = archive.file_name()?.to_str()?;
-    let name = name.strip_suffix(".age").unwrap_or(name);
-    let moment = name.strip_prefix("hob-")?.strip_suffix("Z.tar.gz")?;
-    let moment = jiff::civil::DateTime::strptime("%Y-%m-%dT%H%M%S", moment).ok()?;
-    moment.to_zoned(TimeZone::UTC).ok().map(|moment| moment.timestamp())
-}
-
-/// The archives in a folder, newest first.
-///
-/// # Errors
-/// When the folder cannot be read.
-pub fn archives(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if made_at(&path).is_some() {
-            found.push(path);
-        }
-    }
-    found.sort_unstable_by(|one, other| other.cmp(one));
-    Ok(found)
-}
-
-/// Deletes all archives in a folder but the newest `keep`.
-///
-/// # Errors
-/// When one cannot be deleted.
-pub fn thin_out(folder: &Path, keep: usize) -> io::Result<usize> {
-    let surplus: Vec<PathBuf> = archives(folder)?.into_iter().skip(keep.max(1)).collect();
-    surplus.iter().try_for_each(fs::remove_file)?;
-    Ok(surplus.len())
 }

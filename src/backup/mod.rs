@@ -4,7 +4,9 @@
 //! new. Start at [`make::make`]; [`restore::restore`] is the way back.
 
 pub mod archive;
+pub mod archives;
 pub mod make;
+pub mod owner;
 pub mod restore;
 pub mod seal;
 

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 
 use crate::backup::BackupError;
+use crate::backup::archives;
 use crate::backup::make::{self, Made, Order};
 use crate::backup::restore::{Archive, finish, restore, verify};
 use crate::backup::seal::{Identities, Recipients, is_sealed};
@@ -89,7 +90,8 @@ impl Home {
 
     async fn seal(&self, second: i64, recipients: Recipients) -> Made {
         let config = Some("[agent]\niterations_max = 7\n".to_owned());
-        let order = Order { data_dir: self.data(), config, to: self.backups(), recipients, now: at(second) };
+        let (data_dir, to, random) = (self.data(), self.backups(), ID.to_owned());
+        let order = Order { data_dir, config, to, recipients, now: at(second), random };
         make::make(order).await.unwrap()
     }
 
@@ -97,6 +99,9 @@ impl Home {
         fs::read_to_string(self.data().join("workspace/list.txt")).unwrap()
     }
 }
+
+/// Whose the archives are.
+const ID: &str = "0a1b2c3d";
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -120,7 +125,7 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 async fn n12_what_was_backed_up_comes_back() {
     let home = Home::with("then").await;
     let made = home.back_up(1_000_000_000).await;
-    assert_eq!((made.path.clone(), made.gone), (home.backups().join("hob-2001-09-09T014640Z.tar.gz"), 0));
+    assert_eq!((made.path.clone(), made.gone), (home.backups().join("hob-2001-09-09T014640Z-0a1b2c3d.tar.gz"), 0));
     home.write("since").await;
     fs::write(home.data().join("workspace/list.txt"), "since").unwrap();
     fs::write(home.data().join("workspace/new.txt"), "new").unwrap();
@@ -244,21 +249,47 @@ async fn n12_an_exchange_that_is_cut_off_anywhere_is_finished() {
     }
 }
 
+/// The names of the files in the backups' folder, sorted.
+fn names(home: &Home) -> Vec<String> {
+    let entries = fs::read_dir(home.backups()).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 #[tokio::test]
-async fn n12_old_archives_go() {
+async fn n12_old_archives_go_and_what_is_not_surely_ones_own_stays() {
     let home = Home::with("then").await;
-    for second in [1, 2, 3] {
-        home.back_up(second).await;
+    let mut last = home.back_up(1).await;
+    for second in [2, 3] {
+        last = home.back_up(second).await;
     }
-    fs::write(home.backups().join("hob-notes.txt"), "mine").unwrap();
-    assert_eq!(make::thin_out(&home.backups(), 2).unwrap(), 1);
-    let left: Vec<String> = make::archives(&home.backups())
-        .unwrap()
-        .iter()
-        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
-        .collect();
-    assert_eq!(left, ["hob-1970-01-01T000003Z.tar.gz", "hob-1970-01-01T000002Z.tar.gz"]);
-    assert!(home.backups().join("hob-notes.txt").exists());
+    let others = ["hob-1970-01-01T000000Z.tar.gz", "hob-1970-01-01T000000Z-bbbbbbbb.tar.gz", "hob-notes.txt"];
+    for other in others {
+        fs::write(home.backups().join(other), "not mine").unwrap();
+    }
+    assert_eq!(archives::thin_out(&home.data(), &last, (2, at(4))).unwrap(), 1);
+    let mine = ["hob-1970-01-01T000002Z-0a1b2c3d.tar.gz", "hob-1970-01-01T000003Z-0a1b2c3d.tar.gz"];
+    let mut left: Vec<&str> = others.into_iter().chain(mine).collect();
+    left.sort_unstable();
+    assert_eq!(names(&home), left);
+    // Without another Hob, what says nothing is from before there were ids.
+    fs::remove_file(home.backups().join(others[1])).unwrap();
+    assert_eq!(archives::thin_out(&home.data(), &last, (2, at(4))).unwrap(), 1);
+    assert_eq!(names(&home), [mine[0], mine[1], "hob-notes.txt"]);
+}
+
+#[tokio::test]
+async fn n12_an_archive_never_takes_the_place_of_another() {
+    let home = Home::with("then").await;
+    let first = home.back_up(1).await;
+    let bytes = fs::read(&first.path).unwrap();
+    home.write("since").await;
+    let second = home.back_up(1).await;
+    assert_eq!(second.path, home.backups().join("hob-1970-01-01T000002Z-0a1b2c3d.tar.gz"));
+    assert_eq!(fs::read(&first.path).unwrap(), bytes);
+    assert_eq!(names(&home).len(), 2, "and nothing half made is left");
 }
 
 /// Two keys, and the file with the secret half of each.
@@ -277,8 +308,8 @@ async fn n12_an_encrypted_backup_is_opened_by_its_key_alone() {
     let home = Home::with("a word that is not to be found").await;
     let [(ada, ada_file), (ben, ben_file)] = keys(&home);
     let made = home.seal(1_000_000_000, Recipients::read(std::slice::from_ref(&ada), None).unwrap()).await;
-    assert_eq!(made.path, home.backups().join("hob-2001-09-09T014640Z.tar.gz.age"));
-    assert_eq!((make::made_at(&made.path), is_sealed(&made.path)), (Some(at(1_000_000_000)), true));
+    assert_eq!(made.path, home.backups().join("hob-2001-09-09T014640Z-0a1b2c3d.tar.gz.age"));
+    assert_eq!((archives::read(&made.path).map(|one| one.made_at), is_sealed(&made.path)), (Some(at(1_000_000_000)), true));
     let left: Vec<PathBuf> = everything(&home.backups()).into_keys().collect();
     assert_eq!(left, std::slice::from_ref(&made.path), "nothing lies there in the clear");
     let with = |file: &Path| Archive { path: made.path.clone(), identities: Identities::read(file).unwrap() };

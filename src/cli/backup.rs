@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
+use crate::backup::archives;
 use crate::backup::make::{self, Order};
 use crate::backup::restore::{self, Archive};
 use crate::backup::seal::{Identities, Recipients, is_sealed};
@@ -15,6 +16,7 @@ use crate::config::environment::Environment;
 use crate::config::load::Loaded;
 use crate::daemon::backups::folder;
 use crate::domain::clock::{Clock as _, SystemClock};
+use crate::domain::rng::{Rng as _, SystemRng};
 
 /// What `hob backup` is told.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -22,7 +24,7 @@ pub struct BackupArguments {
     /// The folder for the archive; else as `[backup]` says
     #[arg(value_name = "FOLDER")]
     to: Option<PathBuf>,
-    /// Delete all archives there but so many of the newest
+    /// Delete all of this Hob's archives there but so many of the newest
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     keep: Option<u16>,
     /// Encrypt it to this public key of age (`age1…`), beside those that `[backup]` names; may be given more than once
@@ -65,7 +67,9 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let named: Vec<String> = arguments.recipient.iter().chain(&backup.recipient).cloned().collect();
     let recipients = Recipients::read(&named, backup.recipients_file.as_deref())?;
     let is_sealed = !recipients.is_empty();
-    let order = Order { data_dir, config: config(&loaded)?, to: to.clone(), recipients, now: SystemClock.now() };
+    let (now, random) = (SystemClock.now(), SystemRng.id());
+    let order =
+        Order { data_dir: data_dir.clone(), config: config(&loaded)?, to: to.clone(), recipients, now, random };
     let made = runtime(1)?.block_on(make::make(order))?;
     let mut told = vec![format!(
         "{}: {} files, {} bytes, checked{}",
@@ -78,7 +82,8 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
         told.push(format!("{} contents are not in it: they were forgotten, or let go as old", made.gone));
     }
     if let Some(keep) = arguments.keep {
-        let gone = make::thin_out(&to, usize::from(keep)).with_context(|| to.display().to_string())?;
+        let gone = archives::thin_out(&data_dir, &made, (usize::from(keep), now));
+        let gone = gone.with_context(|| to.display().to_string())?;
         told.push(format!("{gone} older archives deleted"));
     }
     Ok(show(&(told.join("\n") + "\n"))?)

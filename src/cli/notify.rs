@@ -1,5 +1,6 @@
 //! What systemd is told of a running Hob: that it is ready, how it fares, that it lives. Without systemd nobody is told.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -16,6 +17,31 @@ const HEARD_WITHIN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// How often it is looked how Hob fares.
 const STATUS_EVERY: Duration = Duration::from_secs(5);
+
+/// How often systemd is asked for more time.
+const PATIENCE_EVERY: Duration = Duration::from_secs(60);
+/// For how much, in microseconds: what else there is to do at a start has its time in it as well.
+const PATIENCE_USEC: u32 = 300_000_000;
+
+/// Has systemd wait as long as the database is being opened: a large one that is migrated is no Hob that hangs.
+pub(super) async fn patient<T>(opening: impl Future<Output = T>) -> T {
+    asking(opening, || {
+        let status = "Starting: the database is brought up to date";
+        notify(&[NotifyState::ExtendTimeoutUsec(PATIENCE_USEC), NotifyState::Status(status)]);
+    })
+    .await
+}
+
+/// Asks again and again, beginning after a while, until the work is done.
+async fn asking<T>(work: impl Future<Output = T>, ask: impl Fn()) -> T {
+    let mut work = pin!(work);
+    loop {
+        match tokio::time::timeout(PATIENCE_EVERY, &mut work).await {
+            Ok(done) => return done,
+            Err(_elapsed) => ask(),
+        }
+    }
+}
 
 /// Tells systemd when Hob is ready, and from then on how it fares and that it lives; for ever.
 pub(super) async fn keep_told(daemon: &Daemon) {
@@ -82,5 +108,22 @@ fn status(text: &str) {
 fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::debug!(%error, "systemd could not be told");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn n12_more_time_is_asked_for_as_long_as_the_work_lasts() {
+        for (seconds, expected) in [(0, 0), (59, 0), (61, 1), (3_630, 60)] {
+            let asked = Cell::new(0);
+            let work = tokio::time::sleep(Duration::from_secs(seconds));
+            asking(work, || asked.set(asked.get() + 1)).await;
+            assert_eq!(asked.get(), expected, "{seconds} s");
+        }
     }
 }

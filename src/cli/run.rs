@@ -13,7 +13,7 @@ use crate::config::load::{Loaded, Note};
 use crate::config::off::SectionOff;
 use crate::config::telemetry::TelemetryConfig;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, Daemon, configured_channels};
+use crate::daemon::{Blueprint, Daemon, Opened, configured_channels};
 use crate::domain::clock::SystemClock;
 use crate::domain::rng::SystemRng;
 use crate::model::http;
@@ -87,7 +87,8 @@ async fn serve(base: Base) -> anyhow::Result<()> {
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
     let conditions = base.conditions();
     say_what_is_off(&base.loaded);
-    let daemon = Box::pin(Daemon::start(Blueprint {
+    let opened = notify::patient(Opened::of(&base.data_dir)).await?;
+    let blueprint = Blueprint {
         config: base.loaded.config,
         config_file: base.loaded.path,
         source: base.loaded.source,
@@ -100,8 +101,8 @@ async fn serve(base: Base) -> anyhow::Result<()> {
         conditions,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
-    }))
-    .await?;
+    };
+    let daemon = Box::pin(Daemon::begin(blueprint, opened)).await?;
     tracing::info!(model = daemon.model(), "hob.ready");
     tokio::select! {
         _ = terminate.recv() => {}

@@ -18,7 +18,7 @@ use crate::daemon::channels::Wired;
 use crate::daemon::learned::LearnedFile;
 use crate::daemon::reload::plan;
 use crate::daemon::toolset::{self, Grounds};
-use crate::daemon::{Blueprint, StartError, Switches, letters, memory, models, parts};
+use crate::daemon::{Blueprint, StartError, Switches, backups, letters, memory, models, parts};
 use crate::domain::channel::Channel;
 use crate::domain::config_standing::ConfigStanding;
 use crate::domain::inbound::ChannelKind;
@@ -198,6 +198,7 @@ impl Made {
             conditions: blueprint.conditions.clone(),
             config: roots.standing.clone(),
             upkeep: roots.upkeep.clone(),
+            backups: backups::folder(&blueprint.data_dir, self.config.backup.dir.as_ref()),
             started: roots.started,
         };
         Terms {

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::backup::make::{self, Order};
+use crate::backup::archives;
+use crate::backup::make::{self, Made, Order};
 use crate::backup::seal::Recipients;
-use crate::backup::{BackupError, at};
+use crate::backup::BackupError;
 use crate::config::backup::BackupConfig;
 use crate::config::edit;
 use crate::daemon::chores::another;
@@ -17,6 +19,7 @@ use crate::daemon::reload::running::Current;
 use crate::daemon::{Blueprint, Switches};
 use crate::domain::clock::Clock;
 use crate::domain::condition::{Conditions, Part, Trouble};
+use crate::domain::rng::Rng;
 
 /// The longest wait between two looks at the clock, which can jump.
 const LOOK_EVERY: Duration = Duration::from_secs(600);
@@ -38,6 +41,14 @@ struct Plan {
     every: SignedDuration,
     keep: usize,
     conditions: Conditions,
+    rng: Arc<dyn Rng>,
+}
+
+/// The last backup that this process made.
+struct Last {
+    to: PathBuf,
+    at: Timestamp,
+    made: Instant,
 }
 
 /// Makes backups as long as Hob runs, if the config asks for them.
@@ -46,7 +57,7 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Curre
         return;
     }
     let (data_dir, config_file) = (blueprint.data_dir.clone(), blueprint.config_file.clone());
-    let conditions = blueprint.conditions.clone();
+    let (conditions, rng) = (blueprint.conditions.clone(), Arc::clone(&blueprint.rng));
     let plan = move |config: &BackupConfig| {
         (config.every_hours > 0).then(|| Plan {
             to: folder(&data_dir, config.dir.as_ref()),
@@ -56,6 +67,7 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Curre
             every: SignedDuration::from_hours(i64::from(config.every_hours)),
             keep: usize::try_from(config.keep).unwrap_or(usize::MAX),
             conditions: conditions.clone(),
+            rng: Arc::clone(&rng),
         })
     };
     let (clock, stop) = (Arc::clone(&blueprint.clock), switches.drain.clone());
@@ -68,6 +80,7 @@ async fn make_all(
     mut current: Current,
     (clock, stop): (Arc<dyn Clock>, CancellationToken),
 ) {
+    let mut last: Option<Last> = None;
     loop {
         let wanted = plan(&current.borrow_and_update().config.backup);
         let Some(plan) = wanted else {
@@ -77,10 +90,14 @@ async fn make_all(
             }
             continue;
         };
-        let wait = match due_in(&plan, clock.now()) {
+        let now = clock.now();
+        let wait = match due_in(&plan, last.as_ref(), now) {
             Some(wait) => wait.min(LOOK_EVERY),
-            None => match one(&plan, clock.now()).await {
-                Ok(()) => LOOK_EVERY,
+            None => match one(&plan, now).await {
+                Ok(made) => {
+                    last = Some(made);
+                    LOOK_EVERY
+                }
                 Err(error) => {
                     tracing::error!(%error, "backup.failed: {error}; tried again in an hour");
                     tell(&plan, &error.to_string(), clock.now());
@@ -97,18 +114,30 @@ async fn make_all(
 }
 
 /// How long until the next; none: it is due. What was made counts across restarts.
-fn due_in(plan: &Plan, now: Timestamp) -> Option<Duration> {
-    let newest = make::archives(&plan.to).ok()?.first().and_then(|path| make::made_at(path))?;
-    let next = newest.saturating_add(plan.every).ok()?;
-    // From a clock that was ahead: a backup too many is better than none.
-    let ahead = newest > now;
-    let wait = now.duration_until(next);
-    (wait.is_positive() && !ahead).then(|| wait.unsigned_abs())
+fn due_in(plan: &Plan, last: Option<&Last>, now: Timestamp) -> Option<Duration> {
+    let last = last.filter(|last| last.to == plan.to).map(|last| (last.at, last.made.elapsed()));
+    wait((archives::newest_in(&plan.to, &plan.data_dir, now), last), plan.every, now)
+}
+
+/// `newest`: of the archives that are there, none of which is from after now. `last`: when this process made one, by the clock of
+/// then, and how long ago that is in truth.
+fn wait(
+    (newest, last): (Option<Timestamp>, Option<(Timestamp, Duration)>),
+    every: SignedDuration,
+    now: Timestamp,
+) -> Option<Duration> {
+    if let Some((_, ago)) = last.filter(|(at, _)| *at > now) {
+        // The clock was set back since then: a second one would not be missed.
+        return every.unsigned_abs().checked_sub(ago).filter(|left| !left.is_zero());
+    }
+    let next = newest.max(last.map(|(at, _)| at))?.saturating_add(every).ok()?;
+    let left = now.duration_until(next);
+    left.is_positive().then(|| left.unsigned_abs())
 }
 
 /// Says that there is no backup of late, and since when.
 fn tell(plan: &Plan, why: &str, now: Timestamp) {
-    let newest = make::archives(&plan.to).ok().and_then(|all| make::made_at(all.first()?));
+    let newest = archives::newest_in(&plan.to, &plan.data_dir, now);
     let what = trouble(newest, plan.every, now, why);
     let fix = "see to it; `hob backup` tries it at once".to_owned();
     plan.conditions.tell(Part::Backup, Trouble { since: now, what, fix });
@@ -127,7 +156,7 @@ fn trouble(newest: Option<Timestamp>, every: SignedDuration, now: Timestamp, why
     format!("no backup could be made ({why}); {there}")
 }
 
-async fn one(plan: &Plan, now: Timestamp) -> Result<(), BackupError> {
+async fn one(plan: &Plan, now: Timestamp) -> Result<Last, BackupError> {
     if plan.conditions.has(&Part::Disk) {
         return Err(BackupError::Low);
     }
@@ -137,15 +166,22 @@ async fn one(plan: &Plan, now: Timestamp) -> Result<(), BackupError> {
         Some(file) => shown(file),
         None => None,
     };
-    let order = Order { data_dir: plan.data_dir.clone(), config, to: plan.to.clone(), recipients, now };
-    let made = make::make(order).await?;
+    let (data_dir, to, random) = (plan.data_dir.clone(), plan.to.clone(), plan.rng.id());
+    let made = make::make(Order { data_dir, config, to, recipients, now, random }).await?;
+    let last = Last { to: plan.to.clone(), at: now, made: Instant::now() };
     tracing::info!(path = %made.path.display(), bytes = made.bytes, files = made.files, "backup.made");
     plan.conditions.mend(&Part::Backup);
-    let gone = at(&plan.to, make::thin_out(&plan.to, plan.keep))?;
-    if gone > 0 {
-        tracing::info!(archives = gone, "backup.thinned");
+    thin_out(plan, &made, now);
+    Ok(last)
+}
+
+/// Old archives that stay where they are make no backup a failed one.
+fn thin_out(plan: &Plan, made: &Made, now: Timestamp) {
+    match archives::thin_out(&plan.data_dir, made, (plan.keep, now)) {
+        Ok(0) => {}
+        Ok(gone) => tracing::info!(archives = gone, "backup.thinned"),
+        Err(error) => tracing::warn!(folder = %plan.to.display(), %error, "old archives cannot be deleted"),
     }
-    Ok(())
 }
 
 /// The config without its secrets; one that cannot be read is no reason to have no backup.
@@ -162,6 +198,29 @@ fn shown(file: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn n12_a_backup_is_due_by_the_newest_that_is_not_dated_ahead() {
+        let hour = |hour: i64| Timestamp::from_second(hour * 3600).unwrap();
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        for (newest, last, now, expected) in [
+            (None, None, 30, None),
+            (Some(6), None, 29, Some(hours(1))),
+            (Some(6), None, 30, None),
+            // One that was just made counts even where it cannot be seen.
+            (None, Some((29, hours(1))), 30, Some(hours(23))),
+            (Some(2), Some((20, hours(10))), 30, Some(hours(14))),
+            (None, Some((5, hours(25))), 30, None),
+            // The clock was set back after it was made.
+            (Some(2), Some((900, hours(1))), 30, Some(hours(23))),
+            (None, Some((900, hours(24))), 30, None),
+            (None, Some((900, hours(25))), 30, None),
+        ] {
+            let last = last.map(|(at, ago)| (hour(at), ago));
+            let left = wait((newest.map(hour), last), SignedDuration::from_hours(24), hour(now));
+            assert_eq!(left, expected, "{newest:?}, {last:?} at {now}");
+        }
+    }
 
     #[test]
     fn n12_a_backup_that_is_missing_is_told_with_what_there_is() {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::memory::MemoryConfig;
 use crate::daemon::reload::running::{Current, Running};
-use crate::daemon::{Blueprint, Switches, backups};
+use crate::daemon::{Blueprint, Switches, backups, upkeep};
 use crate::domain::clock::Clock;
 use crate::memory::forget;
 use crate::memory::recall::Memory;
@@ -21,6 +21,7 @@ use crate::router::intake::Router;
 use crate::router::lanes::Lanes;
 use crate::store::contents::Contents;
 use crate::store::error::StoreError;
+use crate::store::upkeep::newest::Newest;
 use crate::store::{Statement, Store, Tx, overheard, pairings};
 use crate::tool::results::Results;
 
@@ -89,8 +90,7 @@ fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blue
     let stop = switches.drain.clone();
     switches.channels.spawn(async move {
         loop {
-            let before = clock.now().saturating_sub(keep).unwrap_or(Timestamp::MIN);
-            match forget::old_files(&store, &contents, before).await {
+            match let_files_go(&store, &contents, (clock.now(), keep)).await {
                 Ok(0) => {}
                 Ok(files) => tracing::info!(files, "files.swept"),
                 Err(error) => tracing::warn!(%error, "old files cannot be deleted; that is tried again"),
@@ -100,6 +100,20 @@ fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blue
             }
         }
     });
+}
+
+/// At a start the clock may not be set yet: what it makes old by mistake would be gone for good.
+async fn let_files_go(
+    store: &Store,
+    contents: &Contents,
+    (now, keep): (Timestamp, SignedDuration),
+) -> Result<usize, StoreError> {
+    let newest = store.read(Newest).await?;
+    if !upkeep::is_plausible(now, newest) {
+        tracing::warn!(%now, ?newest, "files.kept: the clock is far ahead of the newest message; no file goes until one comes");
+        return Ok(0);
+    }
+    forget::old_files(store, contents, now.saturating_sub(keep).unwrap_or(Timestamp::MIN)).await
 }
 
 /// What was overheard a day ago, and codes that hold no more.

@@ -190,6 +190,27 @@ pub struct Daemon {
     _lock: DataLock,
 }
 
+/// A data directory that this process has for its own, and the database in it, of this Hob's schema.
+pub struct Opened {
+    store: Store,
+    lock: DataLock,
+}
+
+impl Opened {
+    /// Takes the directory and opens the database. Where it is migrated, that takes as long as it is large.
+    ///
+    /// # Errors
+    /// When the directory is taken, or the database cannot be used.
+    pub async fn of(data_dir: &Path) -> Result<Self, StartError> {
+        let lock = DataLock::take(data_dir)?;
+        restore::finish(data_dir)?;
+        // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
+        Leftovers::of(data_dir).kill().await;
+        let store = Store::open(&data_dir.join(DATABASE), Pace::Threaded).await?;
+        Ok(Self { store, lock })
+    }
+}
+
 /// The stages of stopping, and the tasks that each of them ends.
 #[derive(Clone)]
 struct Switches {
@@ -238,11 +259,15 @@ impl Daemon {
     /// # Errors
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
-        let lock = DataLock::take(&blueprint.data_dir)?;
-        restore::finish(&blueprint.data_dir)?;
-        // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
-        Leftovers::of(&blueprint.data_dir).kill().await;
-        let store = Store::open(&blueprint.data_dir.join(DATABASE), Pace::Threaded).await?;
+        let opened = Opened::of(&blueprint.data_dir).await?;
+        Box::pin(Self::begin(blueprint, opened)).await
+    }
+
+    /// As [`Daemon::start`], with what is opened already.
+    ///
+    /// # Errors
+    /// When the database cannot be used, or what the config names cannot be built.
+    pub async fn begin(blueprint: Blueprint, Opened { lock, store }: Opened) -> Result<Self, StartError> {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         store.write(VoidLeases { owner: owner.clone() }).await?;

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::driver::encode_signal;
@@ -71,6 +72,8 @@ pub struct House {
     pub config: ConfigStanding,
     /// What the last round of upkeep did.
     pub upkeep: LastRound,
+    /// Where backups go.
+    pub backups: PathBuf,
     /// When this process started.
     pub started: Timestamp,
 }

@@ -20,7 +20,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::backup::make;
+use crate::backup::archives;
 use crate::domain::condition::{Part, Trouble};
 use crate::domain::health::{ChannelHealth, Liveness};
 use crate::domain::inbound::ChannelKind;
@@ -250,7 +250,7 @@ fn short(task: &str) -> String {
 /// What is known beside the running Hob: of its files.
 #[must_use]
 pub fn beside(places: &Places, now: Timestamp) -> StatusReport {
-    let newest = make::archives(&places.backups).ok().and_then(|all| make::made_at(all.first()?));
+    let newest = archives::newest_in(&places.backups, &places.data_dir, now);
     StatusReport {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         running: false,
@@ -309,7 +309,8 @@ pub async fn gather(router: &Router, places: &Places) -> StatusReport {
         models: house.models.labels().map(|(role, label)| (role.to_owned(), label.to_owned())).collect(),
         resting: house.models.states().iter().map(ToString::to_string).collect(),
         books,
-        ..beside(places, now)
+        // Another config may name another folder by now.
+        ..beside(&Places { backups: house.backups.clone(), ..places.clone() }, now)
     }
 }
 

@@ -192,11 +192,11 @@ async fn rounds(
     last: LastRound,
     stop: CancellationToken,
 ) {
-    let mut due = clock.now().saturating_add(every.min(FIRST_AFTER));
+    let mut due = later(clock.now(), every.min(FIRST_AFTER));
     loop {
         let now = clock.now();
-        let next = due.as_ref().copied().unwrap_or(now);
-        if let Some(wait) = until(next, now) {
+        due = sooner(due, now, every);
+        if let Some(wait) = until(due, now) {
             if slept(wait.min(LOOK_EVERY), &stop).await {
                 return;
             }
@@ -208,8 +208,25 @@ async fn rounds(
             Err(Halt::Stop) => return,
             Err(Halt::Store(error)) => tracing::warn!(%error, "upkeep.failed: {error}; the next round tries again"),
         }
-        due = clock.now().saturating_add(every);
+        due = later(clock.now(), every);
     }
+}
+
+fn later(now: Timestamp, wait: SignedDuration) -> Timestamp {
+    now.saturating_add(wait).unwrap_or(now)
+}
+
+/// A round is never further away than the time between two, whatever the clock did since it was set.
+fn sooner(due: Timestamp, now: Timestamp, every: SignedDuration) -> Timestamp {
+    due.min(later(now, every))
+}
+
+/// Messages may be so old before the clock is believed less than they are: longer than any household is on holiday.
+const SILENT_MAX: SignedDuration = SignedDuration::from_hours(24 * 400);
+
+/// Can it be that it is so late? `newest`: when the newest message came; none: there was none yet.
+pub(super) fn is_plausible(now: Timestamp, newest: Option<Timestamp>) -> bool {
+    newest.is_none_or(|newest| now.duration_since(newest) <= SILENT_MAX)
 }
 
 /// How long until then; none: it is time.

@@ -13,6 +13,7 @@ use crate::domain::ids::RunId;
 use crate::domain::space::Space;
 use crate::policy::upkeep::Room;
 use crate::store::upkeep::journals::LetGo;
+use crate::store::upkeep::newest::Newest;
 use crate::store::upkeep::pages::{Count, GiveBack, Pages};
 use crate::store::{Pace, Tx};
 
@@ -367,4 +368,37 @@ fn n12_what_is_kept_is_what_the_config_says() {
     let short: UpkeepConfig = toml::from_str("outbox_days = 1\nclaims_days = 13\ncalls_days = 61").unwrap();
     let keys: Vec<String> = short.validate().into_iter().map(|finding| finding.key).collect();
     assert_eq!(keys, ["outbox_days", "claims_days", "calls_days"]);
+}
+
+#[test]
+fn n12_a_clock_that_jumps_keeps_no_round_away() {
+    let hour = |hour: i64| Timestamp::from_second(hour * 3_600).unwrap();
+    for (due, now, expected) in [(16, 10, 16), (16, 16, 16), (16, 900, 16), (16, 9, 15), (16, -900, -894)] {
+        assert_eq!(sooner(hour(due), hour(now), SignedDuration::from_hours(6)), hour(expected), "{due} at {now}");
+    }
+}
+
+#[test]
+fn n12_a_clock_far_ahead_of_all_messages_is_not_believed() {
+    let at = |day: i64| Timestamp::from_millisecond(day * DAY).unwrap();
+    for (now, newest, expected) in [
+        (1_000, None, true),
+        (1_000, Some(1_000), true),
+        (1_000, Some(1_200), true),
+        (1_400, Some(1_000), true),
+        (1_401, Some(1_000), false),
+        (9_000, Some(1_000), false),
+    ] {
+        assert_eq!(is_plausible(at(now), newest.map(at)), expected, "{newest:?} at {now}");
+    }
+}
+
+#[tokio::test]
+async fn n12_the_newest_message_is_the_one_that_came_last() {
+    let bench = Bench::new().await;
+    assert_eq!(bench.store.read(Newest).await.unwrap(), None);
+    bench.run(1, "completed", 20).await;
+    bench.run(2, "completed", 10).await;
+    assert_eq!(bench.store.read(Newest).await.unwrap().unwrap().as_millisecond(), 10 * DAY);
+    bench.store.close().await;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 
-use crate::backup::make;
+use crate::backup::archives;
 use crate::daemon::DATABASE;
 use crate::daemon::backups::folder;
 use crate::doctor::Patient;
@@ -95,8 +95,8 @@ pub(in crate::doctor) async fn schedules(patient: &Patient) -> Vec<Finding> {
 pub(in crate::doctor) fn backup(patient: &Patient) -> Vec<Finding> {
     let (Some(dir), Some(config)) = (home(patient), patient.config()) else { return Vec::new() };
     let to = folder(dir, config.backup.dir.as_ref());
-    let newest = make::archives(&to).ok().and_then(|all| make::made_at(all.first()?));
-    let age = newest.map(|made| patient.clock.now().duration_since(made));
+    let now = patient.clock.now();
+    let age = archives::newest_in(&to, dir, now).map(|made| now.duration_since(made));
     data::backup(&Backups {
         folder: &to,
         every_hours: config.backup.every_hours,

@@ -6,6 +6,7 @@
 pub mod blobs;
 pub mod journals;
 pub mod log;
+pub mod newest;
 pub mod pages;
 pub mod rows;
 pub mod shape;
