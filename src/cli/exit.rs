@@ -69,17 +69,7 @@ fn of_start(error: &StartError) -> Option<u8> {
         StartError::Lock(error) => of_lock(error),
         StartError::Store(error) => of_store(error),
         StartError::Restore(error) => of_backup(error),
-        // A port that is taken, or an address that is not there yet, may be had a moment later.
-        StartError::Listen { .. } => None,
-        StartError::Provider(_)
-        | StartError::Fallback { .. }
-        | StartError::Model(_)
-        | StartError::Table(_)
-        | StartError::Telegram(_)
-        | StartError::Slack { .. }
-        | StartError::Discord(_)
-        | StartError::Email { .. }
-        | StartError::Config(_) => Some(CONFIG),
+        error => error.is_of_config().then_some(CONFIG),
     }
 }
 
@@ -104,6 +94,7 @@ mod tests {
     use anyhow::Context as _;
 
     use super::*;
+    use crate::model::discover::DiscoverError;
 
     #[test]
     fn n12_each_kind_of_failure_has_its_code() {
@@ -116,6 +107,9 @@ mod tests {
             (Unconfigured("no channel".to_owned()).into(), CONFIG),
             (StartError::Config("agent.time_zone".to_owned()).into(), CONFIG),
             (listen.into(), FAILED),
+            (StartError::Provider(DiscoverError::NoModel).into(), CONFIG),
+            // It may be up a moment later.
+            (StartError::Provider(DiscoverError::NoOllama).into(), FAILED),
             (StartError::Store(newer()).into(), DATABASE),
             (newer().into(), DATABASE),
             (StoreError::Damaged("page 3".to_owned()).into(), DATABASE),

@@ -152,6 +152,14 @@ impl Base {
         off::tell(&self.loaded.off, &conditions, SystemClock.now());
         conditions
     }
+
+    /// The same process on this older config. Its secrets are kept out of sight beside those of the file.
+    fn with(self, loaded: Loaded, fallback: Fallback) -> anyhow::Result<Self> {
+        let data_dir = data_dir(&loaded.config.state, &self.environment)?;
+        create_data_dir(&data_dir)?;
+        self.redactor.learn(&loaded.secrets(&self.environment))?;
+        Ok(Self { loaded, data_dir, fallback: Some(fallback), ..self })
+    }
 }
 
 /// The config, with nothing wrong in it, its schedules' words among that.

@@ -4,18 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::Instant;
 
 use crate::cli::exit::Unconfigured;
 use crate::cli::{Base, notify, runtime};
 use crate::config::daemon::LogFormat;
+use crate::config::good::fallback::instead;
 use crate::config::load::{Loaded, Note};
 use crate::config::off::SectionOff;
 use crate::config::telemetry::TelemetryConfig;
 use crate::daemon::upkeep::disk::SystemSpace;
-use crate::daemon::{Blueprint, Daemon, Opened, configured_channels};
+use crate::daemon::{Blueprint, Daemon, Opened, StartError, begins, configured_channels};
 use crate::domain::clock::SystemClock;
+use crate::domain::condition::Conditions;
 use crate::domain::rng::SystemRng;
+use crate::model::discover::DiscoverError;
 use crate::model::http;
 use crate::telemetry::otlp::{Exporter, Otlp};
 use crate::telemetry::{self, Format, Sink, journal};
@@ -24,6 +28,11 @@ use crate::telemetry::{self, Format, Sink, journal};
 const COLLECTOR_CONNECT: Duration = Duration::from_secs(5);
 /// How long the last traces are waited for when the daemon stops.
 const TRACES_FLUSH: Duration = Duration::from_secs(2);
+/// How long a model's server that is not up yet is waited for: systemd, which is to start Hob again then, gives up after five
+/// failures within ten minutes.
+const SERVER_WAIT_MAX: Duration = Duration::from_secs(130);
+/// How often it is tried.
+const SERVER_EVERY: Duration = Duration::from_secs(5);
 
 /// Serves the configured channels until SIGTERM or SIGINT.
 ///
@@ -81,32 +90,14 @@ async fn traced(base: Base, exporter: Option<Exporter>) -> anyhow::Result<()> {
 }
 
 async fn serve(base: Base) -> anyhow::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals =
+        Signals { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
     let config = base.loaded.path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string());
     tracing::info!(config, data = %base.data_dir.display(), version = env!("CARGO_PKG_VERSION"), "hob.starting");
-    let conditions = base.conditions();
-    say_what_is_off(&base.loaded);
-    let opened = notify::patient(Opened::of(&base.data_dir)).await?;
-    let blueprint = Blueprint {
-        config: base.loaded.config,
-        config_file: base.loaded.path,
-        source: base.loaded.source,
-        redactor: base.redactor,
-        data_dir: base.data_dir,
-        environment: base.environment,
-        own_channel: None,
-        stays: true,
-        space: Arc::new(SystemSpace),
-        conditions,
-        clock: Arc::new(SystemClock),
-        rng: Arc::new(SystemRng),
-    };
-    let daemon = Box::pin(Daemon::begin(blueprint, opened)).await?;
+    let Some(daemon) = begun(base, &mut signals).await? else { return Ok(()) };
     tracing::info!(model = daemon.model(), "hob.ready");
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = signals.stop() => {}
         () = notify::keep_told(&daemon) => {}
     }
     tracing::info!("hob.stopping");
@@ -114,6 +105,73 @@ async fn serve(base: Base) -> anyhow::Result<()> {
     daemon.stop().await;
     tracing::info!("hob.stopped");
     Ok(())
+}
+
+/// What tells Hob to stop.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    async fn stop(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Begins with the config; where that cannot be, with the newest good one that Hob can begin with. None: it was told to stop.
+async fn begun(mut base: Base, signals: &mut Signals) -> anyhow::Result<Option<Daemon>> {
+    let last = Instant::now() + SERVER_WAIT_MAX;
+    loop {
+        let conditions = base.conditions();
+        say_what_is_off(&base.loaded);
+        let error = match Box::pin(start(blueprint(&base, conditions))).await {
+            Ok(daemon) => return Ok(Some(daemon)),
+            Err(error) if error.is_of_config() && base.loaded.path.is_some() => error,
+            Err(error @ StartError::Provider(DiscoverError::NoOllama)) if Instant::now() < last => {
+                tracing::warn!("hob.waits: {error}; it is tried again");
+                if tokio::time::timeout(SERVER_EVERY, signals.stop()).await.is_ok() {
+                    return Ok(None);
+                }
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        tracing::error!("config.not_begun: Hob cannot begin with this config, and looks for an older one: {error}");
+        let next = match base.fallback.take() {
+            None => instead(&base.loaded, &error, &base.environment, begins::beyond),
+            Some(fallback) => fallback.next(&error, &base.environment, begins::beyond),
+        };
+        // Without any, it is told what is wrong with the file itself.
+        let (loaded, fallback) = next?;
+        base = base.with(loaded, fallback)?;
+    }
+}
+
+/// As [`Daemon::start`]; systemd waits while the database is opened.
+async fn start(blueprint: Blueprint) -> Result<Daemon, StartError> {
+    let opened = notify::patient(Opened::of(&blueprint.data_dir)).await?;
+    Daemon::begin(blueprint, opened).await
+}
+
+fn blueprint(base: &Base, conditions: Conditions) -> Blueprint {
+    Blueprint {
+        config: base.loaded.config.clone(),
+        config_file: base.loaded.path.clone(),
+        source: base.loaded.source.clone(),
+        redactor: base.redactor.clone(),
+        data_dir: base.data_dir.clone(),
+        environment: base.environment.clone(),
+        own_channel: None,
+        stays: true,
+        space: Arc::new(SystemSpace),
+        conditions,
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+    }
 }
 
 /// Writes to the log which sections are off, and what should be known about the file.

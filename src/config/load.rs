@@ -160,6 +160,14 @@ pub enum LoadError {
         /// The line of the first byte that does not belong.
         line: usize,
     },
+    /// The file is right as far as it can be checked, and Hob cannot start with it.
+    #[error("{}: {why}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What the start says.
+        why: String,
+    },
     /// The file says something that cannot be.
     #[error(transparent)]
     Invalid(#[from] Problems),
@@ -175,7 +183,8 @@ impl LoadError {
             | Self::IsDirectory { path }
             | Self::Unreadable { path, .. }
             | Self::TooBig { path }
-            | Self::NotUtf8 { path, .. } => path,
+            | Self::NotUtf8 { path, .. }
+            | Self::Refused { path, .. } => path,
             Self::Invalid(problems) => problems.iter().next().map_or(Path::new("config.toml"), |problem| &problem.file),
         }
     }

@@ -150,6 +150,25 @@ pub enum StartError {
     Config(String),
 }
 
+impl StartError {
+    /// Whether Hob could start with another config, and cannot with this one however often it is tried. A server that is not
+    /// up yet is another matter, and so is a port that is taken: it may be had a moment later.
+    #[must_use]
+    pub fn is_of_config(&self) -> bool {
+        match self {
+            Self::Lock(_) | Self::Store(_) | Self::Restore(_) | Self::Listen { .. } => false,
+            Self::Provider(source) | Self::Fallback { source, .. } => *source != DiscoverError::NoOllama,
+            Self::Model(_)
+            | Self::Table(_)
+            | Self::Telegram(_)
+            | Self::Slack { .. }
+            | Self::Discord(_)
+            | Self::Email { .. }
+            | Self::Config(_) => true,
+        }
+    }
+}
+
 /// What a daemon is built from.
 #[derive(Clone)]
 pub struct Blueprint {
@@ -187,7 +206,7 @@ pub struct Daemon {
     rest: Arc<Notify>,
     switches: Switches,
     current: Current,
-    _lock: DataLock,
+    _lock: Arc<DataLock>,
 }
 
 /// A data directory that this process has for its own, and the database in it, of this Hob's schema.
@@ -240,6 +259,20 @@ impl Switches {
         }
     }
 
+    /// Ends what a start had begun that came to nothing: nothing of it may be there when another is tried.
+    async fn end(&self, store: &Store) {
+        for stage in [&self.intake, &self.drain, &self.cut, &self.silence] {
+            stage.cancel();
+        }
+        let last = Instant::now() + FLUSH;
+        for (what, tasks) in [("lanes", &self.lanes), ("outbox", &self.outbox), ("channels", &self.channels)] {
+            ended(what, tasks, last).await;
+        }
+        if tokio::time::timeout(FLUSH, store.close()).await.is_err() {
+            tracing::warn!("hob.stop_overdue: the database is left open");
+        }
+    }
+
     /// How the lanes are stopped, and how many runs they have at once.
     fn lanes(&self, config: &Config, serves: BTreeSet<ChannelKind>, rest: &Arc<Notify>) -> LaneSettings {
         LaneSettings {
@@ -260,7 +293,7 @@ impl Daemon {
     /// When the data directory is taken, the database cannot be used, or what the config names cannot be built.
     pub async fn start(blueprint: Blueprint) -> Result<Self, StartError> {
         let opened = Opened::of(&blueprint.data_dir).await?;
-        Box::pin(Self::begin(blueprint, opened)).await
+        Self::begin(blueprint, opened).await
     }
 
     /// As [`Daemon::start`], with what is opened already.
@@ -268,43 +301,58 @@ impl Daemon {
     /// # Errors
     /// When the database cannot be used, or what the config names cannot be built.
     pub async fn begin(blueprint: Blueprint, Opened { lock, store }: Opened) -> Result<Self, StartError> {
+        let (lock, switches) = (Arc::new(lock), Switches::new());
+        let begun = Box::pin(Self::build(&blueprint, (&store, &lock), &switches)).await;
+        if begun.is_err() {
+            switches.end(&store).await;
+        }
+        begun
+    }
+
+    /// Starts what is built from the config, with the database that is this process's.
+    async fn build(
+        blueprint: &Blueprint,
+        (store, lock): (&Store, &Arc<DataLock>),
+        switches: &Switches,
+    ) -> Result<Self, StartError> {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
         store.write(VoidLeases { owner: owner.clone() }).await?;
-        let listener = page::listener(&blueprint).await?;
-        let page = page::of(&blueprint, listener.as_ref());
-        let wired = wired(&blueprint, page.is_some())?;
-        let channels = channels(&blueprint, &wired, page.as_ref());
-        let (switches, rest, serves) = (Switches::new(), Arc::default(), serves(&channels));
+        let listener = page::listener(blueprint).await?;
+        let page = page::of(blueprint, listener.as_ref());
+        let wired = wired(blueprint, page.is_some())?;
+        let channels = channels(blueprint, &wired, page.as_ref());
+        let (rest, serves) = (Arc::default(), serves(&channels));
         let contents = Contents::of(&blueprint.data_dir);
-        let delivery = delivery(&blueprint, &store, (channels, &contents), &switches, &rest);
-        let roots = Roots::of(&blueprint, (store.clone(), contents, owner), (delivery.clone(), page)).await;
-        let made = Made::of(&blueprint, &roots, None).await?;
+        let delivery = delivery(blueprint, store, (channels, &contents), switches, &rest);
+        let roots = Roots::of(blueprint, (store.clone(), contents, owner), (delivery.clone(), page)).await;
+        let made = Made::of(blueprint, &roots, None).await?;
         off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
-        let servers = toolset::mcp::servers(&blueprint, &made.ports.tools, (&switches.channels, &switches.cut));
+        let servers = toolset::mcp::servers(blueprint, &made.ports.tools, (&switches.channels, &switches.cut));
         let settings = switches.lanes(&blueprint.config, serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {
             store: store.clone(),
             clock: Arc::clone(&blueprint.clock),
             redactor: blueprint.redactor.clone(),
-            terms: ArcSwap::from_pointee(made.terms(&roots, (&servers, &blueprint))),
+            terms: ArcSwap::from_pointee(made.terms(&roots, (&servers, blueprint))),
             lanes: lanes.clone(),
             delivery: delivery.clone(),
             alarm: Arc::clone(&roots.alarm),
         });
-        let begins = begins::prepare(&blueprint, &store).await?;
+        let begins = begins::prepare(blueprint, store).await?;
         delivery.sweep().await?;
         lanes.reconcile().await?;
-        upkeep::keep_up(&switches, (&store, &roots.contents), &blueprint, roots.upkeep.clone());
+        upkeep::keep_up(switches, (store, &roots.contents), blueprint, roots.upkeep.clone());
         let (model, heard) = (made.told.clone(), made.ports.models.watch().heard());
         let parts = Parts { roots, made, servers, begins, wired };
-        let (reloader, current) = Reloader::of(&blueprint, parts, (&switches, &router));
-        let house = Household { lanes: &lanes, delivery: &delivery, blueprint: &blueprint, current: &current };
-        chores::keep_house(&switches, &house);
-        lastgood::keep_up(&switches, &blueprint, (current.clone(), heard));
+        let (reloader, current) = Reloader::of(blueprint, parts, (switches, &router));
+        let house = Household { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
+        chores::keep_house(switches, &house);
+        lastgood::keep_up(switches, blueprint, (current.clone(), heard));
         reloader.begin(listener).await?;
-        Ok(Self { router, store, model, rest, switches, current, _lock: lock })
+        let (store, switches) = (store.clone(), switches.clone());
+        Ok(Self { router, store, model, rest, switches, current, _lock: Arc::clone(lock) })
     }
 
     /// Which model answers, why, and how to change it.

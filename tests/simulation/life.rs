@@ -314,6 +314,7 @@ fn house(world: &Arc<World>, ports: &Ports) -> House {
         conditions: Conditions::default(),
         config: ConfigStanding::default(),
         upkeep: LastRound::default(),
+        backups: PathBuf::new(),
         started: ports.clock.now(),
     }
 }

@@ -1,8 +1,9 @@
 //! A start although the user's file cannot be used: from the last good config, in memory. The file is left as it is.
 //!
-//! Start at [`load_or_good`].
+//! Start at [`load_or_good`]; where a config that can be read turns out to be no good at the start, at [`instead`].
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -35,9 +36,21 @@ pub struct Fallback {
     pub skipped: Vec<String>,
     /// The sections that stay closed, as the file says something about them that cannot be read.
     pub closed: BTreeSet<String>,
+    /// Older ones.
+    rest: Vec<Kept>,
 }
 
 impl Fallback {
+    /// The next older one, as Hob could not start with this one either.
+    ///
+    /// # Errors
+    /// When none is left that can be used: with what is wrong with the file.
+    pub fn next(self, why: &dyn fmt::Display, env: &Environment, beyond: Beyond) -> Result<(Loaded, Self), LoadError> {
+        let Self { rejected, from, mut skipped, rest, .. } = self;
+        skipped.push(format!("{}: {why}", from.display()));
+        Queue { rejected, skipped, rest }.next(env, beyond)
+    }
+
     /// The same in words for whoever runs Hob: file, line, key, what was expected, what runs instead, what to do.
     #[must_use]
     pub fn trouble(&self, since: Timestamp) -> Trouble {
@@ -87,27 +100,62 @@ pub fn load_or_good(
         },
         Err(error) => error,
     };
-    let history = History::found(rejected.path(), env);
-    let shelf = history.shelf();
-    let mut skipped: Vec<String> = shelf.broken.iter().map(|(path, why)| format!("{} {why}", path.display())).collect();
-    let file = rejected.path().to_owned();
-    for Kept { path, good } in shelf.good {
-        match looked_at(load::of_text(&file, good.text.expose(), env).map_err(LoadError::from), beyond) {
-            Ok(mut loaded) => {
-                let same = good.means(&loaded.config);
-                let closed = match &rejected {
-                    LoadError::Invalid(problems) => closed(problems.iter().map(|problem| problem.key.as_str())),
-                    _ => BTreeSet::new(),
-                };
-                close(&mut loaded.config, &closed);
-                let (when, version) = (good.when, good.version);
-                let fallback = Fallback { rejected, from: path, when, version, same, skipped, closed };
-                return Ok((loaded, Some(fallback)));
-            }
-            Err(error) => skipped.push(format!("{}: {error}", path.display())),
-        }
+    let (loaded, fallback) = Queue::of(rejected, env).next(env, beyond)?;
+    Ok((loaded, Some(fallback)))
+}
+
+/// The newest good one that can be used, in the place of `rejected`, which can be read, and with which Hob could not start.
+///
+/// # Errors
+/// When nothing good is kept of it: with what is wrong with it.
+pub fn instead(
+    rejected: &Loaded,
+    why: &dyn fmt::Display,
+    env: &Environment,
+    beyond: Beyond,
+) -> Result<(Loaded, Fallback), LoadError> {
+    let path = rejected.path.clone().unwrap_or_default();
+    let mut queue = Queue::of(LoadError::Refused { path, why: why.to_string() }, env);
+    // It may have been good once, as when a server was there that is gone.
+    queue.rest.retain(|kept| kept.good.text != rejected.source);
+    queue.next(env, beyond)
+}
+
+/// The good ones that are still to be tried, the newest first.
+struct Queue {
+    rejected: LoadError,
+    skipped: Vec<String>,
+    rest: Vec<Kept>,
+}
+
+impl Queue {
+    fn of(rejected: LoadError, env: &Environment) -> Self {
+        let shelf = History::found(rejected.path(), env).shelf();
+        let skipped = shelf.broken.iter().map(|(path, why)| format!("{} {why}", path.display())).collect();
+        Self { rejected, skipped, rest: shelf.good }
     }
-    Err(rejected)
+
+    fn next(self, env: &Environment, beyond: Beyond) -> Result<(Loaded, Fallback), LoadError> {
+        let Self { rejected, mut skipped, rest } = self;
+        let file = rejected.path().to_owned();
+        let mut rest = rest.into_iter();
+        while let Some(Kept { path, good }) = rest.next() {
+            match looked_at(load::of_text(&file, good.text.expose(), env).map_err(LoadError::from), beyond) {
+                Ok(mut loaded) => {
+                    let same = good.means(&loaded.config);
+                    let closed = match &rejected {
+                        LoadError::Invalid(problems) => closed(problems.iter().map(|problem| problem.key.as_str())),
+                        _ => BTreeSet::new(),
+                    };
+                    close(&mut loaded.config, &closed);
+                    let (when, version, rest) = (good.when, good.version, rest.collect());
+                    return Ok((loaded, Fallback { rejected, from: path, when, version, same, skipped, closed, rest }));
+                }
+                Err(error) => skipped.push(format!("{}: {error}", path.display())),
+            }
+        }
+        Err(rejected)
+    }
 }
 
 fn looked_at(loaded: Result<Loaded, LoadError>, beyond: Beyond) -> Result<Loaded, LoadError> {

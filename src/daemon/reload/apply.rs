@@ -12,6 +12,7 @@ use crate::daemon::assembly::{Made, channels, serves, ways};
 use crate::daemon::begins::{self, Begins};
 use crate::daemon::channels::{Live, Wired, Wiring, wirings};
 use crate::daemon::reload::plan::{self, Address, Step, Steps};
+use crate::daemon::reload::refusal::Why;
 use crate::daemon::reload::running::Running;
 use crate::daemon::reload::told::Done;
 use crate::daemon::reload::{Reloader, canary};
@@ -30,8 +31,8 @@ struct Ready {
 }
 
 impl Reloader {
-    /// Takes the config over, as a whole or not at all; words why not.
-    pub(super) async fn apply(&mut self, loaded: Loaded) -> Result<Done, String> {
+    /// Takes the config over, as a whole or not at all.
+    pub(super) async fn apply(&mut self, loaded: Loaded) -> Result<Done, Why> {
         let ready = self.ready(loaded).await?;
         let (before, mends) = (self.blueprint.source.clone(), self.is_refused());
         let channels = ready.steps.clone();
@@ -46,7 +47,7 @@ impl Reloader {
     }
 
     /// Makes and tries it; what runs knows nothing of it.
-    async fn ready(&self, loaded: Loaded) -> Result<Ready, String> {
+    async fn ready(&self, loaded: Loaded) -> Result<Ready, Why> {
         let learnt = self.blueprint.redactor.learn(&loaded.secrets(&self.blueprint.environment));
         learnt.map_err(|error| error.to_string())?;
         let Loaded { config, source, mut off, .. } = loaded;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::daemon::channels::Wired;
+use crate::daemon::reload::refusal::Why;
 use crate::model::catalog::Catalog;
 use crate::model::message::Message;
 use crate::model::provider::{NoSink, Request, ToolChoice};
@@ -15,7 +16,7 @@ const CHANNEL_MAX: Duration = Duration::from_secs(20);
 const TOKENS_MAX: u64 = 64;
 
 /// Asks the first model something small.
-pub(super) async fn model(models: &Catalog) -> Result<(), String> {
+pub(super) async fn model(models: &Catalog) -> Result<(), Why> {
     let Some(label) = models.by_role("primary") else { return Ok(()) };
     // What rests is asked all the same: the change may be what mends it.
     let Some(provider) = models.get_forced(label) else { return Ok(()) };
@@ -27,19 +28,21 @@ pub(super) async fn model(models: &Catalog) -> Result<(), String> {
         tool_choice: ToolChoice::Auto,
         max_output_tokens: Some(TOKENS_MAX),
     };
-    match tokio::time::timeout(MODEL_MAX, provider.complete(&request, &NoSink)).await {
-        Ok(Ok(_answer)) => Ok(()),
-        Ok(Err(error)) => Err(format!("[provider]: {label} was asked and did not answer: {}", error.message)),
-        Err(_elapsed) => Err(format!("[provider]: {label} was asked and did not answer within {MODEL_MAX:?}")),
-    }
+    let why = match tokio::time::timeout(MODEL_MAX, provider.complete(&request, &NoSink)).await {
+        Ok(Ok(_answer)) => return Ok(()),
+        Ok(Err(error)) => format!("[provider]: {label} was asked and did not answer: {}", error.message),
+        Err(_elapsed) => format!("[provider]: {label} was asked and did not answer within {MODEL_MAX:?}"),
+    };
+    Err(Why::model(why))
 }
 
 /// Asks the platform who Hob is there.
-pub(super) async fn channel(wired: &Wired) -> Result<(), String> {
+pub(super) async fn channel(wired: &Wired) -> Result<(), Why> {
     let (kind, account) = wired.wiring.address();
-    match tokio::time::timeout(CHANNEL_MAX, wired.adapter.check()).await {
-        Ok(Ok(_name)) => Ok(()),
-        Ok(Err(why)) => Err(format!("[{kind}] ({account}): {why}")),
-        Err(_elapsed) => Err(format!("[{kind}] ({account}): no answer within {CHANNEL_MAX:?}")),
-    }
+    let why = match tokio::time::timeout(CHANNEL_MAX, wired.adapter.check()).await {
+        Ok(Ok(_name)) => return Ok(()),
+        Ok(Err(why)) => format!("[{kind}] ({account}): {why}"),
+        Err(_elapsed) => format!("[{kind}] ({account}): no answer within {CHANNEL_MAX:?}"),
+    };
+    Err(Why::channel(why))
 }

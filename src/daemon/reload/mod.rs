@@ -4,12 +4,14 @@
 //! it in one step that neither waits nor fails; or leaves everything as it was, and says why. Runs go on with what they began
 //! with.
 //! Never: a part of a config, or a wait of a message for a reload.
-//! Start at [`Reloader::begin`]; [`plan`] says what a change means, [`apply`] does it.
+//! Start at [`Reloader::begin`]; [`look`] sees what stands there, [`plan`] says what a change means, [`apply`] does it.
 
 mod apply;
 mod canary;
+mod look;
 pub(in crate::daemon) mod plan;
 mod read;
+mod refusal;
 pub mod running;
 mod told;
 mod watch;
@@ -27,13 +29,14 @@ use crate::config::diff;
 use crate::daemon::assembly::{Made, Roots};
 use crate::daemon::begins::{self, Begins, Begun};
 use crate::daemon::channels::{Live, Wired};
-use crate::daemon::reload::read::{Look, Seen, is_doubtful};
+use crate::daemon::reload::read::Seen;
+use crate::daemon::reload::refusal::Refusal;
 use crate::daemon::reload::running::{Current, Running};
 use crate::daemon::reload::told::{Outcome, words};
 use crate::daemon::reload::watch::Ear;
 use crate::daemon::slot::Slot;
 use crate::daemon::{Blueprint, StartError, Switches, chores, extraction, local, memory, page, troubles};
-use crate::domain::condition::{Part, Trouble};
+use crate::domain::condition::Part;
 use crate::domain::inbound::Conversation;
 use crate::router::intake::Router;
 use crate::router::owners::Telling;
@@ -44,10 +47,6 @@ use crate::tool::mcp::Servers;
 const LOOK_EVERY: Duration = Duration::from_secs(180);
 /// So often while a section lacks a secret.
 const LOOK_FOR_SECRETS_EVERY: Duration = Duration::from_secs(60);
-/// What is doubtful is looked at again after so long.
-const LOOK_AGAIN: Duration = Duration::from_millis(700);
-/// So often, if it keeps changing.
-const LOOKS_MAX: usize = 8;
 /// As long as nobody is known in whose name something begins, it is looked so often whether somebody is.
 const OWNER_EVERY: Duration = Duration::from_secs(5);
 /// Owners are told of changes at most so often.
@@ -80,6 +79,8 @@ pub(super) struct Reloader {
     router: Arc<Router>,
     switches: Switches,
     tell: Tell,
+    /// What was refused last, if it could be read.
+    refusal: Option<Refusal>,
 }
 
 /// What owners are still to be told.
@@ -132,6 +133,7 @@ impl Reloader {
             running,
             router: Arc::clone(router),
             switches: switches.clone(),
+            refusal: None,
         };
         (StartedWith { reloader, begins, wired }, current)
     }
@@ -194,9 +196,7 @@ impl Reloader {
 
     async fn round(&mut self, cause: Cause, asking: Vec<Conversation>) {
         let begun = Instant::now();
-        let known = self.roots.standing.now().refused.map(|(_, why)| why);
-        let outcome = self.look().await;
-        let is_known = matches!(&outcome, Outcome::Refused(why) if known.as_ref() == Some(why));
+        let (outcome, is_known) = self.look(cause).await;
         match &outcome {
             Outcome::Refused(_) if is_known => tracing::debug!(?cause, "config.refused_still"),
             Outcome::Unchanged { .. } | Outcome::NoFile => tracing::debug!(?cause, "config.unchanged"),
@@ -236,80 +236,6 @@ impl Reloader {
             }
             Seen::Good(_) => self.round(Cause::Time, Vec::new()).await,
         }
-    }
-
-    fn to_look(&self) -> Option<Look> {
-        let file = self.blueprint.config_file.as_ref()?;
-        Some(Look {
-            // By the name that it began with: told of another, a secret that is missing would look like a change.
-            file: file.clone(),
-            environment: self.blueprint.environment.clone(),
-            needs_channel: self.blueprint.own_channel.is_none() && self.roots.page.is_none(),
-        })
-    }
-
-    /// What stands in the file now is taken over, or not.
-    async fn look(&mut self) -> Outcome {
-        let Some(look) = self.to_look() else { return Outcome::NoFile };
-        let outcome = match self.read(&look).await {
-            Seen::Bad(why) => Outcome::Refused(why),
-            Seen::Good(loaded) if loaded.source == self.blueprint.source && loaded.config == *self.made.config => {
-                Outcome::Unchanged { mends: self.is_refused() }
-            }
-            Seen::Good(loaded) => match Box::pin(self.apply(*loaded)).await {
-                Ok(done) => Outcome::Done(done),
-                Err(why) => Outcome::Refused(format!("{}: {why}", look.file.display())),
-            },
-        };
-        self.note(&outcome);
-        outcome
-    }
-
-    /// What is half a file is looked at again, until it is whole or stays as it is.
-    async fn read(&self, look: &Look) -> Seen {
-        let mut seen = look.read(self.blueprint.clock.now()).await;
-        for _ in 0..LOOKS_MAX {
-            if !is_doubtful(&seen, &self.blueprint.source) {
-                break;
-            }
-            tracing::debug!("config.doubted: it may be half a file; it is looked at again");
-            tokio::time::sleep(LOOK_AGAIN).await;
-            let next = look.read(self.blueprint.clock.now()).await;
-            if next == seen {
-                break;
-            }
-            seen = next;
-        }
-        seen
-    }
-
-    /// It stands so from now on.
-    fn note(&self, outcome: &Outcome) {
-        let (now, conditions) = (self.blueprint.clock.now(), &self.blueprint.conditions);
-        match outcome {
-            Outcome::NoFile => return,
-            // What a start said of it tells more than this.
-            Outcome::Refused(why) if self.roots.standing.now().refused.is_some_and(|(_, known)| known == *why) => {}
-            Outcome::Refused(why) => {
-                let what = format!("the config file was not taken over: {}", why.lines().next().unwrap_or_default());
-                let fix = "mend it; Hob looks by itself, and goes on as before until then".to_owned();
-                conditions.tell(Part::Config, Trouble { since: now, what, fix });
-            }
-            Outcome::Unchanged { mends: false } => {}
-            Outcome::Unchanged { mends: true } | Outcome::Done(_) => drop(conditions.mend(&Part::Config)),
-        }
-        let running = self.running.borrow().clone();
-        self.roots.standing.stand(|standing| match outcome {
-            Outcome::Refused(why) => standing.refused = Some((now, why.clone())),
-            Outcome::Done(done) => {
-                standing.at = Some(running.at);
-                standing.hash = hash(&running);
-                standing.changes = Some(done.changes.len());
-                standing.waits.clone_from(&done.waits);
-                standing.refused = None;
-            }
-            Outcome::Unchanged { .. } | Outcome::NoFile => standing.refused = None,
-        });
     }
 
     /// Who asked hears what came of it.

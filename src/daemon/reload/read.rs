@@ -1,8 +1,10 @@
 //! What stands in the config file now, and whether that can be meant so.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use toml::Table;
 
 use crate::config::environment::Environment;
 use crate::config::load::{LoadError, Loaded, load};
@@ -64,15 +66,26 @@ fn words(file: &Path, error: &LoadError) -> String {
     }
 }
 
-/// May this be half of a file that is being written? What does not fit together, and what is only the beginning of what runs.
+/// May this be half of a file that is being written? What does not fit together, what is only the beginning of what runs,
+/// what ends within a line, and what lacks whole sections that run.
 pub(super) fn is_doubtful(seen: &Seen, running: &Secret) -> bool {
     match seen {
         Seen::Bad(_) => true,
         Seen::Good(loaded) => {
             let (text, running) = (loaded.source.expose(), running.expose());
-            text.len() < running.len() && running.starts_with(text.trim_end())
+            let is_beginning = text.len() < running.len() && running.starts_with(text.trim_end());
+            text != running && (is_beginning || !text.ends_with('\n') || lacks_sections(text, running))
         }
     }
+}
+
+/// Whether a section, or a list of them, of what runs is not in the text at all.
+fn lacks_sections(text: &str, running: &str) -> bool {
+    let sections = |text: &str| -> BTreeSet<String> {
+        let table = text.parse::<Table>().unwrap_or_default();
+        table.into_iter().filter(|(_, value)| value.is_table() || value.is_array()).map(|(key, _)| key).collect()
+    };
+    !sections(running).is_subset(&sections(text))
 }
 
 #[cfg(test)]
@@ -82,13 +95,32 @@ mod tests {
 
     #[test]
     fn k5_half_a_file_is_doubted() {
-        let running = Secret::new("[agent]\niterations_max = 10\n[guards]\n".to_owned());
+        let running =
+            "[agent]\niterations_max = 10\n[guards]\n[[schedule]]\nname = 'a'\nwhen = 'daily at 7:00'\ntask = 'x'\n";
+        let schedule = &running[running.find("[[").unwrap()..];
         let doubted = |text: &str| {
             let loaded = of_text(Path::new("config.toml"), text, &Environment::default()).unwrap();
-            is_doubtful(&Seen::Good(Box::new(loaded)), &running)
+            is_doubtful(&Seen::Good(Box::new(loaded)), &Secret::new(running.to_owned()))
         };
-        assert!(doubted("") && doubted("[agent]\n") && doubted("[agent]\niterations_max = 1"));
-        assert!(!doubted(running.expose()) && !doubted("[agent]\niterations_max = 2\n"));
-        assert!(is_doubtful(&Seen::Bad("x".to_owned()), &running));
+        for (text, expected) in [
+            ("", true),
+            ("[agent]\n", true),
+            ("[agent]\niterations_max = 1", true),
+            (running, false),
+            // The beginning of another file, cut off behind a line.
+            ("# new\n[agent]\niterations_max = 2\n", true),
+            ("# new\n[agent]\niterations_max = 2\n[guards]\n", true),
+            (&format!("# new\n[agent]\niterations_max = 2\n{schedule}"), true),
+            // Cut off within one.
+            (&format!("[guards]\n{schedule}[agent]\niterations_max = 2"), true),
+            (&format!("[guards]\n{schedule}[agent]\niterations_max = 20\n"), false),
+            (&format!("# x\n{running}[memory]\nextract = true\n"), false),
+        ] {
+            assert_eq!(doubted(text), expected, "{text}");
+        }
+        assert!(is_doubtful(&Seen::Bad("x".to_owned()), &Secret::new(running.to_owned())));
+        let unended = Secret::new("[agent]\niterations_max = 1".to_owned());
+        let loaded = of_text(Path::new("config.toml"), unended.expose(), &Environment::default()).unwrap();
+        assert!(!is_doubtful(&Seen::Good(Box::new(loaded)), &unended), "it runs like this");
     }
 }

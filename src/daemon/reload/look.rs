@@ -1,0 +1,121 @@
+//! Looks at the file, and keeps what came of it for whoever asks how it stands with the config.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::config::load::Loaded;
+use crate::daemon::reload::read::{Look, Seen, is_doubtful};
+use crate::daemon::reload::refusal::Refusal;
+use crate::daemon::reload::told::Outcome;
+use crate::daemon::reload::{Cause, Reloader, hash};
+use crate::domain::condition::{Part, Trouble};
+
+/// What is doubtful is looked at again after so long.
+const LOOK_AGAIN: Duration = Duration::from_millis(700);
+/// So often, if it keeps changing.
+const LOOKS_MAX: usize = 8;
+
+impl Reloader {
+    pub(super) fn to_look(&self) -> Option<Look> {
+        let file = self.blueprint.config_file.as_ref()?;
+        Some(Look {
+            // By the name that it began with: told of another, a secret that is missing would look like a change.
+            file: file.clone(),
+            environment: self.blueprint.environment.clone(),
+            needs_channel: self.blueprint.own_channel.is_none() && self.roots.page.is_none(),
+        })
+    }
+
+    /// What stands in the file now is taken over, or not; and whether that was refused before, and why is known.
+    pub(super) async fn look(&mut self, cause: Cause) -> (Outcome, bool) {
+        let Some(look) = self.to_look() else { return (Outcome::NoFile, false) };
+        let refused = self.roots.standing.now().refused.map(|(_, why)| why);
+        // The start told of a file that it refused.
+        let told_by_start = refused.is_none() && self.is_refused();
+        let former = self.refusal.take();
+        let (outcome, is_known) = match self.read(&look).await {
+            Seen::Bad(why) => {
+                let is_known = refused.as_ref() == Some(&why);
+                (Outcome::Refused(why), is_known)
+            }
+            Seen::Good(loaded) if loaded.source == self.blueprint.source && loaded.config == *self.made.config => {
+                (Outcome::Unchanged { mends: self.is_refused() }, false)
+            }
+            Seen::Good(loaded) => {
+                let (outcome, is_known) = self.take_over(*loaded, former, cause).await;
+                (outcome, is_known || told_by_start)
+            }
+        };
+        self.note((&outcome, is_known));
+        (outcome, is_known)
+    }
+
+    /// Takes it over, or not. What was refused just so is not tried each time that it is looked: others are asked for it.
+    async fn take_over(&mut self, loaded: Loaded, former: Option<Refusal>, cause: Cause) -> (Outcome, bool) {
+        let file = loaded.path.clone().unwrap_or_default();
+        let words = |why: &str| Outcome::Refused(format!("{}: {why}", file.display()));
+        let rests = former.as_ref().filter(|_| cause == Cause::Time);
+        if let Some(why) = rests.and_then(|former| former.rests(&loaded, Instant::now())) {
+            let outcome = words(&why.words);
+            self.refusal = former;
+            return (outcome, true);
+        }
+        match Box::pin(self.apply(loaded.clone())).await {
+            Ok(done) => (Outcome::Done(done), false),
+            Err(why) => {
+                let outcome = words(&why.words);
+                let (refusal, is_known) = Refusal::after(former, (loaded, why), Instant::now());
+                self.refusal = Some(refusal);
+                (outcome, is_known)
+            }
+        }
+    }
+
+    /// What is half a file is looked at again, until it is whole or stays as it is.
+    pub(super) async fn read(&self, look: &Look) -> Seen {
+        let mut seen = look.read(self.blueprint.clock.now()).await;
+        for _ in 0..LOOKS_MAX {
+            if !is_doubtful(&seen, &self.blueprint.source) {
+                break;
+            }
+            tracing::debug!("config.doubted: it may be half a file; it is looked at again");
+            tokio::time::sleep(LOOK_AGAIN).await;
+            let next = look.read(self.blueprint.clock.now()).await;
+            if next == seen {
+                break;
+            }
+            seen = next;
+        }
+        seen
+    }
+
+    /// It stands so from now on.
+    fn note(&self, (outcome, is_known): (&Outcome, bool)) {
+        let (now, conditions) = (self.blueprint.clock.now(), &self.blueprint.conditions);
+        match outcome {
+            Outcome::NoFile => return,
+            // What a start said of it tells more than this.
+            Outcome::Refused(_) if is_known => {}
+            Outcome::Refused(why) => {
+                let what = format!("the config file was not taken over: {}", why.lines().next().unwrap_or_default());
+                let fix = "mend it; Hob looks by itself, and goes on as before until then".to_owned();
+                conditions.tell(Part::Config, Trouble { since: now, what, fix });
+            }
+            Outcome::Unchanged { mends: false } => {}
+            Outcome::Unchanged { mends: true } | Outcome::Done(_) => drop(conditions.mend(&Part::Config)),
+        }
+        let running = self.running.borrow().clone();
+        self.roots.standing.stand(|standing| match outcome {
+            Outcome::Refused(why) => standing.refused = Some((now, why.clone())),
+            Outcome::Done(done) => {
+                standing.at = Some(running.at);
+                standing.hash = hash(&running);
+                standing.changes = Some(done.changes.len());
+                standing.waits.clone_from(&done.waits);
+                standing.refused = None;
+            }
+            Outcome::Unchanged { .. } | Outcome::NoFile => standing.refused = None,
+        });
+    }
+}
