@@ -11,6 +11,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 use tar::{Builder, EntryType, Header};
+use tokio_util::sync::CancellationToken;
 
 use crate::backup::seal::{Identities, Recipients, Sink};
 use crate::backup::{BackupError, Entry, FORMAT, MANIFEST, Manifest, at};
@@ -22,15 +23,17 @@ const MANIFEST_BYTES_MAX: u64 = 64 << 20;
 pub(super) struct Writing {
     tar: Builder<GzEncoder<Sink>>,
     path: PathBuf,
+    /// Ends it at the next piece that is read.
+    stop: CancellationToken,
     pub(super) entries: Vec<Entry>,
 }
 
 impl Writing {
     /// Begins a new file that nobody else may read.
-    pub(super) fn begin(path: &Path, recipients: &Recipients) -> Result<Self, BackupError> {
+    pub(super) fn begin(path: &Path, recipients: &Recipients, stop: CancellationToken) -> Result<Self, BackupError> {
         let file = at(path, OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
         let tar = Builder::new(GzEncoder::new(at(path, recipients.sink(file))?, Compression::default()));
-        Ok(Self { tar, path: path.to_path_buf(), entries: Vec::new() })
+        Ok(Self { tar, path: path.to_path_buf(), stop, entries: Vec::new() })
     }
 
     /// Adds a file's content. Its length is taken once: what grows meanwhile is cut, what shrinks is an error.
@@ -50,7 +53,7 @@ impl Writing {
         header.set_entry_type(EntryType::Regular);
         header.set_mode(0o600);
         header.set_size(bytes);
-        let mut counted = Hashing::new(content);
+        let mut counted = Hashing::new(Stoppable { inner: content, stop: self.stop.clone() });
         at(from, self.tar.append_data(&mut header, name, &mut counted))?;
         if counted.bytes != bytes {
             return at(from, Err(io::Error::other("it became shorter while it was read")));
@@ -148,6 +151,21 @@ fn extract(name: &str, entry: &mut impl Read, to: &Path) -> Result<Entry, Troubl
     }
     file.sync_all().map_err(Trouble::Write)?;
     Ok(Entry { path: name.to_owned(), bytes: content.bytes, sha256: content.hex() })
+}
+
+/// Reads until the stop.
+struct Stoppable<R> {
+    inner: R,
+    stop: CancellationToken,
+}
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_cancelled() {
+            return Err(io::Error::other("it was stopped"));
+        }
+        self.inner.read(buffer)
+    }
 }
 
 /// Counts and hashes what is read through it.

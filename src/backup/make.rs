@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempPath;
+use tokio_util::sync::CancellationToken;
 
 use crate::backup::archive::Writing;
 use crate::backup::seal::Recipients;
+use crate::backup::work::{self, Work};
 use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner};
 use crate::store::snapshot::{self, Checked};
 use crate::store::space;
@@ -46,28 +48,44 @@ pub struct Made {
 /// Makes a backup. Whatever stops it, no archive is left that looks like one.
 ///
 /// # Errors
-/// When something cannot be read or written, or the database is damaged.
-pub async fn make(order: Order) -> Result<Made, BackupError> {
+/// When something cannot be read or written, the database is damaged, or `stop` comes first.
+pub async fn make(order: Order, stop: &CancellationToken) -> Result<Made, BackupError> {
+    match made(order, stop).await {
+        // However it was cut off: it was meant to be.
+        Err(_cut_off) if stop.is_cancelled() => Err(BackupError::Stopped),
+        made => made,
+    }
+}
+
+async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupError> {
     at(&order.to, fs::create_dir_all(&order.to))?;
-    let folder = |place: &Path| at(place, tempfile::Builder::new().prefix(".hob-backup-").tempdir_in(place));
+    for place in [&order.to, &order.data_dir] {
+        work::sweep(place, order.now);
+    }
+    let folder = |place: &Path| at(place, Work::begin(work::BACKUP, place));
     let work = folder(&order.to)?;
     // Beside the archive: where that has room, this has. But nothing lies in the clear where only what is encrypted may.
     let clear = if order.recipients.is_empty() { None } else { Some(folder(&order.data_dir)?) };
-    let place = clear.as_ref().map_or(work.path(), tempfile::TempDir::path);
+    let place = clear.as_ref().map_or(work.path(), Work::path);
     has_room(&order, place)?;
     let copy = place.join(DATABASE);
-    let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy).await?;
+    let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy, stop).await?;
+    let stop = stop.clone();
     let packing = move || {
-        let made = pack(&order, (&copy, &checked), work.path());
+        let made = pack(&order, (&copy, &checked), (work.path(), stop));
         drop((work, clear));
         made
     };
     tokio::task::spawn_blocking(packing).await.map_err(|error| BackupError::Bug(error.to_string()))?
 }
 
-fn pack(order: &Order, (copy, checked): (&Path, &Checked), work: &Path) -> Result<Made, BackupError> {
+fn pack(
+    order: &Order,
+    (copy, checked): (&Path, &Checked),
+    (work, stop): (&Path, CancellationToken),
+) -> Result<Made, BackupError> {
     let part = work.join("archive");
-    let mut writing = Writing::begin(&part, &order.recipients)?;
+    let mut writing = Writing::begin(&part, &order.recipients, stop)?;
     writing.add(DATABASE, copy)?;
     let mut gone = Vec::new();
     for hash in &checked.contents {

@@ -9,6 +9,7 @@ pub mod make;
 pub mod owner;
 pub mod restore;
 pub mod seal;
+pub mod work;
 
 #[cfg(test)]
 mod tests;
@@ -99,6 +100,9 @@ pub enum BackupError {
     /// There is little room on the disk of the data directory: a backup would take what messages need.
     #[error("the disk is low: backups wait until there is room")]
     Low,
+    /// Hob stops, or whoever asked for it wants it no more.
+    #[error("the backup was stopped; nothing of it is left")]
+    Stopped,
     /// A key of age cannot be used.
     #[error("{0}")]
     Key(String),

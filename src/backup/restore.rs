@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backup::archive::unpack;
 use crate::backup::seal::Identities;
+use crate::backup::work::{self, Work};
 use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, FOLDERS, Manifest, at};
 use crate::store::lock::DataLock;
 use crate::store::snapshot;
@@ -65,7 +66,7 @@ impl Archive {
 /// # Errors
 /// When it is not whole.
 pub async fn verify(archive: &Archive, scratch: &Path) -> Result<Manifest, BackupError> {
-    let work = at(scratch, tempfile::Builder::new().prefix(".hob-verify-").tempdir_in(scratch))?;
+    let work = at(scratch, Work::begin(work::VERIFY, scratch))?;
     unpacked(archive, work.path()).await
 }
 

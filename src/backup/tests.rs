@@ -6,8 +6,10 @@ use age::secrecy::ExposeSecret as _;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use crate::backup::BackupError;
+use crate::backup::archive::Writing;
 use crate::backup::archives;
 use crate::backup::make::{self, Made, Order};
 use crate::backup::restore::{Archive, finish, restore, verify};
@@ -89,10 +91,13 @@ impl Home {
     }
 
     async fn seal(&self, second: i64, recipients: Recipients) -> Made {
+        make::make(self.order(second, recipients), &CancellationToken::new()).await.unwrap()
+    }
+
+    fn order(&self, second: i64, recipients: Recipients) -> Order {
         let config = Some("[agent]\niterations_max = 7\n".to_owned());
         let (data_dir, to, random) = (self.data(), self.backups(), ID.to_owned());
-        let order = Order { data_dir, config, to, recipients, now: at(second), random };
-        make::make(order).await.unwrap()
+        Order { data_dir, config, to, recipients, now: at(second), random }
     }
 
     fn list(&self) -> String {
@@ -292,6 +297,26 @@ async fn n12_an_archive_never_takes_the_place_of_another() {
     assert_eq!(names(&home).len(), 2, "and nothing half made is left");
 }
 
+#[tokio::test]
+async fn n12_a_backup_that_is_stopped_leaves_nothing() {
+    let home = Home::with("then").await;
+    let [(ada, _), _] = keys(&home);
+    let stop = CancellationToken::new();
+    stop.cancel();
+    for recipients in [Recipients::default(), Recipients::read(&[ada], None).unwrap()] {
+        let stopped = make::make(home.order(1, recipients), &stop).await;
+        assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
+        assert!(names(&home).is_empty(), "{:?}", names(&home));
+        let left = fs::read_dir(home.data()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(!left.into_iter().any(|name| name.to_string_lossy().starts_with(".hob-")));
+    }
+    // The packing looks for itself.
+    let part = home.dir.path().join("part");
+    let mut writing = Writing::begin(&part, &Recipients::default(), stop).unwrap();
+    let error = writing.add("hob.db", &home.data().join("hob.db")).unwrap_err().to_string();
+    assert!(error.ends_with("it was stopped"), "{error}");
+}
+
 /// Two keys, and the file with the secret half of each.
 fn keys(home: &Home) -> [(String, PathBuf); 2] {
     ["ada", "ben"].map(|name| {
@@ -309,7 +334,10 @@ async fn n12_an_encrypted_backup_is_opened_by_its_key_alone() {
     let [(ada, ada_file), (ben, ben_file)] = keys(&home);
     let made = home.seal(1_000_000_000, Recipients::read(std::slice::from_ref(&ada), None).unwrap()).await;
     assert_eq!(made.path, home.backups().join("hob-2001-09-09T014640Z-0a1b2c3d.tar.gz.age"));
-    assert_eq!((archives::read(&made.path).map(|one| one.made_at), is_sealed(&made.path)), (Some(at(1_000_000_000)), true));
+    assert_eq!(
+        (archives::read(&made.path).map(|one| one.made_at), is_sealed(&made.path)),
+        (Some(at(1_000_000_000)), true)
+    );
     let left: Vec<PathBuf> = everything(&home.backups()).into_keys().collect();
     assert_eq!(left, std::slice::from_ref(&made.path), "nothing lies there in the clear");
     let with = |file: &Path| Archive { path: made.path.clone(), identities: Identities::read(file).unwrap() };

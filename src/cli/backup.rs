@@ -1,12 +1,15 @@
 //! `hob backup` and `hob restore`.
 
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 
 use anyhow::Context as _;
 use clap::Args;
+use tokio_util::sync::CancellationToken;
 
+use crate::backup::BackupError;
 use crate::backup::archives;
-use crate::backup::make::{self, Order};
+use crate::backup::make::{self, Made, Order};
 use crate::backup::restore::{self, Archive};
 use crate::backup::seal::{Identities, Recipients, is_sealed};
 use crate::cli::{runtime, settled, show};
@@ -70,7 +73,7 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let (now, random) = (SystemClock.now(), SystemRng.id());
     let order =
         Order { data_dir: data_dir.clone(), config: config(&loaded)?, to: to.clone(), recipients, now, random };
-    let made = runtime(1)?.block_on(make::make(order))?;
+    let made = runtime(1)?.block_on(until_interrupted(order))?;
     let mut told = vec![format!(
         "{}: {} files, {} bytes, checked{}",
         made.path.display(),
@@ -87,6 +90,17 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
         told.push(format!("{gone} older archives deleted"));
     }
     Ok(show(&(told.join("\n") + "\n"))?)
+}
+
+/// Ctrl-C ends it, and it takes away what it has begun.
+async fn until_interrupted(order: Order) -> Result<Made, BackupError> {
+    let stop = CancellationToken::new();
+    let mut making = pin!(make::make(order, &stop));
+    tokio::select! {
+        made = &mut making => return made,
+        _ = tokio::signal::ctrl_c() => stop.cancel(),
+    }
+    making.await
 }
 
 /// Where an archive is unpacked to be checked: beside it, as there is room for such things; but what is encrypted is never in the
