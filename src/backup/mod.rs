@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod archives;
 pub mod make;
+mod mounts;
 pub mod owner;
 pub mod restore;
 pub mod seal;
@@ -96,6 +97,12 @@ pub enum BackupError {
         needed: u64,
         /// How many there are.
         free: u64,
+    },
+    /// A restore would have to move what cannot be moved.
+    #[error("{} is a mount point, which cannot be exchanged: unmount it, restore, move what is in the new folder to what was mounted there, and mount it again", place.display())]
+    Mounted {
+        /// Which.
+        place: PathBuf,
     },
     /// There is little room on the disk of the data directory: a backup would take what messages need.
     #[error("the disk is low: backups wait until there is room")]

@@ -230,6 +230,51 @@ async fn n12_a_hob_at_work_is_not_restored_over() {
     drop(DataLock::take(&home.data()).unwrap());
 }
 
+#[tokio::test]
+async fn n12_the_data_of_before_is_kept_beside_that_of_an_earlier_restore() {
+    let home = Home::with("then").await;
+    let made = home.back_up(1).await;
+    let archive = Archive::plain(&made.path);
+    home.write("since").await;
+    let first = restore(&archive, &home.data(), at(2)).await.unwrap().before;
+    home.write("later").await;
+    // At the same second: a clock that was set back.
+    let second = restore(&archive, &home.data(), at(2)).await.unwrap().before;
+    assert_eq!(second, home.data().join("before-restore-1970-01-01T000002Z-2"));
+    for (before, words) in [(first, ["then", "since"]), (second, ["then", "later"])] {
+        let store = Store::open(&before.join("hob.db"), Pace::Threaded).await.unwrap();
+        assert_eq!(store.read(Words).await.unwrap(), words);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn n12_an_exchange_clears_nothing_away_whose_name_is_taken() {
+    let mut taken = 0;
+    for cut in 0..16 {
+        let home = Home::with("then").await;
+        let made = home.back_up(1).await;
+        home.write("since").await;
+        crate::backup::restore::cut_after(cut);
+        let cut_off = restore(&Archive::plain(&made.path), &home.data(), at(2)).await;
+        crate::backup::restore::cut_after(usize::MAX);
+        let before = home.data().join("before-restore-1970-01-01T000002Z");
+        if cut_off.is_ok() || !home.data().join("restoring/ready").exists() {
+            continue;
+        }
+        // Somebody else takes the name meanwhile.
+        fs::create_dir(&before).unwrap();
+        fs::write(before.join("mine"), "mine").unwrap();
+        finish(&home.data()).unwrap();
+        assert_eq!(everything(&before).len(), 1, "cut {cut}");
+        let kept = home.data().join("before-restore-1970-01-01T000002Z-2");
+        assert_eq!(fs::read_to_string(kept.join("workspace/list.txt")).unwrap(), "then", "cut {cut}");
+        assert!(kept.join("hob.db").exists(), "cut {cut}");
+        taken += 1;
+    }
+    assert!(taken > 3, "{taken}");
+}
+
 /// Cuts the exchange off before each of its steps in turn, as a crash would, by what cannot be moved there.
 #[tokio::test]
 async fn n12_an_exchange_that_is_cut_off_anywhere_is_finished() {
