@@ -9,6 +9,7 @@ use tempfile::TempPath;
 use tokio_util::sync::CancellationToken;
 
 use crate::backup::archive::Writing;
+use crate::backup::below::Below;
 use crate::backup::seal::Recipients;
 use crate::backup::work::{self, Work};
 use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner};
@@ -43,6 +44,8 @@ pub struct Made {
     pub files: usize,
     /// How many contents were forgotten while it was made.
     pub gone: usize,
+    /// What is not in it, within the data directory: links, what is no file, and names that are no UTF-8.
+    pub skipped: Vec<PathBuf>,
 }
 
 /// Makes a backup. Whatever stops it, no archive is left that looks like one.
@@ -90,16 +93,16 @@ fn pack(
     let mut gone = Vec::new();
     for hash in &checked.contents {
         let path = order.data_dir.join(CONTENTS).join(hash);
-        match path.try_exists() {
-            Ok(true) => writing.add(&format!("{CONTENTS}/{hash}"), &path)?,
-            _ => gone.push(hash.clone()),
+        if !add_if_there(&mut writing, &format!("{CONTENTS}/{hash}"), &path)? {
+            gone.push(hash.clone());
         }
     }
+    let mut below = Below::default();
     for folder in FOLDERS {
-        for path in files_below(&order.data_dir.join(folder))? {
-            let Some(name) = path.strip_prefix(&order.data_dir).ok().and_then(Path::to_str) else { continue };
-            add_if_there(&mut writing, name, &path)?;
-        }
+        below.look(&order.data_dir, folder)?;
+    }
+    for name in &below.files {
+        add_if_there(&mut writing, name, &order.data_dir.join(name))?;
     }
     if let Some(config) = &order.config {
         writing.add_text(CONFIG, config)?;
@@ -112,11 +115,12 @@ fn pack(
         made_at: order.now,
         entries: Vec::<Entry>::new(),
         gone,
+        folders: below.empty,
     })?;
     let path = named(order, part)?;
     at(&order.to, File::open(&order.to).and_then(|folder| folder.sync_all()))?;
     let bytes = at(&path, fs::metadata(&path))?.len();
-    Ok(Made { path, bytes, files, gone: gone_count })
+    Ok(Made { path, bytes, files, gone: gone_count, skipped: below.skipped })
 }
 
 /// An archive takes the name of the next second where its own is taken: so many are tried.
@@ -144,34 +148,12 @@ fn named(order: &Order, part: PathBuf) -> Result<PathBuf, BackupError> {
     at(&order.to, Err(taken))
 }
 
-/// A file of a folder that others write to may be gone by now.
-fn add_if_there(writing: &mut Writing, name: &str, path: &Path) -> Result<(), BackupError> {
+/// A file that others can delete may be gone by now: false.
+fn add_if_there(writing: &mut Writing, name: &str, path: &Path) -> Result<bool, BackupError> {
     match writing.add(name, path) {
-        Err(BackupError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
+        Err(BackupError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),
+        other => other.map(|()| true),
     }
-}
-
-/// The files below a folder, sorted; links are not followed, and not kept.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>, BackupError> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
-    while let Some(folder) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => at(&folder, entries)?,
-        };
-        for entry in entries {
-            let entry = at(&folder, entry)?;
-            let kind = at(&entry.path(), entry.file_type())?;
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_file() {
-                files.push(entry.path());
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 /// So much is left on a disk beside a backup.
@@ -185,10 +167,12 @@ fn has_room(order: &Order, copy: &Path) -> Result<(), BackupError> {
         found => at(&database, found)?.len(),
     };
     let copied = bytes;
+    let mut below = Below::default();
     for folder in FOLDERS.into_iter().chain([CONTENTS]) {
-        for path in files_below(&order.data_dir.join(folder))? {
-            bytes = bytes.saturating_add(fs::metadata(&path).map_or(0, |file| file.len()));
-        }
+        below.look(&order.data_dir, folder)?;
+    }
+    for name in &below.files {
+        bytes = bytes.saturating_add(fs::metadata(order.data_dir.join(name)).map_or(0, |file| file.len()));
     }
     // Both may be on one disk: then it takes both.
     let needed = bytes.saturating_add(copied).saturating_add(MARGIN_BYTES);

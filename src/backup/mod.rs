@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod archives;
+mod below;
 pub mod make;
 mod mounts;
 pub mod owner;
@@ -53,6 +54,9 @@ pub struct Manifest {
     /// Contents that were forgotten while it was made.
     #[serde(default)]
     pub gone: Vec<String>,
+    /// Folders that hold no file.
+    #[serde(default)]
+    pub folders: Vec<String>,
 }
 
 /// One file in an archive.

@@ -362,6 +362,36 @@ async fn n12_a_backup_that_is_stopped_leaves_nothing() {
     assert!(error.ends_with("it was stopped"), "{error}");
 }
 
+#[tokio::test]
+async fn n12_what_may_be_run_and_empty_folders_come_back_and_the_rest_is_told() {
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::with("then").await;
+    let run = home.data().join("skills/bins/run.sh");
+    fs::write(&run, "#!/bin/sh").unwrap();
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(home.data().join("workspace/plans/later")).unwrap();
+    fs::create_dir_all(home.data().join("results")).unwrap();
+    let odd = Path::new("workspace").join(std::ffi::OsStr::from_bytes(b"caf\xe9.txt"));
+    fs::write(home.data().join(&odd), "odd").unwrap();
+    let modes = || {
+        ["run.sh", "SKILL.md"].map(|name| {
+            let file = fs::metadata(home.data().join("skills/bins").join(name)).unwrap();
+            file.permissions().mode() & 0o100 != 0
+        })
+    };
+    assert_eq!(modes(), [true, false]);
+    let made = home.back_up(1).await;
+    let mut skipped = made.skipped.clone();
+    skipped.sort();
+    assert_eq!(skipped, [odd, PathBuf::from("workspace/link")]);
+    let manifest = verify(&Archive::plain(&made.path), &home.backups()).await.unwrap();
+    assert_eq!(manifest.folders, ["workspace/plans/later", "results"]);
+    restore(&Archive::plain(&made.path), &home.data(), at(2)).await.unwrap();
+    assert_eq!(modes(), [true, false]);
+    assert!(home.data().join("workspace/plans/later").is_dir() && home.data().join("results").is_dir());
+}
+
 /// Two keys, and the file with the secret half of each.
 fn keys(home: &Home) -> [(String, PathBuf); 2] {
     ["ada", "ben"].map(|name| {

@@ -179,6 +179,14 @@ async fn one(plan: &Plan, now: Timestamp, stop: &CancellationToken) -> Result<La
     let made = make::make(Order { data_dir, config, to, recipients, now, random }, stop).await?;
     let last = Last { to: plan.to.clone(), at: now, made: Instant::now() };
     tracing::info!(path = %made.path.display(), bytes = made.bytes, files = made.files, "backup.made");
+    if !made.skipped.is_empty() {
+        let (count, first) = (made.skipped.len(), made.skipped.first());
+        tracing::info!(
+            count,
+            ?first,
+            "backup.skipped: links, what is no file, and names that are no UTF-8 are not in it"
+        );
+    }
     plan.conditions.mend(&Part::Backup);
     thin_out(plan, &made, now);
     Ok(last)
