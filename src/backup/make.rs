@@ -12,9 +12,10 @@ use crate::backup::archive::Writing;
 use crate::backup::below::Below;
 use crate::backup::seal::Recipients;
 use crate::backup::work::{self, Work};
-use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner};
+use crate::backup::{
+    BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner, room,
+};
 use crate::store::snapshot::{self, Checked};
-use crate::store::space;
 
 /// What a backup is made of.
 #[derive(Debug, Clone)]
@@ -70,7 +71,7 @@ async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupErro
     // Beside the archive: where that has room, this has. But nothing lies in the clear where only what is encrypted may.
     let clear = if order.recipients.is_empty() { None } else { Some(folder(&order.data_dir)?) };
     let place = clear.as_ref().map_or(work.path(), Work::path);
-    has_room(&order, place)?;
+    room::look(&order, place)?;
     let copy = place.join(DATABASE);
     let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy, stop).await?;
     let stop = stop.clone();
@@ -154,33 +155,4 @@ fn add_if_there(writing: &mut Writing, name: &str, path: &Path) -> Result<bool, 
         Err(BackupError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),
         other => other.map(|()| true),
     }
-}
-
-/// So much is left on a disk beside a backup.
-const MARGIN_BYTES: u64 = 64 << 20;
-
-/// Is there room for the copy of the database, and for an archive that does not become smaller than what is in it?
-fn has_room(order: &Order, copy: &Path) -> Result<(), BackupError> {
-    let database = order.data_dir.join(DATABASE);
-    let mut bytes = match fs::metadata(&database) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-        found => at(&database, found)?.len(),
-    };
-    let copied = bytes;
-    let mut below = Below::default();
-    for folder in FOLDERS.into_iter().chain([CONTENTS]) {
-        below.look(&order.data_dir, folder)?;
-    }
-    for name in &below.files {
-        bytes = bytes.saturating_add(fs::metadata(order.data_dir.join(name)).map_or(0, |file| file.len()));
-    }
-    // Both may be on one disk: then it takes both.
-    let needed = bytes.saturating_add(copied).saturating_add(MARGIN_BYTES);
-    for folder in [order.to.as_path(), copy] {
-        let free = at(folder, space::free(folder))?;
-        if free < needed {
-            return Err(BackupError::Room { folder: order.to.clone(), needed, free });
-        }
-    }
-    Ok(())
 }

@@ -10,6 +10,7 @@ pub mod make;
 mod mounts;
 pub mod owner;
 pub mod restore;
+mod room;
 pub mod seal;
 pub mod work;
 
@@ -93,7 +94,7 @@ pub enum BackupError {
         why: String,
     },
     /// There is no room for it.
-    #[error("there is no room for a backup in {}: {} MB are needed, {} are free; free some, or name another folder", folder.display(), needed.div_ceil(1 << 20), free >> 20)]
+    #[error("there is no room for a backup on the disk of {}: {} MB are needed there, {} are free; free some, or back up to another disk", folder.display(), needed.div_ceil(1 << 20), free >> 20)]
     Room {
         /// Where.
         folder: PathBuf,

@@ -130,13 +130,21 @@ async fn until_interrupted(order: Order) -> Result<Made, BackupError> {
 }
 
 /// Where an archive is unpacked to be checked: beside it, as there is room for such things; but what is encrypted is never in the
-/// clear on that disk, if there is a data directory.
+/// clear on that disk, if there is a data directory. On a medium that is only read, in the data directory, or where there is none,
+/// in the folder for what is temporary.
 fn scratch(archive: &Path, named: Option<&Path>) -> PathBuf {
     let beside = archive.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let environment = Environment::of_process();
     let own =
         || data_dir(&settled(named, &environment).ok()?.config.state, &environment).ok().filter(|dir| dir.is_dir());
-    if is_sealed(archive) { own() } else { None }.unwrap_or_else(|| beside.to_path_buf())
+    let beside = || Some(beside.to_path_buf());
+    let writable = |place: &PathBuf| rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok();
+    let found = if is_sealed(archive) {
+        own().filter(writable).or_else(|| beside().filter(writable))
+    } else {
+        beside().filter(writable).or_else(|| own().filter(writable))
+    };
+    found.unwrap_or_else(std::env::temp_dir)
 }
 
 /// Checks a backup, and restores it.
