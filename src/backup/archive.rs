@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
 use flate2::Compression;
@@ -11,46 +11,61 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 use tar::{Builder, EntryType, Header};
+use tokio_util::sync::CancellationToken;
 
 use crate::backup::seal::{Identities, Recipients, Sink};
 use crate::backup::{BackupError, Entry, FORMAT, MANIFEST, Manifest, at};
 
 /// More than this is no list of what is in an archive.
 const MANIFEST_BYTES_MAX: u64 = 64 << 20;
+/// The mode of a file that nobody runs.
+const PLAIN: u32 = 0o600;
+/// Its owner may run it.
+const RUNS: u32 = 0o100;
 
 /// An archive that is being written.
 pub(super) struct Writing {
     tar: Builder<GzEncoder<Sink>>,
     path: PathBuf,
+    /// Ends it at the next piece that is read.
+    stop: CancellationToken,
     pub(super) entries: Vec<Entry>,
 }
 
 impl Writing {
     /// Begins a new file that nobody else may read.
-    pub(super) fn begin(path: &Path, recipients: &Recipients) -> Result<Self, BackupError> {
+    pub(super) fn begin(path: &Path, recipients: &Recipients, stop: CancellationToken) -> Result<Self, BackupError> {
         let file = at(path, OpenOptions::new().write(true).create_new(true).mode(0o600).open(path))?;
         let tar = Builder::new(GzEncoder::new(at(path, recipients.sink(file))?, Compression::default()));
-        Ok(Self { tar, path: path.to_path_buf(), entries: Vec::new() })
+        Ok(Self { tar, path: path.to_path_buf(), stop, entries: Vec::new() })
     }
 
     /// Adds a file's content. Its length is taken once: what grows meanwhile is cut, what shrinks is an error.
     pub(super) fn add(&mut self, name: &str, from: &Path) -> Result<(), BackupError> {
         let file = at(from, File::open(from))?;
-        let bytes = at(from, file.metadata())?.len();
-        self.put(name, bytes, file.take(bytes), from)
+        let known = at(from, file.metadata())?;
+        // Whether its owner may run it: a skill whose files changed in that would be another one.
+        let mode = if known.mode() & RUNS == 0 { PLAIN } else { PLAIN | RUNS };
+        self.put(name, (known.len(), mode), file.take(known.len()), from)
     }
 
     /// Adds a text.
     pub(super) fn add_text(&mut self, name: &str, text: &str) -> Result<(), BackupError> {
-        self.put(name, text.len() as u64, text.as_bytes(), Path::new(name))
+        self.put(name, (text.len() as u64, PLAIN), text.as_bytes(), Path::new(name))
     }
 
-    fn put(&mut self, name: &str, bytes: u64, content: impl Read, from: &Path) -> Result<(), BackupError> {
+    fn put(
+        &mut self,
+        name: &str,
+        (bytes, mode): (u64, u32),
+        content: impl Read,
+        from: &Path,
+    ) -> Result<(), BackupError> {
         let mut header = Header::new_gnu();
         header.set_entry_type(EntryType::Regular);
-        header.set_mode(0o600);
+        header.set_mode(mode);
         header.set_size(bytes);
-        let mut counted = Hashing::new(content);
+        let mut counted = Hashing::new(Stoppable { inner: content, stop: self.stop.clone() });
         at(from, self.tar.append_data(&mut header, name, &mut counted))?;
         if counted.bytes != bytes {
             return at(from, Err(io::Error::other("it became shorter while it was read")));
@@ -93,7 +108,8 @@ pub(super) fn unpack(archive: &Path, identities: &Identities, into: &Path) -> Re
             continue;
         }
         let to = into.join(&name);
-        found.push(extract(&name, &mut entry, &to).map_err(|error| match error {
+        let runs = entry.header().mode().map_err(|error| broken(format!("{name}: {error}")))? & RUNS;
+        found.push(extract((&name, PLAIN | runs), &mut entry, &to).map_err(|error| match error {
             Trouble::Read(error) => broken(format!("{name}: {error}")),
             Trouble::Write(source) => BackupError::Io { path: to.clone(), source },
         })?);
@@ -105,6 +121,13 @@ pub(super) fn unpack(archive: &Path, identities: &Identities, into: &Path) -> Re
         return Err(broken(format!("it is of form {}, and this Hob knows {FORMAT}", manifest.format)));
     }
     compare(found, &manifest).map_err(broken)?;
+    for folder in &manifest.folders {
+        if !is_inside(Path::new(folder)) {
+            return Err(broken(format!("{folder} would lie elsewhere")));
+        }
+        let folder = into.join(folder);
+        at(&folder, fs::create_dir_all(&folder))?;
+    }
     Ok(manifest)
 }
 
@@ -134,11 +157,11 @@ enum Trouble {
     Write(io::Error),
 }
 
-fn extract(name: &str, entry: &mut impl Read, to: &Path) -> Result<Entry, Trouble> {
+fn extract((name, mode): (&str, u32), entry: &mut impl Read, to: &Path) -> Result<Entry, Trouble> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).map_err(Trouble::Write)?;
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(Trouble::Write)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(to).map_err(Trouble::Write)?;
     let mut content = Hashing::new(entry);
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -148,6 +171,21 @@ fn extract(name: &str, entry: &mut impl Read, to: &Path) -> Result<Entry, Troubl
     }
     file.sync_all().map_err(Trouble::Write)?;
     Ok(Entry { path: name.to_owned(), bytes: content.bytes, sha256: content.hex() })
+}
+
+/// Reads until the stop.
+struct Stoppable<R> {
+    inner: R,
+    stop: CancellationToken,
+}
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_cancelled() {
+            return Err(io::Error::other("it was stopped"));
+        }
+        self.inner.read(buffer)
+    }
 }
 
 /// Counts and hashes what is read through it.

@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempPath;
+use tokio_util::sync::CancellationToken;
 
 use crate::backup::archive::Writing;
+use crate::backup::below::Below;
 use crate::backup::seal::Recipients;
-use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner};
+use crate::backup::work::{self, Work};
+use crate::backup::{
+    BackupError, CONFIG, CONTENTS, DATABASE, Entry, FOLDERS, FORMAT, Manifest, archives, at, owner, room,
+};
 use crate::store::snapshot::{self, Checked};
-use crate::store::space;
 
 /// What a backup is made of.
 #[derive(Debug, Clone)]
@@ -41,47 +45,65 @@ pub struct Made {
     pub files: usize,
     /// How many contents were forgotten while it was made.
     pub gone: usize,
+    /// What is not in it, within the data directory: links, what is no file, and names that are no UTF-8.
+    pub skipped: Vec<PathBuf>,
 }
 
 /// Makes a backup. Whatever stops it, no archive is left that looks like one.
 ///
 /// # Errors
-/// When something cannot be read or written, or the database is damaged.
-pub async fn make(order: Order) -> Result<Made, BackupError> {
+/// When something cannot be read or written, the database is damaged, or `stop` comes first.
+pub async fn make(order: Order, stop: &CancellationToken) -> Result<Made, BackupError> {
+    match made(order, stop).await {
+        // However it was cut off: it was meant to be.
+        Err(_cut_off) if stop.is_cancelled() => Err(BackupError::Stopped),
+        made => made,
+    }
+}
+
+async fn made(order: Order, stop: &CancellationToken) -> Result<Made, BackupError> {
     at(&order.to, fs::create_dir_all(&order.to))?;
-    let folder = |place: &Path| at(place, tempfile::Builder::new().prefix(".hob-backup-").tempdir_in(place));
+    for place in [&order.to, &order.data_dir] {
+        work::sweep(place, order.now);
+    }
+    let folder = |place: &Path| at(place, Work::begin(work::BACKUP, place));
     let work = folder(&order.to)?;
     // Beside the archive: where that has room, this has. But nothing lies in the clear where only what is encrypted may.
     let clear = if order.recipients.is_empty() { None } else { Some(folder(&order.data_dir)?) };
-    let place = clear.as_ref().map_or(work.path(), tempfile::TempDir::path);
-    has_room(&order, place)?;
+    let place = clear.as_ref().map_or(work.path(), Work::path);
+    room::look(&order, place)?;
     let copy = place.join(DATABASE);
-    let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy).await?;
+    let checked = snapshot::copy(&order.data_dir.join(DATABASE), &copy, stop).await?;
+    let stop = stop.clone();
     let packing = move || {
-        let made = pack(&order, (&copy, &checked), work.path());
+        let made = pack(&order, (&copy, &checked), (work.path(), stop));
         drop((work, clear));
         made
     };
     tokio::task::spawn_blocking(packing).await.map_err(|error| BackupError::Bug(error.to_string()))?
 }
 
-fn pack(order: &Order, (copy, checked): (&Path, &Checked), work: &Path) -> Result<Made, BackupError> {
+fn pack(
+    order: &Order,
+    (copy, checked): (&Path, &Checked),
+    (work, stop): (&Path, CancellationToken),
+) -> Result<Made, BackupError> {
     let part = work.join("archive");
-    let mut writing = Writing::begin(&part, &order.recipients)?;
+    let mut writing = Writing::begin(&part, &order.recipients, stop)?;
     writing.add(DATABASE, copy)?;
     let mut gone = Vec::new();
     for hash in &checked.contents {
         let path = order.data_dir.join(CONTENTS).join(hash);
-        match path.try_exists() {
-            Ok(true) => writing.add(&format!("{CONTENTS}/{hash}"), &path)?,
-            _ => gone.push(hash.clone()),
+        if !add_if_there(&mut writing, &format!("{CONTENTS}/{hash}"), &path)? {
+            gone.push(hash.clone());
         }
     }
+    let mut below = Below::default();
     for folder in FOLDERS {
-        for path in files_below(&order.data_dir.join(folder))? {
-            let Some(name) = path.strip_prefix(&order.data_dir).ok().and_then(Path::to_str) else { continue };
-            add_if_there(&mut writing, name, &path)?;
-        }
+        below.look(&order.data_dir, folder)?;
+    }
+    for name in &below.files {
+        add_if_there(&mut writing, name, &order.data_dir.join(name))?;
     }
     if let Some(config) = &order.config {
         writing.add_text(CONFIG, config)?;
@@ -94,11 +116,12 @@ fn pack(order: &Order, (copy, checked): (&Path, &Checked), work: &Path) -> Resul
         made_at: order.now,
         entries: Vec::<Entry>::new(),
         gone,
+        folders: below.empty,
     })?;
     let path = named(order, part)?;
     at(&order.to, File::open(&order.to).and_then(|folder| folder.sync_all()))?;
     let bytes = at(&path, fs::metadata(&path))?.len();
-    Ok(Made { path, bytes, files, gone: gone_count })
+    Ok(Made { path, bytes, files, gone: gone_count, skipped: below.skipped })
 }
 
 /// An archive takes the name of the next second where its own is taken: so many are tried.
@@ -126,59 +149,10 @@ fn named(order: &Order, part: PathBuf) -> Result<PathBuf, BackupError> {
     at(&order.to, Err(taken))
 }
 
-/// A file of a folder that others write to may be gone by now.
-fn add_if_there(writing: &mut Writing, name: &str, path: &Path) -> Result<(), BackupError> {
+/// A file that others can delete may be gone by now: false.
+fn add_if_there(writing: &mut Writing, name: &str, path: &Path) -> Result<bool, BackupError> {
     match writing.add(name, path) {
-        Err(BackupError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
+        Err(BackupError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(false),
+        other => other.map(|()| true),
     }
-}
-
-/// The files below a folder, sorted; links are not followed, and not kept.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>, BackupError> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
-    while let Some(folder) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            entries => at(&folder, entries)?,
-        };
-        for entry in entries {
-            let entry = at(&folder, entry)?;
-            let kind = at(&entry.path(), entry.file_type())?;
-            if kind.is_dir() {
-                folders.push(entry.path());
-            } else if kind.is_file() {
-                files.push(entry.path());
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// So much is left on a disk beside a backup.
-const MARGIN_BYTES: u64 = 64 << 20;
-
-/// Is there room for the copy of the database, and for an archive that does not become smaller than what is in it?
-fn has_room(order: &Order, copy: &Path) -> Result<(), BackupError> {
-    let database = order.data_dir.join(DATABASE);
-    let mut bytes = match fs::metadata(&database) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-        found => at(&database, found)?.len(),
-    };
-    let copied = bytes;
-    for folder in FOLDERS.into_iter().chain([CONTENTS]) {
-        for path in files_below(&order.data_dir.join(folder))? {
-            bytes = bytes.saturating_add(fs::metadata(&path).map_or(0, |file| file.len()));
-        }
-    }
-    // Both may be on one disk: then it takes both.
-    let needed = bytes.saturating_add(copied).saturating_add(MARGIN_BYTES);
-    for folder in [order.to.as_path(), copy] {
-        let free = at(folder, space::free(folder))?;
-        if free < needed {
-            return Err(BackupError::Room { folder: order.to.clone(), needed, free });
-        }
-    }
-    Ok(())
 }

@@ -5,10 +5,14 @@
 
 pub mod archive;
 pub mod archives;
+mod below;
 pub mod make;
+mod mounts;
 pub mod owner;
 pub mod restore;
+mod room;
 pub mod seal;
+pub mod work;
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +55,9 @@ pub struct Manifest {
     /// Contents that were forgotten while it was made.
     #[serde(default)]
     pub gone: Vec<String>,
+    /// Folders that hold no file.
+    #[serde(default)]
+    pub folders: Vec<String>,
 }
 
 /// One file in an archive.
@@ -87,7 +94,7 @@ pub enum BackupError {
         why: String,
     },
     /// There is no room for it.
-    #[error("there is no room for a backup in {}: {} MB are needed, {} are free; free some, or name another folder", folder.display(), needed.div_ceil(1 << 20), free >> 20)]
+    #[error("there is no room for a backup on the disk of {}: {} MB are needed there, {} are free; free some, or back up to another disk", folder.display(), needed.div_ceil(1 << 20), free >> 20)]
     Room {
         /// Where.
         folder: PathBuf,
@@ -96,9 +103,18 @@ pub enum BackupError {
         /// How many there are.
         free: u64,
     },
+    /// A restore would have to move what cannot be moved.
+    #[error("{} is a mount point, which cannot be exchanged: unmount it, restore, move what is in the new folder to what was mounted there, and mount it again", place.display())]
+    Mounted {
+        /// Which.
+        place: PathBuf,
+    },
     /// There is little room on the disk of the data directory: a backup would take what messages need.
     #[error("the disk is low: backups wait until there is room")]
     Low,
+    /// Hob stops, or whoever asked for it wants it no more.
+    #[error("the backup was stopped; nothing of it is left")]
+    Stopped,
     /// A key of age cannot be used.
     #[error("{0}")]
     Key(String),

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::backup::archive::unpack;
 use crate::backup::seal::Identities;
-use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, FOLDERS, Manifest, at};
+use crate::backup::work::{self, Work};
+use crate::backup::{BackupError, CONFIG, CONTENTS, DATABASE, FOLDERS, Manifest, at, mounts};
 use crate::store::lock::DataLock;
 use crate::store::snapshot;
 
@@ -31,6 +32,9 @@ const READY: &str = "ready";
 const CONFIG_RESTORED: &str = "config.restored.toml";
 /// What makes up a data directory.
 const PIECES: [&str; 5] = [DATABASE, CONTENTS, FOLDERS[0], FOLDERS[1], FOLDERS[2]];
+
+/// What SQLite keeps beside a database that is open, or was not closed.
+const LOGS: [&str; 2] = ["hob.db-wal", "hob.db-shm"];
 
 /// An archive that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +69,7 @@ impl Archive {
 /// # Errors
 /// When it is not whole.
 pub async fn verify(archive: &Archive, scratch: &Path) -> Result<Manifest, BackupError> {
-    let work = at(scratch, tempfile::Builder::new().prefix(".hob-verify-").tempdir_in(scratch))?;
+    let work = at(scratch, Work::begin(work::VERIFY, scratch))?;
     unpacked(archive, work.path()).await
 }
 
@@ -97,21 +101,46 @@ async fn unpacked(archive: &Archive, into: &Path) -> Result<Manifest, BackupErro
 pub async fn restore(archive: &Archive, data_dir: &Path, now: Timestamp) -> Result<Restored, BackupError> {
     let _lock = DataLock::take(data_dir)?;
     finish(data_dir)?;
+    refuse_mounts(data_dir)?;
     let stage = data_dir.join(STAGE);
     clear(&stage)?;
     let new = stage.join(NEW);
     at(&new, fs::create_dir_all(&new))?;
     let manifest = unpacked(archive, &new).await?;
     let before = format!("before-restore-{}", now.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H%M%SZ"));
+    let before = at(data_dir, free_name(data_dir, &before))?;
     at(&stage, sync_folders(&new))?;
     let comes = at(&new, pieces(&new))?;
     let config = comes.get(CONFIG).map(|place| data_dir.join(place));
     let exchange = Exchange { before: before.clone(), comes };
     let text = serde_json::to_vec(&exchange).map_err(|error| BackupError::Bug(error.to_string()))?;
     let ready = stage.join(READY);
+    // Unpacking takes its time: what was mounted meanwhile counts as well.
+    refuse_mounts(data_dir)?;
     at(&ready, write_whole(&ready, &text))?;
     finish(data_dir)?;
     Ok(Restored { manifest, before: data_dir.join(before), config })
+}
+
+/// What would stop the exchange in the middle is found before it begins.
+fn refuse_mounts(data_dir: &Path) -> Result<(), BackupError> {
+    let moved = PIECES.into_iter().chain(LOGS).chain([STAGE]);
+    match at(data_dir, mounts::first(data_dir, moved))? {
+        Some(place) => Err(BackupError::Mounted { place }),
+        None => Ok(()),
+    }
+}
+
+/// This name in the data directory, or the first of its kind that is not taken.
+fn free_name(data_dir: &Path, name: &str) -> io::Result<String> {
+    let mut free = name.to_owned();
+    for number in 2_u64.. {
+        match fs::symlink_metadata(data_dir.join(&free)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+            taken => taken.map(|_| free = format!("{name}-{number}"))?,
+        }
+    }
+    Ok(free)
 }
 
 /// What is about to happen, or happens.
@@ -140,7 +169,7 @@ pub fn finish(data_dir: &Path) -> Result<(), BackupError> {
     let old = stage.join(OLD);
     at(&old, fs::create_dir_all(&old))?;
     // A log beside another database would be taken for its own: it goes first.
-    for name in ["hob.db-wal", "hob.db-shm"].into_iter().chain(PIECES) {
+    for name in LOGS.into_iter().chain(PIECES) {
         if !exchange.comes.values().any(|place| place == name) {
             take_away(&data_dir.join(name), &old.join(name))?;
         }
@@ -155,7 +184,12 @@ pub fn finish(data_dir: &Path) -> Result<(), BackupError> {
     }
     at(data_dir, sync(data_dir))?;
     at(&old, sync(&old))?;
-    let kept = data_dir.join(&exchange.before);
+    let mut kept = data_dir.join(&exchange.before);
+    // Where it has its name already, the folder of the old is empty; if it is not, it is another one's name, and both are kept.
+    let is_named = at(&kept, kept.try_exists())?;
+    if is_named && at(&old, fs::read_dir(&old))?.next().is_some() {
+        kept = data_dir.join(at(data_dir, free_name(data_dir, &exchange.before))?);
+    }
     if !at(&kept, kept.try_exists())? {
         at(&kept, moved(&old, &kept))?;
         at(data_dir, sync(data_dir))?;

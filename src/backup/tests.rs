@@ -6,8 +6,10 @@ use age::secrecy::ExposeSecret as _;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use crate::backup::BackupError;
+use crate::backup::archive::Writing;
 use crate::backup::archives;
 use crate::backup::make::{self, Made, Order};
 use crate::backup::restore::{Archive, finish, restore, verify};
@@ -89,10 +91,13 @@ impl Home {
     }
 
     async fn seal(&self, second: i64, recipients: Recipients) -> Made {
+        make::make(self.order(second, recipients), &CancellationToken::new()).await.unwrap()
+    }
+
+    fn order(&self, second: i64, recipients: Recipients) -> Order {
         let config = Some("[agent]\niterations_max = 7\n".to_owned());
         let (data_dir, to, random) = (self.data(), self.backups(), ID.to_owned());
-        let order = Order { data_dir, config, to, recipients, now: at(second), random };
-        make::make(order).await.unwrap()
+        Order { data_dir, config, to, recipients, now: at(second), random }
     }
 
     fn list(&self) -> String {
@@ -225,6 +230,51 @@ async fn n12_a_hob_at_work_is_not_restored_over() {
     drop(DataLock::take(&home.data()).unwrap());
 }
 
+#[tokio::test]
+async fn n12_the_data_of_before_is_kept_beside_that_of_an_earlier_restore() {
+    let home = Home::with("then").await;
+    let made = home.back_up(1).await;
+    let archive = Archive::plain(&made.path);
+    home.write("since").await;
+    let first = restore(&archive, &home.data(), at(2)).await.unwrap().before;
+    home.write("later").await;
+    // At the same second: a clock that was set back.
+    let second = restore(&archive, &home.data(), at(2)).await.unwrap().before;
+    assert_eq!(second, home.data().join("before-restore-1970-01-01T000002Z-2"));
+    for (before, words) in [(first, ["then", "since"]), (second, ["then", "later"])] {
+        let store = Store::open(&before.join("hob.db"), Pace::Threaded).await.unwrap();
+        assert_eq!(store.read(Words).await.unwrap(), words);
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn n12_an_exchange_clears_nothing_away_whose_name_is_taken() {
+    let mut taken = 0;
+    for cut in 0..16 {
+        let home = Home::with("then").await;
+        let made = home.back_up(1).await;
+        home.write("since").await;
+        crate::backup::restore::cut_after(cut);
+        let cut_off = restore(&Archive::plain(&made.path), &home.data(), at(2)).await;
+        crate::backup::restore::cut_after(usize::MAX);
+        let before = home.data().join("before-restore-1970-01-01T000002Z");
+        if cut_off.is_ok() || !home.data().join("restoring/ready").exists() {
+            continue;
+        }
+        // Somebody else takes the name meanwhile.
+        fs::create_dir(&before).unwrap();
+        fs::write(before.join("mine"), "mine").unwrap();
+        finish(&home.data()).unwrap();
+        assert_eq!(everything(&before).len(), 1, "cut {cut}");
+        let kept = home.data().join("before-restore-1970-01-01T000002Z-2");
+        assert_eq!(fs::read_to_string(kept.join("workspace/list.txt")).unwrap(), "then", "cut {cut}");
+        assert!(kept.join("hob.db").exists(), "cut {cut}");
+        taken += 1;
+    }
+    assert!(taken > 3, "{taken}");
+}
+
 /// Cuts the exchange off before each of its steps in turn, as a crash would, by what cannot be moved there.
 #[tokio::test]
 async fn n12_an_exchange_that_is_cut_off_anywhere_is_finished() {
@@ -292,6 +342,56 @@ async fn n12_an_archive_never_takes_the_place_of_another() {
     assert_eq!(names(&home).len(), 2, "and nothing half made is left");
 }
 
+#[tokio::test]
+async fn n12_a_backup_that_is_stopped_leaves_nothing() {
+    let home = Home::with("then").await;
+    let [(ada, _), _] = keys(&home);
+    let stop = CancellationToken::new();
+    stop.cancel();
+    for recipients in [Recipients::default(), Recipients::read(&[ada], None).unwrap()] {
+        let stopped = make::make(home.order(1, recipients), &stop).await;
+        assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
+        assert!(names(&home).is_empty(), "{:?}", names(&home));
+        let left = fs::read_dir(home.data()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(!left.into_iter().any(|name| name.to_string_lossy().starts_with(".hob-")));
+    }
+    // The packing looks for itself.
+    let part = home.dir.path().join("part");
+    let mut writing = Writing::begin(&part, &Recipients::default(), stop).unwrap();
+    let error = writing.add("hob.db", &home.data().join("hob.db")).unwrap_err().to_string();
+    assert!(error.ends_with("it was stopped"), "{error}");
+}
+
+#[tokio::test]
+async fn n12_what_may_be_run_and_empty_folders_come_back_and_the_rest_is_told() {
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::with("then").await;
+    let run = home.data().join("skills/bins/run.sh");
+    fs::write(&run, "#!/bin/sh").unwrap();
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir_all(home.data().join("workspace/plans/later")).unwrap();
+    fs::create_dir_all(home.data().join("results")).unwrap();
+    let odd = Path::new("workspace").join(std::ffi::OsStr::from_bytes(b"caf\xe9.txt"));
+    fs::write(home.data().join(&odd), "odd").unwrap();
+    let modes = || {
+        ["run.sh", "SKILL.md"].map(|name| {
+            let file = fs::metadata(home.data().join("skills/bins").join(name)).unwrap();
+            file.permissions().mode() & 0o100 != 0
+        })
+    };
+    assert_eq!(modes(), [true, false]);
+    let made = home.back_up(1).await;
+    let mut skipped = made.skipped.clone();
+    skipped.sort();
+    assert_eq!(skipped, [odd, PathBuf::from("workspace/link")]);
+    let manifest = verify(&Archive::plain(&made.path), &home.backups()).await.unwrap();
+    assert_eq!(manifest.folders, ["workspace/plans/later", "results"]);
+    restore(&Archive::plain(&made.path), &home.data(), at(2)).await.unwrap();
+    assert_eq!(modes(), [true, false]);
+    assert!(home.data().join("workspace/plans/later").is_dir() && home.data().join("results").is_dir());
+}
+
 /// Two keys, and the file with the secret half of each.
 fn keys(home: &Home) -> [(String, PathBuf); 2] {
     ["ada", "ben"].map(|name| {
@@ -309,7 +409,10 @@ async fn n12_an_encrypted_backup_is_opened_by_its_key_alone() {
     let [(ada, ada_file), (ben, ben_file)] = keys(&home);
     let made = home.seal(1_000_000_000, Recipients::read(std::slice::from_ref(&ada), None).unwrap()).await;
     assert_eq!(made.path, home.backups().join("hob-2001-09-09T014640Z-0a1b2c3d.tar.gz.age"));
-    assert_eq!((archives::read(&made.path).map(|one| one.made_at), is_sealed(&made.path)), (Some(at(1_000_000_000)), true));
+    assert_eq!(
+        (archives::read(&made.path).map(|one| one.made_at), is_sealed(&made.path)),
+        (Some(at(1_000_000_000)), true)
+    );
     let left: Vec<PathBuf> = everything(&home.backups()).into_keys().collect();
     assert_eq!(left, std::slice::from_ref(&made.path), "nothing lies there in the clear");
     let with = |file: &Path| Archive { path: made.path.clone(), identities: Identities::read(file).unwrap() };

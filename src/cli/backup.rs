@@ -1,15 +1,19 @@
 //! `hob backup` and `hob restore`.
 
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 
 use anyhow::Context as _;
 use clap::Args;
+use tokio_util::sync::CancellationToken;
 
+use crate::backup::BackupError;
 use crate::backup::archives;
-use crate::backup::make::{self, Order};
+use crate::backup::make::{self, Made, Order};
 use crate::backup::restore::{self, Archive};
 use crate::backup::seal::{Identities, Recipients, is_sealed};
 use crate::cli::{runtime, settled, show};
+use crate::config::Config;
 use crate::config::data_dir::{create_data_dir, data_dir};
 use crate::config::edit;
 use crate::config::environment::Environment;
@@ -68,9 +72,25 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     let recipients = Recipients::read(&named, backup.recipients_file.as_deref())?;
     let is_sealed = !recipients.is_empty();
     let (now, random) = (SystemClock.now(), SystemRng.id());
-    let order =
-        Order { data_dir: data_dir.clone(), config: config(&loaded)?, to: to.clone(), recipients, now, random };
-    let made = runtime(1)?.block_on(make::make(order))?;
+    let order = Order { data_dir: data_dir.clone(), config: config(&loaded)?, to: to.clone(), recipients, now, random };
+    let made = runtime(1)?.block_on(until_interrupted(order))?;
+    let mut told = said(&made, is_sealed);
+    if let Some(workspace) = beyond(&loaded.config, &data_dir) {
+        told.push(format!("{} is not in it: keep a copy of that folder yourself", workspace.display()));
+    }
+    if let Some(keep) = arguments.keep {
+        let gone = archives::thin_out(&data_dir, &made, (usize::from(keep), now));
+        let gone = gone.with_context(|| to.display().to_string())?;
+        told.push(format!("{gone} older archives deleted"));
+    }
+    Ok(show(&(told.join("\n") + "\n"))?)
+}
+
+/// So many of the names of what is not in an archive are said.
+const NAMED_MAX: usize = 5;
+
+/// What was made, and what is not in it.
+fn said(made: &Made, is_sealed: bool) -> Vec<String> {
     let mut told = vec![format!(
         "{}: {} files, {} bytes, checked{}",
         made.path.display(),
@@ -81,22 +101,50 @@ pub(super) fn make(arguments: BackupArguments, named: Option<&Path>) -> anyhow::
     if made.gone > 0 {
         told.push(format!("{} contents are not in it: they were forgotten, or let go as old", made.gone));
     }
-    if let Some(keep) = arguments.keep {
-        let gone = archives::thin_out(&data_dir, &made, (usize::from(keep), now));
-        let gone = gone.with_context(|| to.display().to_string())?;
-        told.push(format!("{gone} older archives deleted"));
+    if !made.skipped.is_empty() {
+        let names: Vec<String> = made.skipped.iter().take(NAMED_MAX).map(|path| path.display().to_string()).collect();
+        let more = if made.skipped.len() > names.len() { ", …" } else { "" };
+        let count = made.skipped.len();
+        told.push(format!(
+            "{count} not in it, as they are links, no files, or have names that are no UTF-8: {}{more}",
+            names.join(", ")
+        ));
     }
-    Ok(show(&(told.join("\n") + "\n"))?)
+    told
+}
+
+/// The folder that tools work in, where that is not in the data directory.
+fn beyond<'a>(config: &'a Config, data_dir: &Path) -> Option<&'a Path> {
+    config.workspace.dir.as_deref().filter(|dir| !dir.starts_with(data_dir.join("workspace")))
+}
+
+/// Ctrl-C ends it, and it takes away what it has begun.
+async fn until_interrupted(order: Order) -> Result<Made, BackupError> {
+    let stop = CancellationToken::new();
+    let mut making = pin!(make::make(order, &stop));
+    tokio::select! {
+        made = &mut making => return made,
+        _ = tokio::signal::ctrl_c() => stop.cancel(),
+    }
+    making.await
 }
 
 /// Where an archive is unpacked to be checked: beside it, as there is room for such things; but what is encrypted is never in the
-/// clear on that disk, if there is a data directory.
+/// clear on that disk, if there is a data directory. On a medium that is only read, in the data directory, or where there is none,
+/// in the folder for what is temporary.
 fn scratch(archive: &Path, named: Option<&Path>) -> PathBuf {
     let beside = archive.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let environment = Environment::of_process();
     let own =
         || data_dir(&settled(named, &environment).ok()?.config.state, &environment).ok().filter(|dir| dir.is_dir());
-    if is_sealed(archive) { own() } else { None }.unwrap_or_else(|| beside.to_path_buf())
+    let beside = || Some(beside.to_path_buf());
+    let writable = |place: &PathBuf| rustix::fs::access(place, rustix::fs::Access::WRITE_OK).is_ok();
+    let found = if is_sealed(archive) {
+        own().filter(writable).or_else(|| beside().filter(writable))
+    } else {
+        beside().filter(writable).or_else(|| own().filter(writable))
+    };
+    found.unwrap_or_else(std::env::temp_dir)
 }
 
 /// Checks a backup, and restores it.
@@ -125,4 +173,35 @@ pub(super) fn restore(arguments: &RestoreArguments, named: Option<&Path>) -> any
         format!("The config of then, without its secrets, is {}; the one in use is as it was.", config.display())
     }));
     Ok(show(&(told.join("\n") + "\n"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n12_what_is_not_in_an_archive_is_said() {
+        let made = |gone, skipped: &[&str]| {
+            let skipped = skipped.iter().map(PathBuf::from).collect();
+            said(&Made { path: "/b/a.tar.gz".into(), bytes: 7, files: 3, gone, skipped }, false).join("\n")
+        };
+        insta::assert_snapshot!(made(0, &[]), @"/b/a.tar.gz: 3 files, 7 bytes, checked");
+        insta::assert_snapshot!(made(2, &["workspace/link", "workspace/pipe"]), @r"
+        /b/a.tar.gz: 3 files, 7 bytes, checked
+        2 contents are not in it: they were forgotten, or let go as old
+        2 not in it, as they are links, no files, or have names that are no UTF-8: workspace/link, workspace/pipe
+        ");
+        insta::assert_snapshot!(made(0, &["1", "2", "3", "4", "5", "6"]), @r"
+        /b/a.tar.gz: 3 files, 7 bytes, checked
+        6 not in it, as they are links, no files, or have names that are no UTF-8: 1, 2, 3, 4, 5, …
+        ");
+        let mut config = Config::default();
+        assert_eq!(beyond(&config, Path::new("/data")), None);
+        for (dir, expected) in
+            [("/data/workspace/in", None), ("/srv/work", Some("/srv/work")), ("/data/other", Some("/data/other"))]
+        {
+            config.workspace.dir = Some(dir.into());
+            assert_eq!(beyond(&config, Path::new("/data")), expected.map(Path::new), "{dir}");
+        }
+    }
 }

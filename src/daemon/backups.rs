@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::backup::archives;
 use crate::backup::make::{self, Made, Order};
 use crate::backup::seal::Recipients;
-use crate::backup::BackupError;
+use crate::backup::{BackupError, work};
 use crate::config::backup::BackupConfig;
 use crate::config::edit;
 use crate::daemon::chores::another;
@@ -56,6 +56,7 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Curre
     if !blueprint.stays {
         return;
     }
+    sweep(switches, blueprint);
     let (data_dir, config_file) = (blueprint.data_dir.clone(), blueprint.config_file.clone());
     let (conditions, rng) = (blueprint.conditions.clone(), Arc::clone(&blueprint.rng));
     let plan = move |config: &BackupConfig| {
@@ -72,6 +73,13 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Curre
     };
     let (clock, stop) = (Arc::clone(&blueprint.clock), switches.drain.clone());
     switches.channels.spawn(make_all(plan, current, (clock, stop)));
+}
+
+/// A Hob that was killed in the midst of a backup has left a copy of the database, in the clear.
+fn sweep(switches: &Switches, blueprint: &Blueprint) {
+    let places = [blueprint.data_dir.clone(), folder(&blueprint.data_dir, blueprint.config.backup.dir.as_ref())];
+    let now = blueprint.clock.now();
+    switches.channels.spawn_blocking(move || places.iter().map(|place| work::sweep(place, now)).sum::<usize>());
 }
 
 /// As the config that runs asks, at each time.
@@ -93,11 +101,12 @@ async fn make_all(
         let now = clock.now();
         let wait = match due_in(&plan, last.as_ref(), now) {
             Some(wait) => wait.min(LOOK_EVERY),
-            None => match one(&plan, now).await {
+            None => match one(&plan, now, &stop).await {
                 Ok(made) => {
                     last = Some(made);
                     LOOK_EVERY
                 }
+                Err(BackupError::Stopped) => return,
                 Err(error) => {
                     tracing::error!(%error, "backup.failed: {error}; tried again in an hour");
                     tell(&plan, &error.to_string(), clock.now());
@@ -156,7 +165,7 @@ fn trouble(newest: Option<Timestamp>, every: SignedDuration, now: Timestamp, why
     format!("no backup could be made ({why}); {there}")
 }
 
-async fn one(plan: &Plan, now: Timestamp) -> Result<Last, BackupError> {
+async fn one(plan: &Plan, now: Timestamp, stop: &CancellationToken) -> Result<Last, BackupError> {
     if plan.conditions.has(&Part::Disk) {
         return Err(BackupError::Low);
     }
@@ -167,9 +176,17 @@ async fn one(plan: &Plan, now: Timestamp) -> Result<Last, BackupError> {
         None => None,
     };
     let (data_dir, to, random) = (plan.data_dir.clone(), plan.to.clone(), plan.rng.id());
-    let made = make::make(Order { data_dir, config, to, recipients, now, random }).await?;
+    let made = make::make(Order { data_dir, config, to, recipients, now, random }, stop).await?;
     let last = Last { to: plan.to.clone(), at: now, made: Instant::now() };
     tracing::info!(path = %made.path.display(), bytes = made.bytes, files = made.files, "backup.made");
+    if !made.skipped.is_empty() {
+        let (count, first) = (made.skipped.len(), made.skipped.first());
+        tracing::info!(
+            count,
+            ?first,
+            "backup.skipped: links, what is no file, and names that are no UTF-8 are not in it"
+        );
+    }
     plan.conditions.mend(&Part::Backup);
     thin_out(plan, &made, now);
     Ok(last)

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use tokio_util::sync::CancellationToken;
 
 use crate::store::error::StoreError;
 use crate::store::upkeep::shape;
@@ -30,19 +31,29 @@ pub struct Checked {
     pub contents: Vec<String>,
 }
 
+/// After so many of its operations SQLite looks whether it is to stop.
+const LOOK_EVERY_OPERATIONS: i32 = 10_000;
+
 /// Copies the database as it is now into a new file `to`, and checks the copy. The Hob that it belongs to goes on.
 ///
 /// # Errors
-/// When there is no database, the copy cannot be written, or it is not whole.
-pub async fn copy(database: &Path, to: &Path) -> Result<Checked, StoreError> {
+/// When there is no database, the copy cannot be written, it is not whole, or `stop` comes first.
+pub async fn copy(database: &Path, to: &Path, stop: &CancellationToken) -> Result<Checked, StoreError> {
     if !database.exists() {
         return Err(StoreError::Missing(database.display().to_string()));
     }
     let mut reading = SqliteConnectOptions::new().filename(database).read_only(true).connect().await?;
+    end_at(&mut reading, stop.clone()).await?;
     let copied = write_copy(&mut reading, to).await;
     reading.close().await?;
     copied?;
-    check(to).await
+    check_until(to, stop).await
+}
+
+/// Whatever the connection does from now on ends at the stop.
+async fn end_at(connection: &mut SqliteConnection, stop: CancellationToken) -> Result<(), StoreError> {
+    connection.lock_handle().await?.set_progress_handler(LOOK_EVERY_OPERATIONS, move || !stop.is_cancelled());
+    Ok(())
 }
 
 /// Checks a database that nobody uses: that it is one, is whole, and is of a schema that this Hob knows.
@@ -50,8 +61,13 @@ pub async fn copy(database: &Path, to: &Path) -> Result<Checked, StoreError> {
 /// # Errors
 /// When it is not.
 pub async fn check(copy: &Path) -> Result<Checked, StoreError> {
+    check_until(copy, &CancellationToken::new()).await
+}
+
+async fn check_until(copy: &Path, stop: &CancellationToken) -> Result<Checked, StoreError> {
     let options = SqliteConnectOptions::new().filename(copy).read_only(true).immutable(true);
     let mut connection = options.connect().await?;
+    end_at(&mut connection, stop.clone()).await?;
     let checked = examine(&mut connection).await;
     connection.close().await?;
     checked
