@@ -1,7 +1,7 @@
 //! A whole router in this process, over a platform and a model that answer at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -211,6 +211,7 @@ impl World {
             conditions: Conditions::default(),
             config: hob::domain::config_standing::ConfigStanding::default(),
             upkeep: LastRound::default(),
+            backups: PathBuf::new(),
             started,
         };
         let router = Arc::new(Router {

@@ -1,7 +1,7 @@
 //! One process: the parts of a daemon put together, driven until it is killed, stopped or at rest.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
