@@ -104,8 +104,14 @@ async fn n12_backups_are_made_by_themselves_and_thinned() {
     for hour in ["01", "02", "03"] {
         std::fs::write(folder.join(format!("hob-2026-01-01T{hour}0000Z.tar.gz")), "").unwrap();
     }
+    // What one left that was killed in the midst of a backup.
+    let killed = folder.join(".hob-backup-killed");
+    std::fs::create_dir(&killed).unwrap();
+    std::fs::write(killed.join("hob.db"), "everything").unwrap();
+    std::fs::write(killed.join(".lock"), "").unwrap();
     house.start().await;
     house.hob().until_log("backup.thinned").await;
+    assert!(!killed.exists());
     let left = archives(&folder);
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(left[0].ends_with("hob-2026-01-01T030000Z.tar.gz"), "{left:?}");
@@ -115,6 +121,14 @@ async fn n12_backups_are_made_by_themselves_and_thinned() {
     house.say(ADA, "/status");
     house.told(ADA, 1).await;
     assert_eq!(archives(&folder), left);
+    // Where another Hob's lie as well, what does not say whose it is may be that one's.
+    let other = folder.join("hob-2026-01-01T000000Z-0a1b2c3d.tar.gz");
+    std::fs::write(&other, "").unwrap();
+    let place = folder.display().to_string();
+    assert!(
+        works(house.home.path(), &["backup", &place, "--keep", "1"]).await.ends_with("\n1 older archives deleted\n")
+    );
+    assert!(other.exists() && left[0].exists() && !left[1].exists());
 }
 
 /// A key pair, as `age-keygen` writes it: the public half, and the file with the secret one.

@@ -4,6 +4,7 @@
 
 pub mod support;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
@@ -98,6 +99,69 @@ async fn k5_a_start_with_a_bad_file_runs_on_the_last_good_one_and_says_so() {
     // The terminal as well.
     let chat = ran(house.home.path(), &["chat"], "").await;
     assert!(text(&chat.stderr).starts_with("degraded: "), "{}", text(&chat.stderr));
+}
+
+/// A command as somebody to whom the config's folder, `etc`, is closed; root may always. The data is not where `$HOB_HOME` says.
+fn shut_out(house: &House, arguments: &[&str]) -> Command {
+    let (home, config) = (house.home.path(), house.path("etc/config.toml"));
+    let mut plain = hob(home, arguments);
+    plain.env_remove("HOB_HOME").env("HOB_CONFIG", &config);
+    if !rustix::process::getuid().is_root() {
+        return plain;
+    }
+    let copy = house.path("hob");
+    if !copy.exists() {
+        std::fs::copy(binary(), &copy).unwrap();
+    }
+    let mut other = Command::new("setpriv");
+    other.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copy).args(arguments);
+    other.env_clear().envs(plain.as_std().get_envs().filter_map(|(name, value)| Some((name, value?))));
+    other.current_dir(home).kill_on_drop(true).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    other
+}
+
+#[tokio::test]
+async fn n7_the_last_good_config_is_found_where_the_file_puts_the_data() {
+    let house = House::with("state = { dir = '$HOME/state' }").await;
+    let (etc, file) = (house.path("etc"), house.path("etc/config.toml"));
+    let mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    std::fs::create_dir(&etc).unwrap();
+    std::fs::rename(house.path("config.toml"), &file).unwrap();
+    let good = std::fs::read_to_string(&file).unwrap();
+    mode(house.home.path(), 0o777);
+    mode(&file, 0o644);
+    mode(&etc, 0o555);
+    let answers = async |log: &str| {
+        let mut hob = support::process::Hob::start(shut_out(&house, &["run"]));
+        assert_eq!(house.ask(ADA, "hello", Reply::text("hello")).await, "hello");
+        hob.until_log(log).await;
+        hob.signal(Signal::TERM);
+        assert!(hob.ended().await.success());
+    };
+    answers("config.kept").await;
+    assert!(house.path("state/config/config.toml.lastgood").exists());
+    for bad in [Some(format!("{good}\n[agnet]\n")), Some("[state\n".to_owned()), None] {
+        mode(&etc, 0o755);
+        match &bad {
+            Some(text) => std::fs::write(&file, text).unwrap(),
+            None => std::fs::remove_file(&file).unwrap(),
+        }
+        mode(&etc, 0o555);
+        answers("config.degraded").await;
+        let history = within("the history", shut_out(&house, &["config", "history"]).output()).await.unwrap();
+        assert!(
+            text(&history.stdout).starts_with(" 1  "),
+            "{bad:?}: {}{}",
+            text(&history.stdout),
+            text(&history.stderr)
+        );
+    }
+    mode(&etc, 0o755);
+    let mut back = hob(house.home.path(), &["config", "rollback", "--yes"]);
+    back.env_remove("HOB_HOME").env("HOB_CONFIG", &file);
+    let back = within("the way back", back.output()).await.unwrap();
+    assert!(back.status.success(), "{}", text(&back.stderr));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), good);
 }
 
 #[tokio::test]

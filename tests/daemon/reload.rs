@@ -305,6 +305,10 @@ async fn k5_a_model_that_does_not_answer_keeps_everything_as_it_was() {
     let said = told_next(&house, 1).await;
     assert!(said.contains("[provider]: openai-compatible/fake was asked and did not answer"), "{said}");
     assert!(!house.hob().log().contains("another-one"));
+    // Whoever asks has it tried again; the owner is not told twice.
+    house.hob().signal(Signal::HUP);
+    house.hob().until_logged("config.refused_still", 1).await;
+    assert_eq!(house.heard(OWNER).len(), 2);
     assert_eq!(house.ask(ADA, "Still there?", Reply::text("Yes.")).await, "Yes.");
     // The new key is good now.
     house.model.require_key("sk-another-one");

@@ -95,12 +95,11 @@ mod tests {
 
     #[test]
     fn k5_half_a_file_is_doubted() {
-        let running =
-            "[agent]\niterations_max = 10\n[guards]\n[[schedule]]\nname = 'a'\nwhen = 'daily at 7:00'\ntask = 'x'\n";
-        let schedule = &running[running.find("[[").unwrap()..];
+        let hooks = "[[hooks]]\nwhen = 'before_tool'\ncommand = ['/bin/true']\n";
+        let running = &format!("[agent]\niterations_max = 10\n[guards]\n{hooks}");
         let doubted = |text: &str| {
             let loaded = of_text(Path::new("config.toml"), text, &Environment::default()).unwrap();
-            is_doubtful(&Seen::Good(Box::new(loaded)), &Secret::new(running.to_owned()))
+            is_doubtful(&Seen::Good(Box::new(loaded)), &Secret::new(running.clone()))
         };
         for (text, expected) in [
             ("", true),
@@ -110,15 +109,15 @@ mod tests {
             // The beginning of another file, cut off behind a line.
             ("# new\n[agent]\niterations_max = 2\n", true),
             ("# new\n[agent]\niterations_max = 2\n[guards]\n", true),
-            (&format!("# new\n[agent]\niterations_max = 2\n{schedule}"), true),
+            (&format!("# new\n[agent]\niterations_max = 2\n{hooks}"), true),
             // Cut off within one.
-            (&format!("[guards]\n{schedule}[agent]\niterations_max = 2"), true),
-            (&format!("[guards]\n{schedule}[agent]\niterations_max = 20\n"), false),
+            (&format!("[guards]\n{hooks}[agent]\niterations_max = 2"), true),
+            (&format!("[guards]\n{hooks}[agent]\niterations_max = 20\n"), false),
             (&format!("# x\n{running}[memory]\nextract = true\n"), false),
         ] {
             assert_eq!(doubted(text), expected, "{text}");
         }
-        assert!(is_doubtful(&Seen::Bad("x".to_owned()), &Secret::new(running.to_owned())));
+        assert!(is_doubtful(&Seen::Bad("x".to_owned()), &Secret::new(running.clone())));
         let unended = Secret::new("[agent]\niterations_max = 1".to_owned());
         let loaded = of_text(Path::new("config.toml"), unended.expose(), &Environment::default()).unwrap();
         assert!(!is_doubtful(&Seen::Good(Box::new(loaded)), &unended), "it runs like this");

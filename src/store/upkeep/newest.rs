@@ -15,8 +15,9 @@ impl Statement for Newest {
     type Output = Option<Timestamp>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
-        let received =
-            sqlx::query_scalar!("SELECT received_at FROM inbound ORDER BY id DESC LIMIT 1").fetch_optional(tx).await?;
+        let received = sqlx::query_scalar!("SELECT received_at FROM inbound WHERE id > 0 ORDER BY id DESC LIMIT 1")
+            .fetch_optional(tx)
+            .await?;
         Ok(received.and_then(|received| Timestamp::from_millisecond(received).ok()))
     }
 }
