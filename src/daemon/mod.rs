@@ -350,7 +350,7 @@ impl Daemon {
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
         chores::keep_house(switches, &house);
         lastgood::keep_up(switches, blueprint, (current.clone(), heard));
-        reloader.begin(listener).await?;
+        Box::pin(reloader.begin(listener)).await?;
         let (store, switches) = (store.clone(), switches.clone());
         Ok(Self { router, store, model, rest, switches, current, _lock: Arc::clone(lock) })
     }

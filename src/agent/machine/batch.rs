@@ -151,7 +151,12 @@ impl Batch {
     pub fn doubtful(&self) -> Option<(&ToolCall, u32)> {
         self.calls.iter().find_map(|open| match open.progress {
             Progress::Doubtful { attempt } => Some((&open.call, attempt)),
-            _ => None,
+            Progress::Queued
+            | Progress::Held
+            | Progress::Started { .. }
+            | Progress::Asks { .. }
+            | Progress::Child
+            | Progress::Finished(_) => None,
         })
     }
 

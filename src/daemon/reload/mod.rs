@@ -158,7 +158,7 @@ impl Reloader {
             .then(|| signal(SignalKind::hangup()))
             .and_then(|hears| hears.inspect_err(|error| tracing::warn!(%error, "SIGHUP is not heard")).ok());
         let stop = self.switches.intake.clone();
-        if stop.run_until_cancelled(self.look_first()).await.is_none() {
+        if stop.run_until_cancelled(Box::pin(self.look_first())).await.is_none() {
             return;
         }
         let mut look_at = Instant::now() + self.look_in();
@@ -181,7 +181,7 @@ impl Reloader {
             };
             let asking = self.roots.standing.take_asking();
             // A stop comes between two steps of it: what is exchanged is exchanged as a whole.
-            if stop.run_until_cancelled(self.round(cause, asking)).await.is_none() {
+            if stop.run_until_cancelled(Box::pin(self.round(cause, asking))).await.is_none() {
                 return;
             }
             look_at = Instant::now() + self.look_in();
