@@ -204,6 +204,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         conditions: Conditions::default(),
         config: hob::domain::config_standing::ConfigStanding::default(),
         upkeep: hob::domain::upkeep::LastRound::default(),
+        backups: std::path::PathBuf::new(),
         started: clock.now(),
     };
     let mut access = AccessList::default();
