@@ -6,7 +6,7 @@ use crate::backup::BackupError;
 use crate::config::data_dir::DataDirError;
 use crate::config::load::LoadError;
 use crate::config::problem::Problems;
-use crate::daemon::StartError;
+use crate::daemon::error::StartError;
 use crate::store::error::StoreError;
 use crate::store::lock::LockError;
 

@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::memory::MemoryConfig;
 use crate::daemon::reload::running::{Current, Running};
-use crate::daemon::{Blueprint, Switches, backups, upkeep};
+use crate::daemon::switches::Switches;
+use crate::daemon::{Blueprint, backups, upkeep};
 use crate::domain::clock::Clock;
 use crate::memory::forget;
 use crate::memory::recall::Memory;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::agent::machine::policy::{ContextStrategy, DeclaredLoop, Termination};
 use crate::config::declared::{LoopConfig, LoopStrategy, TerminateConfig, TerminateWhen};
 use crate::config::tools::ToolConfig;
-use crate::daemon::StartError;
+use crate::daemon::error::StartError;
 use crate::tool::registry::Registry;
 
 /// The tools that are commands, by name.

@@ -3,7 +3,7 @@
 use crate::channel::discord::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::discord::DiscordConfig;
-use crate::daemon::StartError;
+use crate::daemon::error::StartError;
 use crate::daemon::people::{Section, numbers};
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::daemon::Blueprint;
 use crate::daemon::backups::folder;
-use crate::daemon::{Blueprint, Switches};
+use crate::daemon::switches::Switches;
 use crate::router::intake::Router;
 use crate::web;
 use crate::web::local::Local;

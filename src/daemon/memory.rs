@@ -8,9 +8,10 @@ use jiff::tz::TimeZone;
 
 use crate::config::environment::Environment;
 use crate::config::memory::{EmbeddingConfig, EmbeddingKind, MemoryConfig};
+use crate::daemon::Blueprint;
 use crate::daemon::assembly::Roots;
 use crate::daemon::slot::Slot;
-use crate::daemon::{Blueprint, Switches};
+use crate::daemon::switches::Switches;
 use crate::memory::embedding::openai::Remote;
 use crate::memory::nearby::Standing;
 use crate::memory::recall::{Memory, RecallLimits};

@@ -11,6 +11,7 @@ mod channels;
 mod chores;
 pub mod declared;
 mod discord;
+pub mod error;
 mod extraction;
 pub mod lastgood;
 pub mod learned;
@@ -25,13 +26,13 @@ pub mod reload;
 pub mod rest;
 mod slack;
 mod slot;
+mod switches;
 mod telegram;
 pub mod toolset;
 mod troubles;
 pub mod upkeep;
 mod voice;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,23 +41,19 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
-use crate::backup::{BackupError, restore};
-use crate::channel::discord::SetupError as DiscordError;
-use crate::channel::email;
-use crate::channel::slack::SetupError as SlackError;
-use crate::channel::telegram::SetupError;
+use crate::backup::restore;
 use crate::config::Config;
 use crate::config::environment::Environment;
 use crate::config::off;
 use crate::daemon::assembly::{Made, Roots, channels, delivery, serves};
 use crate::daemon::channels::wired;
 use crate::daemon::chores::Household;
+use crate::daemon::error::StartError;
 use crate::daemon::reload::running::Current;
 use crate::daemon::reload::{Parts, Reloader};
 use crate::daemon::rest::RestWatch;
+use crate::daemon::switches::{FLUSH, Switches, ended};
 use crate::domain::channel::{Adapter, Channel};
 use crate::domain::clock::Clock;
 use crate::domain::condition::Conditions;
@@ -66,108 +63,20 @@ use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::domain::secret::Secret;
 use crate::domain::space::Space;
-use crate::model::discover::DiscoverError;
-use crate::model::error::ModelError;
-use crate::model::table::TableError;
 use crate::router::intake::Router;
-use crate::router::lanes::{LaneSettings, Lanes};
+use crate::router::lanes::Lanes;
 use crate::store::contents::Contents;
 use crate::store::error::StoreError;
-use crate::store::lock::{DataLock, LockError};
+use crate::store::lock::DataLock;
 use crate::store::{Pace, Statement, Store, Tx, runs};
 use crate::tool::leftovers::Leftovers;
 
-/// How long the outbox is given to empty itself when the daemon stops.
-const FLUSH: Duration = Duration::from_secs(4);
 /// The whole stop may take so much longer than the runs are given.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
 /// What of it is kept for the database.
 const CLOSE: Duration = Duration::from_millis(500);
 /// The database's file in the data directory.
 pub const DATABASE: &str = "hob.db";
-
-/// Hob could not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Another process has the data directory.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    /// The database cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A backup that was being restored cannot be put in place.
-    #[error("a restore that was cut off cannot be finished: {0}")]
-    Restore(#[from] BackupError),
-    /// The configured model cannot be used.
-    #[error("[provider]: {0}")]
-    Provider(#[from] DiscoverError),
-    /// A configured fallback cannot be used.
-    #[error("[[provider.fallbacks]] {model}: {source}")]
-    Fallback {
-        /// Which.
-        model: String,
-        /// Why.
-        source: DiscoverError,
-    },
-    /// A model's client cannot be built.
-    #[error("[provider]: {0}")]
-    Model(#[from] ModelError),
-    /// The table of models cannot be read.
-    #[error("the table of models: {0}")]
-    Table(#[from] TableError),
-    /// Telegram's client cannot be built.
-    #[error("[telegram]: {0}")]
-    Telegram(#[from] SetupError),
-    /// Slack's client cannot be built.
-    #[error("[slack] ({account}): {source}")]
-    Slack {
-        /// Which of the apps.
-        account: String,
-        /// Why.
-        source: SlackError,
-    },
-    /// Discord's client cannot be built.
-    #[error("[discord]: {0}")]
-    Discord(#[from] DiscordError),
-    /// A mailbox's client cannot be built.
-    #[error("[email] ({account}): {source}")]
-    Email {
-        /// Which of the mailboxes.
-        account: String,
-        /// Why.
-        source: email::SetupError,
-    },
-    /// The address of `[server]` cannot be had.
-    #[error("[server] listen = {address:?}: {source}")]
-    Listen {
-        /// Which.
-        address: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A value that the config's validator should have refused.
-    #[error("{0}")]
-    Config(String),
-}
-
-impl StartError {
-    /// Whether Hob could start with another config, and cannot with this one however often it is tried. A server that is not
-    /// up yet is another matter, and so is a port that is taken: it may be had a moment later.
-    #[must_use]
-    pub fn is_of_config(&self) -> bool {
-        match self {
-            Self::Lock(_) | Self::Store(_) | Self::Restore(_) | Self::Listen { .. } => false,
-            Self::Provider(source) | Self::Fallback { source, .. } => *source != DiscoverError::NoOllama,
-            Self::Model(_)
-            | Self::Table(_)
-            | Self::Telegram(_)
-            | Self::Slack { .. }
-            | Self::Discord(_)
-            | Self::Email { .. }
-            | Self::Config(_) => true,
-        }
-    }
-}
 
 /// What a daemon is built from.
 #[derive(Clone)]
@@ -227,62 +136,6 @@ impl Opened {
         Leftovers::of(data_dir).kill().await;
         let store = Store::open(&data_dir.join(DATABASE), Pace::Threaded).await?;
         Ok(Self { store, lock })
-    }
-}
-
-/// The stages of stopping, and the tasks that each of them ends.
-#[derive(Clone)]
-struct Switches {
-    /// Channels stop receiving.
-    intake: CancellationToken,
-    /// Lanes take up no run.
-    drain: CancellationToken,
-    /// Runs are cut off.
-    cut: CancellationToken,
-    /// Nothing is delivered any more.
-    silence: CancellationToken,
-    channels: TaskTracker,
-    lanes: TaskTracker,
-    outbox: TaskTracker,
-}
-
-impl Switches {
-    fn new() -> Self {
-        Self {
-            intake: CancellationToken::new(),
-            drain: CancellationToken::new(),
-            cut: CancellationToken::new(),
-            silence: CancellationToken::new(),
-            channels: TaskTracker::new(),
-            lanes: TaskTracker::new(),
-            outbox: TaskTracker::new(),
-        }
-    }
-
-    /// Ends what a start had begun that came to nothing: nothing of it may be there when another is tried.
-    async fn end(&self, store: &Store) {
-        for stage in [&self.intake, &self.drain, &self.cut, &self.silence] {
-            stage.cancel();
-        }
-        let last = Instant::now() + FLUSH;
-        for (what, tasks) in [("lanes", &self.lanes), ("outbox", &self.outbox), ("channels", &self.channels)] {
-            ended(what, tasks, last).await;
-        }
-        if tokio::time::timeout(FLUSH, store.close()).await.is_err() {
-            tracing::warn!("hob.stop_overdue: the database is left open");
-        }
-    }
-
-    /// How the lanes are stopped, and how many runs they have at once.
-    fn lanes(&self, config: &Config, serves: BTreeSet<ChannelKind>, rest: &Arc<Notify>) -> LaneSettings {
-        LaneSettings {
-            serves,
-            parallel_max: config.daemon.runs_parallel_max,
-            drain: self.drain.clone(),
-            cut: self.cut.clone(),
-            tracker: self.lanes.clone(),
-            rest: Arc::clone(rest),
-        }
     }
 }
 
@@ -430,14 +283,6 @@ async fn answers(heartbeat: impl Future<Output = Result<u64, StoreError>>, withi
     !matches!(tokio::time::timeout(within, heartbeat).await, Err(_) | Ok(Err(StoreError::Closed)))
 }
 
-/// Waits for the tasks' end, but not beyond the stop's.
-async fn ended(what: &str, tasks: &TaskTracker, last: Instant) {
-    tasks.close();
-    if tokio::time::timeout_at(last, tasks.wait()).await.is_err() {
-        tracing::warn!(what, tasks = tasks.len(), "hob.stop_overdue: tasks that do not end are left");
-    }
-}
-
 struct VoidLeases {
     owner: String,
 }
@@ -481,16 +326,6 @@ pub fn chat_log(data_dir: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn tasks_that_do_not_end_are_left() {
-        let (tasks, began) = (TaskTracker::new(), Instant::now());
-        tasks.spawn(std::future::pending::<()>());
-        ended("lanes", &tasks, began + STOP_MARGIN).await;
-        assert_eq!(began.elapsed(), STOP_MARGIN);
-        ended("outbox", &TaskTracker::new(), began).await;
-        assert_eq!(began.elapsed(), STOP_MARGIN);
-    }
 
     #[tokio::test(start_paused = true)]
     async fn silence_and_a_writer_that_is_gone_are_death() {

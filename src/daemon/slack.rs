@@ -3,7 +3,7 @@
 use crate::channel::slack::settings::{Pace, Settings};
 use crate::config::Config;
 use crate::config::slack::SlackConfig;
-use crate::daemon::StartError;
+use crate::daemon::error::StartError;
 use crate::daemon::people::Section;
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::channel::telegram::settings::{Pace, Settings, Webhook};
 use crate::config::Config;
 use crate::config::telegram::TelegramConfig;
-use crate::daemon::StartError;
+use crate::daemon::error::StartError;
 use crate::daemon::people::{Section, numbers};
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::principal::Role;

@@ -185,6 +185,11 @@ impl Listening {
         while self.next().await.is_some() {}
     }
 
+    /// Until the message with just these words: they may stand in its draft before.
+    pub(crate) async fn says(&mut self, text: &str) -> Heard {
+        self.until(text, |heard| heard.name == "message" && heard.data["text"] == text).await
+    }
+
     /// The next message of Hob's.
     pub(crate) async fn answer(&mut self) -> Heard {
         self.until("an answer", |heard| heard.name == "message" && heard.data["author"] == "hob").await

@@ -88,7 +88,7 @@ async fn d6_an_approval_is_pressed_on_the_page_and_shows_how_it_was_decided() {
     json(press("p1").send().await.unwrap()).await;
     let resolved = listening.until("the decision", |heard| heard.data["replaces"] == asked.data["id"]).await;
     assert!(resolved.data["buttons"].is_null(), "{resolved:?}");
-    listening.until("the answer", |heard| heard.data["text"] == "Paid.").await;
+    listening.says("Paid.").await;
     assert_eq!(house.lines("paid"), ["Bob"]);
     json(press("p2").send().await.unwrap()).await;
     let late = listening.answer().await;
@@ -124,7 +124,7 @@ async fn n5_what_waits_is_seen_edited_and_taken_back() {
     assert_eq!(state.data["open"][1]["text"], "Two, better");
     house.model.reply(Reply::text("Second."));
     gate.open();
-    listening.until("the second answer", |heard| heard.data["text"] == "Second.").await;
+    listening.says("Second.").await;
     assert!(house.model.requests()[1].last_text().contains("Two, better"));
 }
 

@@ -29,7 +29,7 @@ async fn n8_files_of_the_page_are_saved_and_those_of_others_are_not_there() {
     house.model.reply(Reply::call("write_file", &write)).reply(Reply::call("send_file", &send));
     house.model.reply(Reply::text("There it is."));
     browser.say("k", ("m2", "Write a plan.")).await;
-    listening.until("the answer", |heard| heard.data["text"] == "There it is.").await;
+    listening.says("There it is.").await;
     let timeline = browser.get("/api/chats/k/messages").await;
     let fetch = |file: &Value| browser.ask(Method::GET, &format!("/api/files/{}", file["id"])).send();
 

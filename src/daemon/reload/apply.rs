@@ -11,12 +11,13 @@ use crate::config::off::{self, SectionOff};
 use crate::daemon::assembly::{Made, channels, serves, ways};
 use crate::daemon::begins::{self, Begins};
 use crate::daemon::channels::{Live, Wired, Wiring, wirings};
+use crate::daemon::error::StartError;
 use crate::daemon::reload::plan::{self, Address, Step, Steps};
 use crate::daemon::reload::refusal::Why;
 use crate::daemon::reload::running::Running;
 use crate::daemon::reload::told::Done;
 use crate::daemon::reload::{Reloader, canary};
-use crate::daemon::{Blueprint, StartError, memory, toolset};
+use crate::daemon::{Blueprint, memory, toolset};
 
 /// Everything new, ready to take its place.
 struct Ready {

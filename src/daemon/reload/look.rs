@@ -72,8 +72,10 @@ impl Reloader {
         }
     }
 
-    /// What is half a file is looked at again, until it is whole or stays as it is.
+    /// What is half a file is looked at again, until it is whole or stays as it is. One that was written meanwhile did not
+    /// stay, though the same half of it be there again.
     pub(super) async fn read(&self, look: &Look) -> Seen {
+        let mut written = look.written();
         let mut seen = look.read(self.blueprint.clock.now()).await;
         for _ in 0..LOOKS_MAX {
             if !is_doubtful(&seen, &self.blueprint.source) {
@@ -81,11 +83,11 @@ impl Reloader {
             }
             tracing::debug!("config.doubted: it may be half a file; it is looked at again");
             tokio::time::sleep(LOOK_AGAIN).await;
-            let next = look.read(self.blueprint.clock.now()).await;
-            if next == seen {
+            let (written_next, next) = (look.written(), look.read(self.blueprint.clock.now()).await);
+            if (&next, written_next) == (&seen, written) {
                 break;
             }
-            seen = next;
+            (written, seen) = (written_next, next);
         }
         seen
     }

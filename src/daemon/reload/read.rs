@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use toml::Table;
@@ -31,6 +32,11 @@ pub(super) struct Look {
 }
 
 impl Look {
+    /// When the file was last written; none: that cannot be seen.
+    pub(super) fn written(&self) -> Option<SystemTime> {
+        std::fs::metadata(&self.file).and_then(|found| found.modified()).ok()
+    }
+
     /// Reads and checks the file.
     pub(super) async fn read(&self, now: Timestamp) -> Seen {
         let look = self.clone();

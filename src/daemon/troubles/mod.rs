@@ -12,9 +12,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
+use crate::daemon::Blueprint;
+use crate::daemon::switches::Switches;
 use crate::daemon::troubles::ledger::Ledger;
 use crate::daemon::troubles::signs::{Meaning, Outages, model};
-use crate::daemon::{Blueprint, Switches};
 use crate::domain::clock::Clock;
 use crate::domain::condition::{Conditions, Part, Trouble};
 use crate::router::intake::Router;

@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::upkeep::UpkeepConfig;
 use crate::daemon::chores::slept;
-use crate::daemon::{Blueprint, DATABASE, Switches};
+use crate::daemon::switches::Switches;
+use crate::daemon::{Blueprint, DATABASE};
 use crate::domain::clock::Clock;
 use crate::domain::upkeep::{LastRound, Round};
 use crate::policy::upkeep::Room;

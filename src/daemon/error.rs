@@ -1,0 +1,95 @@
+//! Why Hob could not start.
+
+use crate::backup::BackupError;
+use crate::channel::discord::SetupError as DiscordError;
+use crate::channel::email;
+use crate::channel::slack::SetupError as SlackError;
+use crate::channel::telegram::SetupError;
+use crate::model::discover::DiscoverError;
+use crate::model::error::ModelError;
+use crate::model::table::TableError;
+use crate::store::error::StoreError;
+use crate::store::lock::LockError;
+
+/// Hob could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process has the data directory.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A backup that was being restored cannot be put in place.
+    #[error("a restore that was cut off cannot be finished: {0}")]
+    Restore(#[from] BackupError),
+    /// The configured model cannot be used.
+    #[error("[provider]: {0}")]
+    Provider(#[from] DiscoverError),
+    /// A configured fallback cannot be used.
+    #[error("[[provider.fallbacks]] {model}: {source}")]
+    Fallback {
+        /// Which.
+        model: String,
+        /// Why.
+        source: DiscoverError,
+    },
+    /// A model's client cannot be built.
+    #[error("[provider]: {0}")]
+    Model(#[from] ModelError),
+    /// The table of models cannot be read.
+    #[error("the table of models: {0}")]
+    Table(#[from] TableError),
+    /// Telegram's client cannot be built.
+    #[error("[telegram]: {0}")]
+    Telegram(#[from] SetupError),
+    /// Slack's client cannot be built.
+    #[error("[slack] ({account}): {source}")]
+    Slack {
+        /// Which of the apps.
+        account: String,
+        /// Why.
+        source: SlackError,
+    },
+    /// Discord's client cannot be built.
+    #[error("[discord]: {0}")]
+    Discord(#[from] DiscordError),
+    /// A mailbox's client cannot be built.
+    #[error("[email] ({account}): {source}")]
+    Email {
+        /// Which of the mailboxes.
+        account: String,
+        /// Why.
+        source: email::SetupError,
+    },
+    /// The address of `[server]` cannot be had.
+    #[error("[server] listen = {address:?}: {source}")]
+    Listen {
+        /// Which.
+        address: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A value that the config's validator should have refused.
+    #[error("{0}")]
+    Config(String),
+}
+
+impl StartError {
+    /// Whether Hob could start with another config, and cannot with this one however often it is tried. A server that is not
+    /// up yet is another matter, and so is a port that is taken: it may be had a moment later.
+    #[must_use]
+    pub fn is_of_config(&self) -> bool {
+        match self {
+            Self::Lock(_) | Self::Store(_) | Self::Restore(_) | Self::Listen { .. } => false,
+            Self::Provider(source) | Self::Fallback { source, .. } => *source != DiscoverError::NoOllama,
+            Self::Model(_)
+            | Self::Table(_)
+            | Self::Telegram(_)
+            | Self::Slack { .. }
+            | Self::Discord(_)
+            | Self::Email { .. }
+            | Self::Config(_) => true,
+        }
+    }
+}
