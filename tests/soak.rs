@@ -28,6 +28,8 @@ use crate::support::process::{Hob, hob};
 const PEOPLE: i64 = 20;
 /// Somebody who hears nothing for so long is not answered.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
+/// Longer than a connection that nobody uses is kept (90 s).
+const QUIET: Duration = Duration::from_secs(100);
 
 /// A number from the environment.
 fn number(name: &str, default: u64) -> u64 {
@@ -122,13 +124,17 @@ impl Town {
     fn sample(&self, hob: &Hob, since: Instant) -> Sample {
         let process = PathBuf::from(format!("/proc/{}", hob.pid()));
         let status = std::fs::read_to_string(process.join("status")).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+        let kib = |name: &str| -> u64 {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.split_whitespace().next().unwrap().parse().unwrap()
+        };
         let bytes =
             |name: &str| std::fs::metadata(self.home.path().join("data").join(name)).map_or(0, |file| file.len());
         Sample {
             second: since.elapsed().as_secs_f64(),
             turns: self.answered.load(Ordering::Relaxed),
-            resident_kib: line.split_whitespace().nth(1).unwrap().parse().unwrap(),
+            resident_kib: kib("VmRSS:"),
+            own_kib: kib("RssAnon:"),
             descriptors: std::fs::read_dir(process.join("fd")).unwrap().count() as u64,
             log_kib: bytes("hob.db-wal") / 1024,
             file_kib: bytes("hob.db") / 1024,
@@ -166,6 +172,10 @@ async fn n12_it_holds_no_more_after_a_long_time() {
         () = people => {}
         () = town.trouble(&plan) => {}
         () = town.watch(&hob, &plan, &mut curve) => {}
+    }
+    if is_long {
+        tokio::time::sleep(QUIET).await;
+        curve.quiet = Some(town.sample(&hob, Instant::now()).descriptors);
     }
     hob.signal(rustix::process::Signal::TERM);
     assert!(hob.ended().await.success(), "it does not stop in good order");

@@ -8,6 +8,8 @@ pub(crate) struct Sample {
     pub(crate) second: f64,
     pub(crate) turns: u64,
     pub(crate) resident_kib: u64,
+    /// What of it is its own, not pages of its binary.
+    pub(crate) own_kib: u64,
     pub(crate) descriptors: u64,
     pub(crate) log_kib: u64,
     pub(crate) file_kib: u64,
@@ -17,29 +19,39 @@ pub(crate) struct Sample {
 #[derive(Debug, Default)]
 pub(crate) struct Curve {
     pub(crate) samples: Vec<Sample>,
+    /// The descriptors when nobody had talked for longer than a connection is kept for the next request.
+    pub(crate) quiet: Option<u64>,
 }
 
 /// The columns of a curve.
 const WIDTH: usize = 60;
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What is looked at: its name, where it is, and how much more of it the second half may end with than it began with.
-type Series = (&'static str, fn(&Sample) -> f64, fn(f64) -> f64);
+/// How many more descriptors there may be in the quiet than there were when there were fewest: those of a poll, of a round
+/// of upkeep.
+const DESCRIPTORS_MORE: u64 = 4;
 
-const SERIES: [Series; 3] = [
+/// What is looked at: its name, where it is, and how much more of it the second half may end with than it began with; nothing:
+/// it comes and goes, and what is left of it in the end counts.
+type Series = (&'static str, fn(&Sample) -> f64, Option<fn(f64) -> f64>);
+
+const SERIES: [Series; 4] = [
     // A tenth, or 6 MB: allocators keep what they had once.
-    ("resident KiB", |sample| sample.resident_kib as f64, |mean| (mean / 10.0).max(6_144.0)),
-    ("descriptors", |sample| sample.descriptors as f64, |_| 4.0),
-    ("log KiB", |sample| sample.log_kib as f64, |_| 8_192.0),
+    ("resident KiB", |sample| sample.resident_kib as f64, Some(|mean| (mean / 10.0).max(6_144.0))),
+    ("own KiB", |sample| sample.own_kib as f64, Some(|mean| (mean / 10.0).max(6_144.0))),
+    // Connections: more of them in an outage, fewer after it.
+    ("descriptors", |sample| sample.descriptors as f64, None),
+    ("log KiB", |sample| sample.log_kib as f64, Some(|_| 8_192.0)),
 ];
 
 impl Curve {
     /// A line for each sample.
     pub(crate) fn csv(&self) -> String {
-        let mut text = "second,turns,resident_kib,descriptors,log_kib,file_kib\n".to_owned();
+        let mut text = "second,turns,resident_kib,own_kib,descriptors,log_kib,file_kib\n".to_owned();
         for s in &self.samples {
-            let (turns, resident, descriptors) = (s.turns, s.resident_kib, s.descriptors);
-            writeln!(text, "{:.1},{turns},{resident},{descriptors},{},{}", s.second, s.log_kib, s.file_kib).unwrap();
+            let (turns, resident, own, descriptors) = (s.turns, s.resident_kib, s.own_kib, s.descriptors);
+            writeln!(text, "{:.1},{turns},{resident},{own},{descriptors},{},{}", s.second, s.log_kib, s.file_kib)
+                .unwrap();
         }
         text
     }
@@ -52,6 +64,9 @@ impl Curve {
             let (low, high) = values.iter().fold((f64::MAX, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
             let change = self.change(of).unwrap_or(0.0);
             writeln!(text, "{name:>13} {} {low:.0} to {high:.0}, second half {change:+.0}", bars(&values)).unwrap();
+        }
+        if let Some(quiet) = self.quiet {
+            writeln!(text, "descriptors in the quiet after it: {quiet}").unwrap();
         }
         text
     }
@@ -68,6 +83,7 @@ impl Curve {
     pub(crate) fn verdict(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         for (name, of, allowed) in SERIES {
+            let Some(allowed) = allowed else { continue };
             let Some(change) = self.change(of) else {
                 wrong.push(format!("{name}: too few samples"));
                 continue;
@@ -76,6 +92,14 @@ impl Curve {
             if change > allowed(mean) {
                 wrong.push(format!("{name}: +{change:.0} in the second half, {:.0} may be", allowed(mean)));
             }
+        }
+        let fewest = self.samples.iter().map(|sample| sample.descriptors).min().unwrap_or_default();
+        match self.quiet {
+            None => wrong.push("descriptors: not counted in the quiet".to_owned()),
+            Some(left) if left > fewest + DESCRIPTORS_MORE => {
+                wrong.push(format!("descriptors: {left} in the quiet, {fewest} when there were fewest"));
+            }
+            Some(_) => {}
         }
         wrong
     }
@@ -110,21 +134,24 @@ fn n12_a_leak_is_seen_and_noise_is_not() {
                 second: place as f64 * 10.0,
                 turns: place,
                 resident_kib: resident(place),
+                own_kib: 12_000,
                 descriptors: 30 + place % 3,
                 log_kib: (place * 1_000) % 7_000,
                 file_kib: place * 100,
             })
             .collect(),
+        quiet: Some(30),
     };
     let warming_up = of(|place| if place < 10 { 20_000 + place * 3_000 } else { 50_000 + (place * 977) % 2_000 });
     assert_eq!(warming_up.verdict(), Vec::<String>::new());
     let leaking = of(|place| 50_000 + place * 700);
     assert_eq!(leaking.verdict(), ["resident KiB: +13300 in the second half, 6365 may be"]);
-    assert_eq!(Curve { samples: leaking.samples[..5].to_vec() }.verdict().len(), 3, "that is too few to tell");
-    assert!(
-        leaking
-            .csv()
-            .starts_with("second,turns,resident_kib,descriptors,log_kib,file_kib\n0.0,0,50000,30,0,0\n10.0,1,")
-    );
+    let few = Curve { samples: leaking.samples[..5].to_vec(), quiet: None };
+    assert_eq!(few.verdict().len(), 4, "that is too few to tell");
+    let left_open = Curve { quiet: Some(35), ..of(|_| 50_000) };
+    assert_eq!(left_open.verdict(), ["descriptors: 35 in the quiet, 30 when there were fewest"]);
+    assert!(leaking.csv().starts_with(
+        "second,turns,resident_kib,own_kib,descriptors,log_kib,file_kib\n0.0,0,50000,12000,30,0,0\n10.0,1,"
+    ));
     assert!(leaking.drawn().contains("50000 to 77300, second half +13300"), "{}", leaking.drawn());
 }
