@@ -17,7 +17,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, getpgid, getpgrp, kill_process};
+use nix::unistd::{Pid as AnyPid, getpgid, getpgrp};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// The mark's name.
 const NAME: &str = "HOB_TOOL_OF";
@@ -94,10 +95,13 @@ impl Leftovers {
         let mut mark = OsString::from(self.name);
         mark.push("=");
         mark.push(&self.whose);
+        // By `nix`, for a group may be 0: that of who is the first process of a container and leads no group itself. Rustix
+        // takes 0 for impossible.
         let own = getpgrp();
         let pids = std::fs::read_dir("/proc")?
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
-        Ok(pids.filter(|pid| is_marked(*pid, &mark) && getpgid(Some(*pid)).is_ok_and(|group| group != own)).collect())
+        let in_another = |pid: Pid| getpgid(Some(AnyPid::from_raw(pid.as_raw_pid()))).is_ok_and(|group| group != own);
+        Ok(pids.filter(|pid| is_marked(*pid, &mark) && in_another(*pid)).collect())
     }
 }
 
