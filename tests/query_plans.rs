@@ -111,3 +111,18 @@ async fn a_scan_is_seen() {
     }
     database.close().await.unwrap();
 }
+
+/// So that what is checked here, where nothing is bound, is how Hob's statements go, and a plan is made once: a setting of the
+/// build, in `.cargo/config.toml`. What is sorted meanwhile stays out of files beside the database.
+#[tokio::test]
+async fn k3_a_plan_depends_on_no_value_and_sorting_on_no_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("hob.db");
+    Store::open(&path, Pace::Threaded).await.unwrap().close().await;
+    let mut database = Store::raw(&path).await.unwrap();
+    let with: Vec<String> = sqlx::query_scalar("PRAGMA compile_options").fetch_all(&mut database).await.unwrap();
+    assert!(with.iter().any(|option| option == "ENABLE_QPSG"), "{with:?}");
+    let (memory, place): (i64, _) = (2, "PRAGMA temp_store");
+    assert_eq!(sqlx::query_scalar::<_, i64>(place).fetch_one(&mut database).await.unwrap(), memory);
+    database.close().await.unwrap();
+}

@@ -30,10 +30,14 @@ pub(in crate::store) async fn bring(connection: &mut SqliteConnection, path: &Pa
         tracing::info!(bytes, free, "store.shape: free pages stay in the file: {why}");
         return Ok(());
     }
-    match sqlx::raw_sql("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")
-        .execute(&mut *connection)
-        .await
-    {
+    // The new file grows beside the old one, not in memory as what is set aside otherwise.
+    let vacuumed = sqlx::raw_sql(
+        "PRAGMA temp_store = FILE; PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);",
+    )
+    .execute(&mut *connection)
+    .await;
+    sqlx::raw_sql("PRAGMA temp_store = MEMORY").execute(&mut *connection).await?;
+    match vacuumed {
         Ok(_) => tracing::info!(bytes, "store.shape: the file can give free pages back from now on"),
         Err(error) => tracing::warn!(%error, "the file stays as it is; that is tried again at the next start"),
     }
