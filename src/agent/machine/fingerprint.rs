@@ -4,8 +4,10 @@
 //! later, what is empty, nought or off stands for nothing, and of the policy only what is not the default counts. If a
 //! field gets another meaning, or a number of the policy another default, [`STATE_SCHEME`] takes a new name.
 
+use std::sync::LazyLock;
+
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::policy::Policy;
@@ -30,8 +32,17 @@ pub(super) fn transcript<S: Serializer>(transcript: &Transcript, to: S) -> Resul
 
 /// The policy's form: what is not the default.
 pub(super) fn policy<S: Serializer>(policy: &Policy, to: S) -> Result<S::Ok, S::Error> {
-    let value = |policy: &Policy| serde_json::to_value(policy).unwrap_or_default();
-    unlike(value(policy), &value(&Policy::default())).serialize(to)
+    static USUAL: LazyLock<(Policy, Value)> = LazyLock::new(|| {
+        let usual = Policy::default();
+        let value = serde_json::to_value(&usual).unwrap_or_default();
+        (usual, value)
+    });
+    let (usual, value) = &*USUAL;
+    // Most runs go by it, and each of their events asks.
+    if policy == usual {
+        return Map::new().serialize(to);
+    }
+    unlike(serde_json::to_value(policy).unwrap_or_default(), value).serialize(to)
 }
 
 /// What of `value` is not as in `usual`.
@@ -49,26 +60,55 @@ fn unlike(value: Value, usual: &Value) -> Value {
 
 /// JSON with its keys in order, without fields that say nothing.
 fn text_of(value: &Value) -> String {
+    let mut text = String::new();
+    tell(value, &mut text);
+    text
+}
+
+/// Adds it to the text; whether it says anything.
+fn tell(value: &Value, text: &mut String) -> bool {
     match value {
         Value::Object(fields) => {
-            let mut told: Vec<_> = fields.iter().filter(|(_, field)| !says_nothing(field)).collect();
-            told.sort_by_key(|(name, _)| name.as_str());
-            let told = told.iter().map(|(name, field)| format!("{}:{}", Value::from(name.as_str()), text_of(field)));
-            format!("{{{}}}", told.collect::<Vec<_>>().join(","))
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| name.as_str());
+            text.push('{');
+            let begun = text.len();
+            for (name, field) in fields {
+                let before = text.len();
+                text.push_str(if before == begun { "" } else { "," });
+                text.push_str(&Value::from(name.as_str()).to_string());
+                text.push(':');
+                if !tell(field, text) {
+                    text.truncate(before);
+                }
+            }
+            let says = text.len() > begun;
+            text.push('}');
+            says
         }
-        Value::Array(items) => format!("[{}]", items.iter().map(text_of).collect::<Vec<_>>().join(",")),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),
+        Value::Array(items) => {
+            text.push('[');
+            for (index, item) in items.iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { "," });
+                tell(item, text);
+            }
+            text.push(']');
+            !items.is_empty()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            text.push_str(&value.to_string());
+            says(value)
+        }
     }
 }
 
-fn says_nothing(value: &Value) -> bool {
+/// Whether what holds nothing else says anything.
+fn says(value: &Value) -> bool {
     match value {
-        Value::Null => true,
-        Value::Bool(is) => !is,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.values().all(says_nothing),
+        Value::Bool(is) => *is,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Null | Value::Array(_) | Value::Object(_) => false,
     }
 }
 
