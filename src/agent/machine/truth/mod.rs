@@ -168,7 +168,7 @@ fn tells(clause: &[&str]) -> bool {
 }
 
 fn tells_in(language: &Language, clause: &[&str]) -> bool {
-    let is_deed = |word: &&str| language.deeds.split_whitespace().any(|deed| deed == *word);
+    let is_deed = |word: &&str| is_among(language.deeds, word);
     let free_of_doubt = |until: usize| !clause[..until].iter().any(|word| is_among(language.unless, word));
     let short = clause.len() <= SHORT_WORDS_MAX && language.short.split('|').any(|mark| find(clause, mark).is_some());
     if short && free_of_doubt(clause.len()) {
@@ -191,12 +191,14 @@ fn tells_in(language: &Language, clause: &[&str]) -> bool {
 
 /// Where the phrase begins among the words.
 fn find(clause: &[&str], phrase: &str) -> Option<usize> {
-    let phrase: Vec<&str> = phrase.split_whitespace().collect();
-    clause.windows(phrase.len().max(1)).position(|window| window == phrase)
+    let mut rest = phrase.split_ascii_whitespace();
+    let first = rest.next()?;
+    let goes_on = |after: &[&str]| rest.clone().enumerate().all(|(at, word)| after.get(at) == Some(&word));
+    (0..clause.len()).find(|at| clause[*at] == first && goes_on(&clause[at + 1..]))
 }
 
 fn is_among(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|known| known == word)
+    list.split_ascii_whitespace().any(|known| known == word)
 }
 
 /// Whether the table knows nothing of the language, so that its marks say nothing.
