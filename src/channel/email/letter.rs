@@ -58,7 +58,9 @@ pub(super) enum Reading {
 pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
     let passed = |why: &str| Reading::Passed { why: why.to_owned() };
     let headers = Headers::of(fetched.raw);
-    let Some(message) = MessageParser::default().parse(fetched.raw) else {
+    // Whoever writes a letter that the parser cannot bear must not keep the mailbox from those after it.
+    let parsed = std::panic::catch_unwind(|| MessageParser::default().parse(fetched.raw));
+    let Some(message) = parsed.ok().flatten() else {
         return passed("it cannot be read");
     };
     let senders = addresses(&message, HeaderName::From);
