@@ -409,3 +409,11 @@ async fn n14_a_signature_is_checked_here_where_nobody_else_does() {
 fn n14_letters_with_anything_changed_keep_to_the_laws() {
     hold(&seeds("mail"), 40, obeys_its_laws);
 }
+
+/// Without its boundary a letter within a letter ends an assertion of the parser, where these are built in: the mailbox goes on.
+#[test]
+fn n14_a_letter_that_the_parser_cannot_bear_is_passed_over() {
+    let raw = include_bytes!("../../../fuzz/seeds/mail/forwarded-in-forwarded.eml");
+    let read = reading(raw, raw.len() as u64);
+    assert!(matches!(&read, Reading::Passed { why } if why == "it cannot be read"), "{read:?}");
+}
