@@ -36,7 +36,7 @@ use crate::router::delivery::records::{ListOpen, Over, Sweep};
 use crate::router::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
 use crate::router::delivery::ways::{Reach, Ways};
 use crate::router::signs::Signs;
-use crate::router::streaming::Streaming;
+use crate::router::streaming::{Streaming, Way};
 use crate::store::Store;
 use crate::store::contents::{self, Contents, Kept};
 use crate::store::error::StoreError;
@@ -290,22 +290,24 @@ impl Inner {
     async fn say_all(self: &Arc<Self>, session: SessionId, signal: &Notify, mut wait: Option<Wait>) -> Option<Wait> {
         let mut next = self.next(session, None, wait).await;
         loop {
-            let (settled, took_draft) = match next {
+            let (settled, took_draft, way) = match next {
                 Next::Send(waiting) => {
                     let took_draft = takes_draft(&waiting);
-                    let Some(settled) = self.send(*waiting).await else { return wait };
-                    (Some(settled), took_draft)
+                    let Some((settled, way)) = self.send(*waiting).await else { return wait };
+                    (Some(settled), took_draft, way)
                 }
                 Next::Later(head) => {
                     let known = wait.filter(|wait| wait.head == head);
                     let waiting = known.unwrap_or_else(|| Wait::until(head, self.ports.clock.now()));
                     wait = Some(waiting);
                     self.pause(signal, waiting.until).await;
-                    (None, None)
+                    (None, None, None)
                 }
                 Next::Nothing => return wait,
             };
             next = self.next(session, settled, wait).await;
+            // Before it is on record that a draft is the answer now, whoever draws next would take it for one left behind.
+            drop(way);
             if let Some((place, run)) = took_draft {
                 self.streaming.taken(&place, run);
             }
@@ -366,28 +368,30 @@ impl Inner {
     }
 
     /// Sends a chunk; none if the daemon could not wait for its outcome any longer.
-    async fn send(&self, mut waiting: Waiting) -> Option<Settled> {
+    ///
+    /// Nothing else is sent or drawn in the conversation before what is given with the outcome is dropped.
+    async fn send(&self, mut waiting: Waiting) -> Option<(Settled, Option<Way>)> {
         self.ports.redactor.clean(&mut waiting.message.text);
         waiting.message.markup.iter_mut().for_each(|markup| self.ports.redactor.clean(markup));
         let id = waiting.message.id;
         let now = self.ports.clock.now();
         let Some(channel) = self.channel(&waiting.message.destination.conversation) else {
             let why = "this account is not configured any more".to_owned();
-            return Some(Settled { id, attempt: Attempt::Abandoned { why } });
+            return Some((Settled { id, attempt: Attempt::Abandoned { why } }, None));
         };
         if let Some(file) = &mut waiting.message.file {
             file.path = self.ports.contents.path(&file.hash);
         }
         if self.ports.stop.is_cancelled() {
             let why = "the daemon stops".to_owned();
-            return Some(Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } });
+            return Some((Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } }, None));
         }
         let way = tokio::select! {
             biased;
             way = self.streaming.make_way(&mut waiting) => way,
             () = self.ports.stop.cancelled() => {
                 let why = "the daemon stops".to_owned();
-                return Some(Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } });
+                return Some((Settled { id, attempt: Attempt::Again { at: now, unknown: false, why } }, None));
             }
         };
         let span = metered::span(&waiting.message);
@@ -400,12 +404,11 @@ impl Inner {
                 return None;
             }
         };
-        drop(way);
         let now = self.ports.clock.now();
         let limits = &self.reach.ways().limits;
         let attempt = judge(sent, &waiting, limits, (now, self.ports.rng.fraction()));
         metered::count(&self.ports.meters, (&waiting, channel.address()), &attempt, now);
-        Some(Settled { id, attempt })
+        Some((Settled { id, attempt }, way))
     }
 }
 
