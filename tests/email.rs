@@ -1,4 +1,5 @@
-//! The mailbox against real servers: Debian's dovecot (IMAP) and aiosmtpd (SMTP), each started for one test.
+//! The mailbox against real servers: Debian's dovecot (IMAP) and aiosmtpd (SMTP), each started for one test; and against one
+//! that refuses, which they do not.
 
 mod support;
 
@@ -10,5 +11,9 @@ mod arrivals;
 mod harness;
 #[path = "email/household.rs"]
 mod household;
+#[path = "email/refusals.rs"]
+mod refusals;
+#[path = "email/scripted.rs"]
+mod scripted;
 #[path = "email/servers.rs"]
 mod servers;

@@ -1,9 +1,14 @@
 //! What goes out: threaded, to all, with files; and what each answer of the server means.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use hob::domain::channel::Channel as _;
+use hob::domain::clock::Clock;
 use hob::domain::ids::FileId;
 use hob::domain::inbound::Inbound;
 use hob::domain::outgoing::{DeliveryError, Enclosed};
+use jiff::Timestamp;
 
 use crate::harness::{Running, answer, letter, settings};
 use crate::servers::Servers;
@@ -102,6 +107,45 @@ async fn n14_what_the_servers_answer_means() {
     running.end().await;
 }
 
+/// A clock that a test sets.
+struct Hand(AtomicI64);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.load(Ordering::Relaxed)).unwrap_or(Timestamp::MAX)
+    }
+}
+
+#[tokio::test]
+async fn n14_whoever_is_refused_for_now_is_waited_for_and_not_for_ever() {
+    let servers = Servers::start();
+    let clock = Arc::new(Hand(AtomicI64::new(1_800_000_000)));
+    let running = Running::by(Arc::clone(&clock) as _, settings(&servers), Arc::default());
+    running.intake.until_cursor(|cursors| cursors.contains_key("INBOX;began")).await;
+    servers.put(
+        b"From: ada@example.org\r\nTo: hob@home.example\r\nCc: busy@example.org, refused@example.org\r\n\
+          Subject: Tea\r\nMessage-ID: <1@example.org>\r\n\r\nTea?\r\n",
+    );
+    let letter = running.intake.until(1).await.remove(0);
+    let (first, second) = (answer(&letter, 1, "Yes."), answer(&letter, 2, "At five."));
+    for _ in 0..2 {
+        let said = running.email.deliver(&first).await;
+        assert!(matches!(said, Err(DeliveryError::Retry { .. })), "{said:?}");
+    }
+    assert!(servers.got("ada").is_empty(), "nothing goes out before all can have it");
+    // Two hours later the others get it.
+    clock.0.fetch_add(7_200, Ordering::Relaxed);
+    running.email.deliver(&first).await.unwrap();
+    assert_eq!((servers.got("ada").len(), servers.got("busy").len()), (1, 0));
+    // The next letter waits anew, and all get it once nobody is busy.
+    let said = running.email.deliver(&second).await;
+    assert!(matches!(said, Err(DeliveryError::Retry { .. })), "{said:?}");
+    std::fs::write(servers.path("mail/calm"), "").unwrap();
+    running.email.deliver(&second).await.unwrap();
+    assert_eq!((servers.got("ada").len(), servers.got("busy").len(), servers.got("refused").len()), (2, 1, 0));
+    running.end().await;
+}
+
 #[tokio::test]
 async fn n14_a_server_that_is_down_is_tried_again() {
     let mut servers = Servers::start();
@@ -133,7 +177,7 @@ async fn n14_what_went_out_before_an_interruption_does_not_go_again() {
     assert_eq!(servers.until_got("ada", 1).await.len(), 1, "a copy of it was found");
     running.end().await;
     // Where no copies are kept it goes again, marked, under the same id.
-    let running = Running::resume(settings(&servers), std::sync::Arc::default());
+    let running = Running::resume(settings(&servers), Arc::default());
     assert_eq!(running.email.deliver(&message).await.unwrap(), first);
     let got = servers.until_got("ada", 2).await;
     let marked = |letter: &String| letter.contains("sent again after an interruption");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hob::channel::email::Email;
 use hob::channel::email::settings::{Authentication, Pace, Security, Server, Settings};
 use hob::domain::channel::{Adapter, Intake};
-use hob::domain::clock::SystemClock;
+use hob::domain::clock::{Clock, SystemClock};
 use hob::domain::ids::OutboxId;
 use hob::domain::inbound::Inbound;
 use hob::domain::outgoing::{Destination, Outgoing};
@@ -26,6 +26,7 @@ const PACE: Pace = Pace {
     retry_refused: Duration::from_millis(200),
     command_deadline: Duration::from_secs(20),
     idle_max: Duration::from_secs(60),
+    pass_over_after: Duration::from_secs(600),
 };
 
 /// An adapter at work.
@@ -47,7 +48,12 @@ impl Running {
 
     /// One with what an earlier one has stored.
     pub(crate) fn resume(settings: Settings, intake: Arc<Memory>) -> Self {
-        let email = Arc::new(Email::new(settings, Arc::new(SystemClock), Arc::new(SystemRng)).unwrap());
+        Self::by(Arc::new(SystemClock), settings, intake)
+    }
+
+    /// One that goes by this clock.
+    pub(crate) fn by(clock: Arc<dyn Clock>, settings: Settings, intake: Arc<Memory>) -> Self {
+        let email = Arc::new(Email::new(settings, clock, Arc::new(SystemRng)).unwrap());
         let stop = CancellationToken::new();
         let port: Arc<dyn Intake> = Arc::clone(&intake) as _;
         let task = tokio::spawn(Arc::clone(&email).run(port, stop.clone()));
@@ -64,6 +70,11 @@ impl Running {
 }
 
 pub(crate) fn settings(servers: &Servers) -> Settings {
+    settings_at(servers.imap_port, servers.smtp_port)
+}
+
+/// Those for servers at these ports.
+pub(crate) fn settings_at(imap_port: u16, smtp_port: u16) -> Settings {
     let server = |port| Server {
         host: "localhost".to_owned(),
         port,
@@ -75,8 +86,8 @@ pub(crate) fn settings(servers: &Servers) -> Settings {
         address: "hob@home.example".to_owned(),
         name: "Hob".to_owned(),
         aliases: vec!["butler@home.example".to_owned()],
-        imap: server(servers.imap_port),
-        smtp: server(servers.smtp_port),
+        imap: server(imap_port),
+        smtp: server(smtp_port),
         imap_security: Security::Tls,
         smtp_security: Security::Tls,
         ca_file: Some(files().join("localhost.crt")),

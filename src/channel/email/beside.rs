@@ -1,10 +1,9 @@
 //! What is done in the mailbox beside the watch: files are fetched, what was sent is put away and looked for.
 
-use async_imap::types::Fetch;
-use futures::TryStreamExt as _;
 use tokio::sync::Mutex;
 
 use crate::channel::email::Email;
+use crate::channel::email::command::{fetch, run, search};
 use crate::channel::email::connect::{ImapSession, MailboxError, connect, open, within};
 use crate::channel::email::part::{Handle, Spot};
 use crate::domain::channel::FetchError;
@@ -71,7 +70,7 @@ impl Beside {
     async fn session(&self, email: &Email) -> Result<ImapSession, MailboxError> {
         let kept = self.0.lock().await.take();
         if let Some(mut session) = kept
-            && let Ok(Ok(())) = within(email.settings.pace.command_deadline, session.noop()).await
+            && let Ok(Ok(())) = within(email.settings.pace.command_deadline, run(&mut session, "NOOP")).await
         {
             return Ok(session);
         }
@@ -97,20 +96,12 @@ async fn part_of(
     if validity != spot.validity {
         return Ok(None);
     }
-    let what = format!("(UID BODY.PEEK[{}]<0.{bytes_max}>)", handle.section);
-    let answers = session.uid_fetch(spot.uid.to_string(), &what).await?;
-    let answers: Vec<Fetch> = answers.try_collect().await?;
-    let letter = answers.iter().find(|fetch| fetch.uid == Some(spot.uid));
-    Ok(letter.and_then(|fetch| fetch.section(&section(&handle.section))).map(<[u8]>::to_vec))
+    let command = format!("UID FETCH {} (UID BODY.PEEK[{}]<0.{bytes_max}>)", spot.uid, handle.section);
+    let shown = fetch(session, &command).await?;
+    Ok(shown.into_iter().filter(|shown| shown.uid == spot.uid).find_map(|shown| shown.content))
 }
 
 async fn has_letter(session: &mut ImapSession, folder: &str, id: &str) -> Result<bool, MailboxError> {
     open(session, folder, false).await?;
-    Ok(!session.uid_search(format!("HEADER Message-ID \"{id}\"")).await?.is_empty())
-}
-
-/// IMAP's number of a part, as its answers name it.
-fn section(number: &str) -> async_imap::imap_proto::SectionPath {
-    let parts = number.split('.').filter_map(|part| part.parse().ok()).collect();
-    async_imap::imap_proto::SectionPath::Part(parts, None)
+    Ok(!search(session, &format!("HEADER Message-ID \"{id}\"")).await?.uids.is_empty())
 }

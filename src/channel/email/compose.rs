@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use lettre::address::Envelope as SmtpEnvelope;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Attachment, Mailbox as LettreMailbox, Message, MessageBuilder, MultiPart, SinglePart};
+use tracing::warn;
 
 use crate::channel::email::automatic::LOOP_HEADER;
 use crate::channel::email::settings::Settings;
@@ -73,12 +74,12 @@ pub(super) fn compose(
         .date(SystemTime::from(now))
         .from(own(settings)?)
         .subject(subject(&answered.subject));
-    for to in &answered.to {
-        builder = builder.to(mailbox(to)?);
+    let (to, cc) = (reachable(&answered.to), reachable(&answered.cc));
+    if to.is_empty() && cc.is_empty() {
+        return Err(NoLetter("none of those to whom it would go has an address that can be written to".to_owned()));
     }
-    for cc in &answered.cc {
-        builder = builder.cc(mailbox(cc)?);
-    }
+    builder = to.into_iter().fold(builder, MessageBuilder::to);
+    builder = cc.into_iter().fold(builder, MessageBuilder::cc);
     if !answered.message_id.is_empty() {
         let mut references = answered.references.clone();
         references.push(answered.message_id.clone());
@@ -151,9 +152,70 @@ fn own(settings: &Settings) -> Result<LettreMailbox, NoLetter> {
     mailbox(&Mailbox { name: Some(settings.name.clone()), address: settings.address.clone() })
 }
 
+/// Those who can be written to: one odd address must not keep the others from their letter.
+fn reachable(all: &[Mailbox]) -> Vec<LettreMailbox> {
+    let written = all.iter().filter_map(|one| match mailbox(one) {
+        Ok(written) => Some(written),
+        Err(error) => {
+            warn!(channel = "email", %error, "an answer does not go to one of its recipients: {error}");
+            None
+        }
+    });
+    written.collect()
+}
+
 fn mailbox(mailbox: &Mailbox) -> Result<LettreMailbox, NoLetter> {
     let address = mailbox.address.parse();
     let address = address.map_err(|error| NoLetter(format!("{} is no address: {error}", mailbox.address)))?;
     let name = mailbox.name.as_deref().map(|name| one_line(name, SUBJECT_CHARS_MAX)).filter(|name| !name.is_empty());
     Ok(LettreMailbox::new(name, address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::email::fuzzing::settings;
+    use crate::domain::ids::OutboxId;
+    use crate::domain::inbound::{ChannelKind, Conversation};
+    use crate::domain::outgoing::Destination;
+
+    /// To whom an answer to these goes.
+    fn recipients(to: &[&str], cc: &[&str]) -> Result<Vec<String>, String> {
+        let all = |addresses: &[&str]| -> Vec<Mailbox> {
+            addresses.iter().map(|address| Mailbox { name: None, address: (*address).to_owned() }).collect()
+        };
+        let envelope = Envelope { to: all(to), cc: all(cc), ..Envelope::default() };
+        let conversation = Conversation {
+            channel: ChannelKind::Email,
+            account: "default".to_owned(),
+            chat: "a@x".to_owned(),
+            thread: None,
+        };
+        let message = Outgoing {
+            id: OutboxId(1),
+            destination: Destination { conversation, reply_to: None },
+            run: None,
+            text: "hello".to_owned(),
+            markup: None,
+            replaces: None,
+            envelope: envelope.encode(),
+            choices: Vec::new(),
+            file: None,
+            may_repeat: false,
+        };
+        let ready = compose(&message, None, &settings(), Timestamp::UNIX_EPOCH).map_err(|error| error.to_string())?;
+        Ok(ready.envelope.to().iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn n14_an_odd_address_keeps_nobody_else_from_the_answer() {
+        let odd = ["a..b@docomo.ne.jp", "a.@x.example"];
+        let ada = ["ada@example.org"];
+        assert_eq!(
+            recipients(&ada, &[odd[0], "bob@example.org", odd[1]]).unwrap(),
+            ["ada@example.org", "bob@example.org"]
+        );
+        assert_eq!(recipients(&odd, &ada).unwrap(), ada);
+        insta::assert_snapshot!(recipients(&odd, &odd).unwrap_err(), @"none of those to whom it would go has an address that can be written to");
+    }
 }

@@ -12,8 +12,8 @@ use crate::channel::email::one_line;
 use crate::channel::email::part::Spot;
 use crate::channel::email::settings::Settings;
 use crate::channel::email::thread::{self, Place};
-use crate::channel::email::trim::trim;
-use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Proof, Sender};
+use crate::channel::email::trim::{Others, Whole, is_sent_on, others, trim, whole};
+use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Proof, Quoted, Sender};
 use crate::domain::letter::{Envelope, Mailbox};
 
 /// The most characters of a subject or a name.
@@ -76,8 +76,13 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
     let subject = one_line(message.subject().unwrap_or_default(), LINE_CHARS_MAX);
     let body = body::read(&message, &fetched.spot.encode());
     let sent_at = sent_at(&message, fetched.came_at);
-    let said = Said { fetched, place: &place, subject: &subject };
+    let said = Said { fetched, place: &place, subject: &subject, others: foreign(&body, (&place, &subject), settings) };
     let (text, new) = said.words(&body);
+    let quoted = said.others.map(|others| Quoted {
+        author: others.addresses.into_iter().next().unwrap_or_else(|| "somebody else".to_owned()),
+        text: others.beginning,
+        own: false,
+    });
     let proof = if senders.len() > 1 {
         Proof::Nobody { why: "it names several senders".to_owned() }
     } else {
@@ -98,6 +103,7 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
     let circumstances = Circumstances {
         proof,
         forwarded_from: body.forwarded_from,
+        quoted,
         envelope: envelope.encode(),
         ..Circumstances::default()
     };
@@ -112,18 +118,37 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
     }))
 }
 
+/// What a letter quotes that Hob has not had: all but what was said in a thread with Hob's own letters, and its own words.
+fn foreign(body: &Body, (place, subject): (&Place, &str), settings: &Settings) -> Option<Others> {
+    let others = others(&body.text)?;
+    let is_named = || {
+        let mut words = others.said.split(|c: char| !c.is_alphanumeric());
+        others.addresses.is_empty() && words.any(|word| word.eq_ignore_ascii_case(&settings.name))
+    };
+    let is_hobs = || others.addresses.iter().any(|address| settings.is_own(address)) || is_named();
+    (is_sent_on(subject) || others.is_sent_on || !(place.follows_own() || is_hobs())).then_some(others)
+}
+
 /// What is put into words about a letter.
 struct Said<'a> {
     fetched: &'a Fetched<'a>,
     place: &'a Place,
     subject: &'a str,
+    /// What it quotes, where Hob has not had that.
+    others: Option<Others>,
 }
 
 impl Said<'_> {
     /// The words that are handed in, and what is new in the letter.
     fn words(&self, body: &Body) -> (String, String) {
         let trimmed = trim(&body.text);
-        let mut new = trimmed.text;
+        let (mut new, left_out) = match &self.others {
+            Some(_) => {
+                let Whole { text, signature } = whole(&body.text);
+                (text, signature)
+            }
+            None => (trimmed.text.clone(), trimmed.quoted),
+        };
         let mut notes = body.notes.clone();
         if let Some((cut, _)) = new.char_indices().nth(LETTER_CHARS_MAX) {
             new.truncate(cut);
@@ -142,11 +167,8 @@ impl Said<'_> {
         let is_first = self.place.references.is_empty();
         let is_word = !new.is_empty() && !new.contains('\n') && new.chars().count() <= WORD_CHARS;
         let is_command = is_word && new.starts_with('/');
-        if trimmed.quoted > 0 && !is_word {
-            notes.push(format!(
-                "{} lines are left out that quote earlier letters or are its signature.",
-                trimmed.quoted
-            ));
+        if left_out > 0 && !is_word {
+            notes.push(format!("{left_out} lines are left out that quote earlier letters or are its signature."));
         }
         let mut parts = Vec::new();
         if is_first && !self.subject.is_empty() && !is_command {
@@ -156,10 +178,10 @@ impl Said<'_> {
             notes.push("The letter has no text.".to_owned());
         }
         if !new.is_empty() {
-            parts.push(new.clone());
+            parts.push(new);
         }
         parts.extend(notes.into_iter().map(|note| format!("[{note}]")));
-        (parts.join("\n\n"), new)
+        (parts.join("\n\n"), trimmed.text)
     }
 }
 
@@ -223,4 +245,90 @@ fn quote(new: &str) -> Vec<String> {
         quote.push("…".to_owned());
     }
     quote
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::email::fuzzing::settings;
+
+    /// What Hob is told of a letter with these headers, and of whom it quotes.
+    fn told(headers: &str, text: &str) -> (String, Option<Quoted>) {
+        let raw = format!("From: ada@example.org\r\nMessage-ID: <m@example.org>\r\n{headers}\r\n\r\n{text}\r\n");
+        let (spot, came_at) = (Spot { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
+        let fetched = Fetched { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
+        let Reading::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over: {raw}") };
+        let Happening::Posted { text } = inbound.happening else { panic!("a letter is posted") };
+        (text, inbound.circumstances.quoted)
+    }
+
+    /// What Outlook puts below.
+    const BILL: &str =
+        "Please pay this.\n\nFrom: Shop <shop@mart.example>\nSent: Monday\nTo: Ada\nSubject: Bill\n\nPay 5 euros.";
+    /// What is said in a thread that Hob was not in.
+    const THREAD: &str = "Please sum up the thread below.\n\nOn Monday, Bob <bob@example.org> wrote:\n> Tea or coffee?";
+
+    #[test]
+    fn n14_what_hob_has_not_had_is_handed_in_as_anothers_words() {
+        let (text, quoted) = told("Subject: FW: Bill", BILL);
+        insta::assert_snapshot!(text, @"
+        Subject: FW: Bill
+
+        Please pay this.
+
+        > From: Shop <shop@mart.example>
+        > Sent: Monday
+        > To: Ada
+        > Subject: Bill
+        >
+        > Pay 5 euros.
+        ");
+        let quoted = quoted.unwrap();
+        assert_eq!((quoted.author.as_str(), quoted.own), ("shop@mart.example", false));
+        assert!(quoted.text.contains("Pay 5 euros."), "{quoted:?}");
+        let (text, quoted) = told("Subject: Re: Tea\r\nReferences: <first@example.org> <second@example.org>", THREAD);
+        insta::assert_snapshot!(text, @"
+        Please sum up the thread below.
+
+        On Monday, Bob <bob@example.org> wrote:
+        > Tea or coffee?
+        ");
+        assert_eq!(quoted.unwrap().author, "bob@example.org");
+    }
+
+    #[test]
+    fn n14_what_hob_has_had_is_left_out() {
+        let own = thread::own_id(7, ("first@example.org", "Tea."), "home.example");
+        let (answer, answers) = (format!("In-Reply-To: <{own}>\r\nSubject: Re: Tea"), "Subject: Re: Tea");
+        let hobs = THREAD.replace("Bob <bob@example.org>", "Hob <hob@home.example>");
+        let nameless = THREAD.replace("Bob <bob@example.org>", "Hob");
+        for (headers, text, is_kept) in [
+            // In a thread with a letter of Hob's, and Hob's own words wherever they stand.
+            (answer.as_str(), THREAD, false),
+            (answer.as_str(), BILL, false),
+            (answers, &hobs, false),
+            (answers, &nameless, false),
+            (answers, THREAD, true),
+            // What is sent on is not what is answered, whatever thread it is put into.
+            (&answer.replace("Re:", "Fwd:"), THREAD, true),
+            (answer.as_str(), &format!("Look.\n\n---------- Forwarded message ---------\n{BILL}"), true),
+        ] {
+            let (told, quoted) = told(headers, text);
+            let told = told.contains("Tea or coffee?") || told.contains("Pay 5 euros.");
+            assert_eq!((told, quoted.is_some()), (is_kept, is_kept), "{headers}: {text}");
+        }
+        // What answers a question is one word, whatever stands below.
+        let (yes, _) = told(&answer, "yes\n-- \nAda\n\nOn Monday, Hob wrote:\n> May I?");
+        assert_eq!(yes, "yes");
+    }
+
+    #[test]
+    fn n14_an_answer_quotes_only_its_writers_own_words() {
+        let raw = format!("From: ada@example.org\r\nSubject: FW: Bill\r\n\r\n{BILL}\r\n");
+        let (spot, came_at) = (Spot { validity: 1, uid: 1 }, Timestamp::UNIX_EPOCH);
+        let fetched = Fetched { raw: raw.as_bytes(), bytes: raw.len() as u64, spot, came_at };
+        let Reading::Said(inbound) = read(&fetched, &settings()) else { panic!("it was passed over") };
+        let envelope = Envelope::decode(&inbound.circumstances.envelope.unwrap()).unwrap();
+        assert_eq!(envelope.quote, ["Please pay this."]);
+    }
 }

@@ -8,8 +8,10 @@ mod authentic;
 mod automatic;
 mod beside;
 mod body;
+mod command;
 mod compose;
 mod connect;
+mod folder;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod header;

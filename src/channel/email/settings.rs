@@ -80,16 +80,26 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Is this one of Hob's own addresses?
+    /// Is this one of Hob's own addresses? What stands behind a `+` leads to the same mailbox.
     #[must_use]
     pub fn is_own(&self, address: &str) -> bool {
-        self.address.eq_ignore_ascii_case(address) || self.aliases.iter().any(|own| own.eq_ignore_ascii_case(address))
+        let plain = without_tag(address);
+        let is = |own: &String| own.eq_ignore_ascii_case(address) || own.eq_ignore_ascii_case(&plain);
+        is(&self.address) || self.aliases.iter().any(is)
     }
 
     /// The domain that Hob's Message-IDs are of.
     #[must_use]
     pub fn domain(&self) -> &str {
         self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
+    }
+}
+
+/// `hob+lists@home.example` without `+lists`. An own address that has such a tag itself makes none of the one without it.
+fn without_tag(address: &str) -> String {
+    match address.rsplit_once('@') {
+        Some((local, domain)) => format!("{}@{domain}", local.split_once('+').map_or(local, |(plain, _)| plain)),
+        None => address.to_owned(),
     }
 }
 
@@ -106,6 +116,8 @@ pub struct Pace {
     pub command_deadline: Duration,
     /// How long a connection waits for news before it is tried whether it is still one.
     pub idle_max: Duration,
+    /// How long a letter is tried that the server does not show, before those after it are read.
+    pub pass_over_after: Duration,
 }
 
 impl Pace {
@@ -116,5 +128,33 @@ impl Pace {
         retry_refused: Duration::from_secs(300),
         command_deadline: Duration::from_secs(60),
         idle_max: Duration::from_secs(9 * 60),
+        pass_over_after: Duration::from_secs(10 * 60),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::channel::email::fuzzing::settings;
+    use crate::channel::email::settings::Settings;
+
+    #[test]
+    fn n14_an_address_with_a_tag_is_hobs_own() {
+        let plain = settings();
+        let tagged = Settings { address: "ada+hob@mail.example".to_owned(), ..settings() };
+        for (settings, address, expected) in [
+            (&plain, "hob@home.example", true),
+            (&plain, "HOB+lists@Home.example", true),
+            (&plain, "butler+a+b@home.example", true),
+            (&plain, "hobby@home.example", false),
+            (&plain, "hob+lists@other.example", false),
+            (&plain, "+@home.example", false),
+            (&plain, "hob", false),
+            // Whoever lends Hob a tag of their own address is not Hob.
+            (&tagged, "ada+hob@mail.example", true),
+            (&tagged, "ada@mail.example", false),
+            (&tagged, "ada+shop@mail.example", false),
+        ] {
+            assert_eq!(settings.is_own(address), expected, "{address}");
+        }
+    }
 }

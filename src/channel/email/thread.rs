@@ -29,6 +29,13 @@ pub(super) struct Place {
     pub(super) references: Vec<String>,
 }
 
+impl Place {
+    /// Is it written after one of Hob's own letters, which Hob has?
+    pub(super) fn follows_own(&self) -> bool {
+        self.references.iter().any(|id| is_own(id))
+    }
+}
+
 /// Where the letter with these headers stands; `raw` is what an id is made of where it has none.
 pub(super) fn place(headers: &Headers, raw: &[u8]) -> Place {
     let id = headers.value("Message-ID").and_then(|value| ids(value).into_iter().next());
@@ -52,6 +59,12 @@ pub(super) fn own_id(row: i64, (root, text): (&str, &str), domain: &str) -> Stri
     let sum = hexadecimal(&Sha256::digest(format!("{root}\n{text}")));
     let root = if root.len() <= ROOT_BYTES_MAX { URL_SAFE_NO_PAD.encode(root) } else { String::new() };
     format!("{OWN}{row}-{sum:.12}.{root}@{domain}")
+}
+
+/// Is it the id of one of Hob's letters?
+fn is_own(id: &str) -> bool {
+    let row = id.strip_prefix(OWN).and_then(|rest| rest.split_once('-')).map(|(row, _)| row);
+    row.is_some_and(|row| !row.is_empty() && row.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// The thread that one of Hob's own ids carries.
@@ -128,6 +141,20 @@ mod tests {
         let long = "a".repeat(200);
         let own = own_id(7, (&long, ""), "home.example");
         assert_eq!(at(&format!("Message-ID: <c@x>\r\nIn-Reply-To: <{own}>")).root, own);
+    }
+
+    #[test]
+    fn n14_a_letter_after_one_of_hobs_is_known_by_its_references() {
+        let own = own_id(7, ("a@x", "Tea."), "home.example");
+        for (headers, expected) in [
+            (format!("Message-ID: <c@x>\r\nIn-Reply-To: <{own}>"), true),
+            (format!("Message-ID: <c@x>\r\nReferences: <a@x> <{own}> <b@x>"), true),
+            (format!("Message-ID: <{own}>"), false),
+            ("Message-ID: <c@x>\r\nReferences: <a@x> <b@x>".to_owned(), false),
+            ("Message-ID: <c@x>\r\nReferences: <hob-by-horse@x> <hob--1@x>".to_owned(), false),
+        ] {
+            assert_eq!(at(&headers).follows_own(), expected, "{headers}");
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What is new in a letter: without the letters that it quotes, and without its signature.
+//! What is new in a letter: without the letters that it quotes, and without its signature. Where Hob has not had what it
+//! quotes, that stays, marked as another's.
 
 /// A letter's own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,6 +9,34 @@ pub(super) struct Trimmed {
     /// Lines that were quoted and are left out.
     pub(super) quoted: usize,
 }
+
+/// A letter with what it quotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Whole {
+    /// Its own words, and those of others, each line of these behind a `>`.
+    pub(super) text: String,
+    /// Lines of its signature, which are left out.
+    pub(super) signature: usize,
+}
+
+/// What a letter quotes first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Others {
+    /// The addresses of whoever is said to have written it, in lower case, and the line that says so.
+    pub(super) addresses: Vec<String>,
+    pub(super) said: String,
+    /// How it begins, with that line.
+    pub(super) beginning: String,
+    /// It is sent on, and not what is answered.
+    pub(super) is_sent_on: bool,
+}
+
+/// So many lines of what is quoted are its beginning …
+const BEGINNING_LINES: usize = 8;
+/// … and at most so many characters.
+const BEGINNING_CHARS: usize = 500;
+/// No address is longer.
+const ADDRESS_BYTES_MAX: usize = 254;
 
 /// At most so many lines may an "On … wrote:" be long, as programs break it.
 const ATTRIBUTION_LINES: usize = 3;
@@ -42,6 +71,25 @@ const DIVIDERS: [&str; 8] = [
     "-----mensaje original-----",
 ];
 
+/// Lines after which somebody else's letter is sent on; what is new may also stand below them.
+const SENT_ON: [&str; 5] = [
+    "---------- forwarded message ---------",
+    "---------- forwarded message ----------",
+    "begin forwarded message:",
+    "anfang der weitergeleiteten nachricht:",
+    "-------- weitergeleitete nachricht --------",
+];
+/// How the line of a block begins that says who wrote.
+const FROM: [&str; 6] = ["from", "von", "de", "da", "van", "från"];
+/// What stands before the subject of a letter that somebody sends on.
+const SENT_ON_SUBJECTS: [&str; 8] = ["fwd:", "fw:", "wg:", "tr:", "rv:", "enc:", "vb:", "doorst:"];
+
+/// Whether a subject says that somebody else's letter is sent on.
+pub(super) fn is_sent_on(subject: &str) -> bool {
+    let subject = subject.trim_start().to_lowercase();
+    SENT_ON_SUBJECTS.iter().any(|begin| subject.starts_with(begin))
+}
+
 /// The new words of a plain text. One that is all quoted is left as it is: somebody sends on what they read.
 pub(super) fn trim(text: &str) -> Trimmed {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -51,14 +99,7 @@ pub(super) fn trim(text: &str) -> Trimmed {
     let own = lines.get(..end).unwrap_or_default();
     let mut at = 0;
     while let Some(line) = own.get(at) {
-        let attribution = attribution_at(own, at).filter(|length| {
-            own.get(at + length..)
-                .unwrap_or_default()
-                .iter()
-                .find(|line| !line.is_empty())
-                .is_none_or(|line| is_quoted(line))
-        });
-        if let Some(length) = attribution {
+        if let Some(length) = attribution_of_quote(own, at) {
             quoted += length;
             at += length;
             continue;
@@ -72,6 +113,68 @@ pub(super) fn trim(text: &str) -> Trimmed {
     }
     let new = joined(&kept);
     if new.is_empty() { Trimmed { text: text.trim().to_owned(), quoted: 0 } } else { Trimmed { text: new, quoted } }
+}
+
+/// A plain text without its signature; what it quotes stays, marked.
+pub(super) fn whole(text: &str) -> Whole {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let mut kept: Vec<String> = Vec::with_capacity(lines.len());
+    let (mut signature, mut in_signature, mut in_others) = (0, false, false);
+    for (at, line) in lines.iter().enumerate() {
+        in_others = in_others || begins_others(&lines, at);
+        if in_others {
+            kept.push(format!("> {line}").trim_end().to_owned());
+            continue;
+        }
+        // Below the signature there may stand what is quoted.
+        in_signature =
+            (in_signature || *line == "--") && !is_quoted(line) && attribution_of_quote(&lines, at).is_none();
+        if in_signature {
+            signature += usize::from(!line.is_empty());
+        } else {
+            kept.push((*line).to_owned());
+        }
+    }
+    let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
+    let kept = joined(&kept);
+    if kept.is_empty() { Whole { text: text.trim().to_owned(), signature: 0 } } else { Whole { text: kept, signature } }
+}
+
+/// What a text quotes first; none: it is all somebody's own.
+pub(super) fn others(text: &str) -> Option<Others> {
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let first = (0..lines.len()).find(|at| {
+        let line = lines.get(*at).copied().unwrap_or_default();
+        is_quoted(line) || begins_others(&lines, *at) || attribution_of_quote(&lines, *at).is_some()
+    })?;
+    let rest = lines.get(first..).unwrap_or_default();
+    let said = match attribution_of_quote(&lines, first) {
+        Some(length) => rest.iter().take(length).copied().collect::<Vec<_>>().join(" "),
+        // The block of a letter's headers may stand below a divider.
+        None => {
+            let head = rest.iter().take(BEGINNING_LINES).map(|line| line.trim_start_matches(['>', ' ']));
+            head.filter(|line| key(line).is_some_and(|key| FROM.contains(&key.as_str()))).take(1).collect()
+        }
+    };
+    let addresses = said.split(|c: char| c.is_whitespace() || "<>()[]\\\"'*,;:".contains(c));
+    let addresses = addresses
+        .filter(|part| part.trim_matches('@').contains('@') && part.len() <= ADDRESS_BYTES_MAX)
+        .map(str::to_lowercase)
+        .collect();
+    let beginning = rest.iter().filter(|line| !line.is_empty()).take(BEGINNING_LINES);
+    let beginning = beginning.copied().collect::<Vec<_>>().join("\n");
+    let is_sent_on = rest.first().is_some_and(|line| is_sent_on_line(line));
+    Some(Others { addresses, said, beginning: beginning.chars().take(BEGINNING_CHARS).collect(), is_sent_on })
+}
+
+/// Whether from this line on all is another letter's.
+fn begins_others(lines: &[&str], at: usize) -> bool {
+    let line = lines.get(at).copied().unwrap_or_default();
+    is_divider(line) || is_sent_on_line(line) || is_outlook_block(lines, at)
+}
+
+fn is_sent_on_line(line: &str) -> bool {
+    SENT_ON.contains(&line.trim().to_lowercase().as_str())
 }
 
 /// The first line that belongs to an older letter as a whole, or to the signature.
@@ -95,12 +198,10 @@ fn is_quoted(line: &str) -> bool {
 
 /// `From: … Sent: … To: … Subject: …`, one below the other, as Outlook puts them before what it quotes.
 fn is_outlook_block(lines: &[&str], at: usize) -> bool {
-    let key = |at: usize| {
-        let line = lines.get(at).copied().unwrap_or_default().trim().replace('*', "").to_lowercase();
-        line.split_once(':').map(|(key, _)| key.trim().to_owned())
+    let is = |at: usize, keys: &[&str]| {
+        key(lines.get(at).copied().unwrap_or_default()).is_some_and(|key| keys.contains(&key.as_str()))
     };
-    let is = |at: usize, keys: &[&str]| key(at).is_some_and(|key| keys.contains(&key.as_str()));
-    if !is(at, &["from", "von", "de", "da", "van", "från"]) {
+    if !is(at, &FROM) {
         return false;
     }
     let then = (at + 1..at + 5).filter(|at| {
@@ -113,6 +214,20 @@ fn is_outlook_block(lines: &[&str], at: usize) -> bool {
         )
     });
     then.count() >= 2
+}
+
+/// What stands before the colon of a block's line.
+fn key(line: &str) -> Option<String> {
+    let line = line.trim().replace('*', "").to_lowercase();
+    line.split_once(':').map(|(key, _)| key.trim().to_owned())
+}
+
+/// How many lines long an attribution is that begins here, with what it quotes below it, or nothing.
+fn attribution_of_quote(lines: &[&str], at: usize) -> Option<usize> {
+    attribution_at(lines, at).filter(|length| {
+        let below = lines.get(at + length..).unwrap_or_default();
+        below.iter().find(|line| !line.is_empty()).is_none_or(|line| is_quoted(line))
+    })
 }
 
 /// How many lines long an attribution is that begins here.
@@ -205,6 +320,78 @@ mod tests {
             ("", "", 0),
         ] {
             assert_eq!(new(letter), (expected.to_owned(), quoted), "{letter:?}");
+        }
+    }
+
+    #[test]
+    fn n14_what_hob_never_had_stays_behind_marks() {
+        for (letter, expected, signature) in [
+            ("Yes.", "Yes.", 0),
+            (
+                "Please pay this.\n\n-----Original Message-----\nFrom: Shop\n\n> older\nPay 5 €.",
+                "Please pay this.\n\n> -----Original Message-----\n> From: Shop\n>\n> > older\n> Pay 5 €.",
+                0,
+            ),
+            (
+                "Pay this.\n--\nAda\nDirector\n\nFrom: Shop <s@x.example>\nSent: Monday\nTo: Ada\n\nPay 5 €.",
+                "Pay this.\n> From: Shop <s@x.example>\n> Sent: Monday\n> To: Ada\n>\n> Pay 5 €.",
+                3,
+            ),
+            (
+                "See below.\n\n---------- Forwarded message ---------\nFrom: Bob <b@x.example>\n\nTea?",
+                "See below.\n\n> ---------- Forwarded message ---------\n> From: Bob <b@x.example>\n>\n> Tea?",
+                0,
+            ),
+            (
+                "Sum this up.\n-- \nAda\n\nOn Monday, Bob <b@x.example> wrote:\n> Tea?\n\n> Or not?",
+                "Sum this up.\nOn Monday, Bob <b@x.example> wrote:\n> Tea?\n\n> Or not?",
+                2,
+            ),
+            ("-- \nAda", "-- \nAda", 0),
+            ("", "", 0),
+        ] {
+            let expected = Whole { text: expected.to_owned(), signature };
+            assert_eq!(whole(letter), expected, "{letter:?}");
+        }
+    }
+
+    #[test]
+    fn n14_it_is_known_whom_a_letter_quotes_first() {
+        for (letter, expected) in [
+            ("Yes.\n\nOn Mon, 1 Jan 2026 at 10:00, Hob <Hob@x.example> wrote:\n> Tea?", Some(vec!["hob@x.example"])),
+            (
+                "Fine.\n\n-----Original Message-----\nFrom: Hob [mailto:hob@x.example]\nTo: ada@x.example",
+                Some(vec!["hob@x.example"]),
+            ),
+            (
+                "Fine.\n\n**From:** Shop \\<shop@x.example>\n**Sent:** Monday\n**To:** hob@x.example",
+                Some(vec!["shop@x.example"]),
+            ),
+            ("Hm.\n> From: Bob <b@x.example>\n> Tea?", Some(vec!["b@x.example"])),
+            ("Hm.\n> Tea?", Some(vec![])),
+            ("Am Montag schrieb Hob:\n> Tee?", Some(vec![])),
+            ("From: here to there", None),
+            ("On Monday ada@x.example wrote:\nDear all.", None),
+        ] {
+            let found = others(letter).map(|others| others.addresses);
+            let expected = expected.map(|all| all.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            assert_eq!(found, expected, "{letter:?}");
+        }
+        let found = others("Pay.\n\n-----Original Message-----\n\nFrom: Shop <s@x.example>\n\nPay 5 €.").unwrap();
+        assert_eq!(found.beginning, "-----Original Message-----\nFrom: Shop <s@x.example>\nPay 5 €.");
+        assert_eq!(found.said, "From: Shop <s@x.example>");
+    }
+
+    #[test]
+    fn n14_a_subject_says_what_is_sent_on() {
+        for (subject, expected) in [
+            ("Fwd: Offer", true),
+            ("FW: Offer", true),
+            (" WG: Angebot", true),
+            ("Re: Fwd: Offer", false),
+            ("Forward!", false),
+        ] {
+            assert_eq!(is_sent_on(subject), expected, "{subject}");
         }
     }
 

@@ -4,24 +4,27 @@
 //! of the last letter that was handed in or passed over; nothing else says what is new, so a letter that somebody has read
 //! elsewhere comes all the same. Where the numbers are void, the letters since Hob's first day here, at most a week's, are
 //! handed in again: their Message-IDs say which are known.
+//!
+//! A letter that the server does not show is never taken for one that is not there. It is tried again, then in part; it is
+//! passed over only after minutes, and only where it holds up others that the server does show.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use async_imap::types::{Fetch, UnsolicitedResponse};
-use futures::TryStreamExt as _;
-use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
+use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
 use crate::channel::email::Email;
-use crate::channel::email::connect::{ImapSession, MailboxError, connect, open, within};
+use crate::channel::email::command::{Found, Shown, fetch, idle, run, search};
+use crate::channel::email::connect::{ImapSession, MailboxError, connect, within};
+use crate::channel::email::folder::Folder;
 use crate::channel::email::letter::{Fetched, Reading, read};
 use crate::channel::email::part::Spot;
 use crate::domain::channel::{Intake, IntakeError};
-use crate::domain::inbound::{ChannelKind, Cursor, Inbound, Proof};
+use crate::domain::inbound::{Cursor, Inbound, Proof};
 use crate::domain::waits::Waits;
 
 /// How many letters are looked at together.
@@ -30,12 +33,10 @@ const LETTERS_AT_ONCE: usize = 100;
 const BYTES_AT_ONCE: u32 = 1 << 20;
 /// So much of a letter is read that is too big to be read whole.
 const BEGINNING_BYTES: u32 = 256 << 10;
-/// How often a letter is tried that the server cannot show.
+/// How often it is tried to fetch a letter whole; then its beginning has to do.
 const TRIES_MAX: u32 = 3;
 /// How long the intake may take over one letter, whatever comes with it.
 const TAKE_MAX: Duration = Duration::from_secs(600);
-/// How far back letters are looked through again when their numbers are void.
-const AGAIN_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Why the mailbox is not watched for now.
 #[derive(Debug, thiserror::Error)]
@@ -54,14 +55,17 @@ struct Known {
     came_at: Timestamp,
 }
 
-/// The folder's numbers, and how far they were read.
-struct Folder {
-    list: String,
-    validity: u32,
-    /// The last letter that was taken or passed over.
-    position: u32,
-    /// What came before is known, though its number is not.
-    since: Option<Timestamp>,
+/// A letter that is being fetched alone, as the server could not show it.
+#[derive(Debug, Clone, Copy)]
+struct Stubborn {
+    uid: u32,
+    tries: u32,
+    /// Since when it has been tried.
+    since: Instant,
+    /// Before the next try, the server has shown others.
+    others_shown: bool,
+    /// It was tried long enough, and failed while others did not: it is passed over.
+    is_hopeless: bool,
 }
 
 /// The state of watching; it lives as long as the adapter runs.
@@ -69,8 +73,7 @@ pub(super) struct Watcher<'a> {
     email: &'a Email,
     intake: &'a dyn Intake,
     waits: Waits,
-    /// The letter that is being fetched alone, as the server's answer could not be read, and how often it was.
-    stubborn: Option<(u32, u32)>,
+    stubborn: Option<Stubborn>,
     /// Letters are fetched one by one.
     singly: bool,
 }
@@ -97,112 +100,94 @@ impl<'a> Watcher<'a> {
         self.email.health.turned(deadline * 3);
         let mut session = connect(settings, &self.email.tls).await?;
         let capabilities = within(deadline, session.capabilities()).await?.map_err(MailboxError::from)?;
-        let can_idle = capabilities.has_str("IDLE");
-        let mut folder = within(deadline, self.folder(&mut session)).await??;
+        let mut can_idle = capabilities.has_str("IDLE");
+        let mut folder = within(deadline, Folder::open(self.email, self.intake, &mut session)).await??;
         self.heard();
         self.email.health.identified(&settings.address);
         info!(channel = "email", account = %settings.account, can_idle, "the mailbox {} is watched", settings.address);
         loop {
-            while self.catch_up(&mut session, &mut folder).await? {}
-            folder.since = None;
-            self.waits.reset();
+            let is_told = self.catch_up(&mut session, &mut folder).await?;
             self.singly = false;
-            session = self.wait_for_news(session, can_idle).await?;
+            let began = Instant::now();
+            let waited = self.wait_for_news(&mut session, &mut can_idle, is_told).await;
+            // Whoever is let in and shown the door at once must not knock every second.
+            if waited.is_ok() || began.elapsed() >= settings.pace.retry_max {
+                self.waits.reset();
+            }
+            waited?;
             self.heard();
         }
     }
 
-    /// Opens the folder, and finds out from which letter on it is to be read.
-    async fn folder(&self, session: &mut ImapSession) -> Result<Folder, Trouble> {
-        let settings = &self.email.settings;
-        let (mailbox, validity) = open(session, &settings.folder, true).await?;
-        let list = format!("{};{validity}", settings.folder);
-        let began_list = format!("{};began", settings.folder);
-        let cursors = self.intake.cursors(ChannelKind::Email, &settings.account).await?;
-        let mut folder = Folder { list, validity, position: 0, since: None };
-        if let Some(position) = cursors.get(&folder.list) {
-            folder.position = u32::try_from(*position).unwrap_or(0);
-            return Ok(folder);
-        }
-        let now = self.email.clock.now();
-        let began = cursors.get(&began_list).and_then(|second| Timestamp::from_second(*second).ok());
-        if let Some(began) = began {
-            let since = now.saturating_sub(AGAIN_MAX).unwrap_or(began).max(began);
-            warn!(channel = "email", account = %settings.account, validity, "the mailbox has numbered its letters anew; those since {since} are looked through again");
-            folder.since = Some(since);
-            return Ok(folder);
-        }
-        // Hob's first day here: what lies there was not written to it.
-        let next = match mailbox.uid_next {
-            Some(next) => next,
-            None => session
-                .uid_search("ALL")
-                .await
-                .map_err(MailboxError::from)?
-                .into_iter()
-                .max()
-                .map_or(1, |last| last + 1),
-        };
-        folder.position = next.saturating_sub(1);
-        self.advance(&folder.list, i64::from(folder.position)).await?;
-        self.advance(&began_list, now.as_second()).await?;
-        Ok(folder)
-    }
-
-    async fn advance(&self, list: &str, position: i64) -> Result<(), IntakeError> {
-        let cursor = Cursor { list: list.to_owned(), position };
-        self.intake.advance(ChannelKind::Email, &self.email.settings.account, cursor).await
-    }
-
-    /// Hands in what is new; whether there was anything.
+    /// Hands in all that is new; whether the server told of more while it was last looked.
     async fn catch_up(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<bool, Trouble> {
+        loop {
+            let found = self.look(session, folder).await?;
+            if found.uids.is_empty() && !folder.caught_up(self.email, self.intake).await? {
+                return Ok(found.is_told);
+            }
+        }
+    }
+
+    /// Hands in what is new, and gives what it was.
+    async fn look(&mut self, session: &mut ImapSession, folder: &mut Folder) -> Result<Found, Trouble> {
         let deadline = self.email.settings.pace.command_deadline;
         self.email.health.turned(deadline * 2);
-        let from = folder.position.saturating_add(1);
-        let query = match folder.since {
-            Some(since) => format!("UID {from}:* SINCE {}", since.to_zoned(TimeZone::UTC).strftime("%d-%b-%Y")),
-            None => format!("UID {from}:*"),
-        };
-        let found = within(deadline, session.uid_search(&query)).await?.map_err(MailboxError::from)?;
+        let mut found = within(deadline, search(session, &folder.query())).await??;
         self.heard();
         // `*` is the last letter, also where it is older than what was asked for.
-        let mut new: Vec<u32> = found.into_iter().filter(|uid| *uid >= from).collect();
-        new.sort_unstable();
+        found.uids.retain(|uid| *uid > folder.position);
+        let new: Vec<u32> = found.uids.iter().copied().collect();
         for uids in new.chunks(LETTERS_AT_ONCE) {
             let known = self.known(session, uids).await?;
+            if known.len() < uids.len() {
+                info!(channel = "email", "{} letters vanished before they were read", uids.len() - known.len());
+            }
             for letters in batches(&known, self.email.settings.letter_bytes_max, self.singly) {
                 self.take_all(session, folder, letters).await?;
             }
             // Those that vanished meanwhile are done with, too.
             let last = uids.last().copied().unwrap_or(folder.position);
             if last > folder.position {
-                folder.position = last;
-                self.advance(&folder.list, i64::from(last)).await?;
+                folder.pass(last, self.email, self.intake).await?;
             }
         }
-        Ok(!new.is_empty())
+        Ok(found)
     }
 
     /// Sizes and times of letters, in order.
-    async fn known(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<Known>, Trouble> {
-        let all = self.fetch(session, &set(uids), "(UID RFC822.SIZE INTERNALDATE)").await?;
+    async fn known(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<Known>, MailboxError> {
+        let mut all = match self.sizes(session, uids).await {
+            // One of them may be to blame; the others are known all the same.
+            Err(MailboxError::No(_)) => self.sizes_singly(session, uids).await?,
+            other => other?,
+        };
         let now = self.email.clock.now();
-        let known = all.iter().filter_map(|fetch| {
-            let uid = fetch.uid.filter(|uid| uids.contains(uid))?;
-            let came_at =
-                fetch.internal_date().and_then(|date| Timestamp::from_second(date.timestamp()).ok()).unwrap_or(now);
-            Some((uid, Known { uid, bytes: fetch.size.unwrap_or(0), came_at }))
+        all.retain(|shown| uids.contains(&shown.uid));
+        let known = all.into_iter().map(|Shown { uid, bytes, came_at, .. }| {
+            (uid, Known { uid, bytes: bytes.unwrap_or(0), came_at: came_at.unwrap_or(now) })
         });
         let known: BTreeMap<u32, Known> = known.collect();
         Ok(known.into_values().collect())
     }
 
-    async fn fetch(&self, session: &mut ImapSession, uids: &str, what: &str) -> Result<Vec<Fetch>, MailboxError> {
-        let asked = async {
-            let answers = session.uid_fetch(uids, what).await?;
-            answers.try_collect::<Vec<Fetch>>().await
-        };
-        Ok(within(self.email.settings.pace.command_deadline, asked).await??)
+    async fn sizes(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<Shown>, MailboxError> {
+        self.fetch(session, &format!("UID FETCH {} (UID RFC822.SIZE INTERNALDATE)", set(uids))).await
+    }
+
+    async fn sizes_singly(&self, session: &mut ImapSession, uids: &[u32]) -> Result<Vec<Shown>, MailboxError> {
+        let mut all = Vec::with_capacity(uids.len());
+        for uid in uids {
+            match self.sizes(session, &[*uid]).await {
+                Err(MailboxError::No(_)) => all.push(Shown { uid: *uid, bytes: None, came_at: None, content: None }),
+                other => all.extend(other?),
+            }
+        }
+        Ok(all)
+    }
+
+    async fn fetch(&self, session: &mut ImapSession, command: &str) -> Result<Vec<Shown>, MailboxError> {
+        within(self.email.settings.pace.command_deadline, fetch(session, command)).await?
     }
 
     /// Fetches letters together, and hands each in.
@@ -212,46 +197,59 @@ impl<'a> Watcher<'a> {
         folder: &mut Folder,
         letters: &[Known],
     ) -> Result<(), Trouble> {
-        if let [letter] = letters
-            && self.stubborn.is_some_and(|(uid, tries)| uid == letter.uid && tries >= TRIES_MAX)
-        {
-            error!(channel = "email", uid = letter.uid, "letter {} cannot be fetched; it is passed over", letter.uid);
+        if let Some(uid) = self.hopeless(session, letters).await? {
+            error!(channel = "email", uid, "letter {uid} cannot be fetched; it is passed over");
             (self.stubborn, self.singly) = (None, false);
-            folder.position = letter.uid;
-            return Ok(self.advance(&folder.list, i64::from(letter.uid)).await?);
+            return Ok(folder.pass(uid, self.email, self.intake).await?);
         }
-        self.email.health.turned(self.email.settings.pace.command_deadline * 2);
-        let uids: Vec<u32> = letters.iter().map(|letter| letter.uid).collect();
-        let is_big = letters.iter().any(|letter| letter.bytes > self.email.settings.letter_bytes_max);
-        let what =
-            if is_big { format!("(UID BODY.PEEK[]<0.{BEGINNING_BYTES}>)") } else { "(UID BODY.PEEK[])".to_owned() };
-        let fetched = match self.fetch(session, &set(&uids), &what).await {
-            Ok(fetched) => fetched,
-            Err(error) => {
-                self.suspect(letters, &error);
-                return Err(error.into());
-            }
-        };
-        let bodies: BTreeMap<u32, &[u8]> =
-            fetched.iter().filter_map(|fetch| Some((fetch.uid?, fetch.body()?))).collect();
+        let bodies = self.bodies(session, letters).await?;
         let mut passed = None;
         let mut taken = Vec::new();
         for letter in letters {
             self.email.health.turned(TAKE_MAX);
-            let raw = bodies.get(&letter.uid).copied();
-            let is_taken = match raw.filter(|_| folder.since.is_none_or(|since| letter.came_at >= since)) {
-                Some(raw) => self.take(folder, letter, raw).await?,
-                None => false,
+            let is_taken = match bodies.get(&letter.uid) {
+                Some(raw) if folder.may_be_new(letter.uid, letter.came_at) => self.take(folder, letter, raw).await?,
+                Some(_) => false,
+                None => {
+                    warn!(channel = "email", uid = letter.uid, "letter {} is not there any more", letter.uid);
+                    false
+                }
             };
             folder.position = letter.uid;
             passed = (!is_taken).then_some(letter.uid);
             taken.extend(is_taken.then_some(letter.uid));
         }
         if let Some(uid) = passed {
-            self.advance(&folder.list, i64::from(uid)).await?;
+            folder.pass(uid, self.email, self.intake).await?;
         }
         (self.stubborn, self.singly) = (None, self.singly && self.stubborn.is_none());
         self.mark(session, &taken).await
+    }
+
+    /// What stands in letters; of one that is too big, or that cannot be had whole, what it begins with.
+    async fn bodies(
+        &mut self,
+        session: &mut ImapSession,
+        letters: &[Known],
+    ) -> Result<BTreeMap<u32, Vec<u8>>, MailboxError> {
+        self.email.health.turned(self.email.settings.pace.command_deadline * 2);
+        let uids: Vec<u32> = letters.iter().map(|letter| letter.uid).collect();
+        let is_big = letters.iter().any(|letter| letter.bytes > self.email.settings.letter_bytes_max);
+        let partly = is_big || self.stubborn_of(letters).is_some_and(|stubborn| stubborn.tries >= TRIES_MAX);
+        let what = if partly { format!("BODY.PEEK[]<0.{BEGINNING_BYTES}>") } else { "BODY.PEEK[]".to_owned() };
+        match self.fetch(session, &format!("UID FETCH {} (UID {what})", set(&uids))).await {
+            Ok(shown) => Ok(shown.into_iter().filter_map(|shown| Some((shown.uid, shown.content?))).collect()),
+            Err(error) => {
+                self.suspect(letters, &error);
+                Err(error)
+            }
+        }
+    }
+
+    /// What is known against a letter that is fetched alone.
+    fn stubborn_of(&self, letters: &[Known]) -> Option<Stubborn> {
+        let [letter] = letters else { return None };
+        self.stubborn.filter(|stubborn| stubborn.uid == letter.uid)
     }
 
     /// An answer that cannot be read may be one letter's fault: the next time they come one by one.
@@ -261,10 +259,45 @@ impl<'a> Watcher<'a> {
         }
         self.singly = true;
         if let [letter] = letters {
-            let tries = self.stubborn.filter(|(uid, _)| *uid == letter.uid).map_or(0, |(_, tries)| tries);
+            let (uid, since) = (letter.uid, Instant::now());
+            let first = Stubborn { uid, tries: 0, since, others_shown: false, is_hopeless: false };
+            let known = self.stubborn_of(letters).unwrap_or(first);
+            let (tries, is_hopeless) = (known.tries + 1, known.others_shown);
             // A connection that breaks is no fault of the letter, unless it does so each time.
-            self.stubborn = Some((letter.uid, tries + 1));
+            self.stubborn = Some(Stubborn { tries, is_hopeless, others_shown: false, ..known });
         }
+    }
+
+    /// The letter that is to be passed over: not even its beginning was shown for a long time, while others were.
+    async fn hopeless(&mut self, session: &mut ImapSession, letters: &[Known]) -> Result<Option<u32>, MailboxError> {
+        let Some(stubborn) = self.stubborn_of(letters) else { return Ok(None) };
+        if stubborn.is_hopeless {
+            return Ok(Some(stubborn.uid));
+        }
+        if stubborn.tries > TRIES_MAX && stubborn.since.elapsed() >= self.email.settings.pace.pass_over_after {
+            // It is tried once more after that: perhaps the server shows it again, too.
+            let others_shown = self.shows_others(session, stubborn.uid).await?;
+            self.stubborn = Some(Stubborn { others_shown, ..stubborn });
+        }
+        Ok(None)
+    }
+
+    /// Whether the server shows any letter but this. One that shows none is in trouble itself: no letter is to blame, and the
+    /// next one would fare no better.
+    async fn shows_others(&self, session: &mut ImapSession, uid: u32) -> Result<bool, MailboxError> {
+        let deadline = self.email.settings.pace.command_deadline;
+        let mut others = within(deadline, search(session, "ALL")).await??.uids;
+        others.remove(&uid);
+        for other in [others.last(), others.first()].into_iter().flatten() {
+            match self.fetch(session, &format!("UID FETCH {other} (UID BODY.PEEK[]<0.1>)")).await {
+                Ok(shown) if shown.iter().any(|shown| shown.uid == *other && shown.content.is_some()) => {
+                    return Ok(true);
+                }
+                Ok(_) | Err(MailboxError::No(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
     }
 
     /// Hands one letter in; whether it was one for Hob.
@@ -310,42 +343,33 @@ impl<'a> Watcher<'a> {
         if uids.is_empty() || !self.email.settings.mark_seen {
             return Ok(());
         }
-        let marked = async {
-            let answers = session.uid_store(set(uids), "+FLAGS.SILENT (\\Seen)").await?;
-            answers.try_collect::<Vec<Fetch>>().await
-        };
-        match within(self.email.settings.pace.command_deadline, marked).await?.map_err(MailboxError::from) {
+        let command = format!("UID STORE {} +FLAGS.SILENT (\\Seen)", set(uids));
+        match within(self.email.settings.pace.command_deadline, run(session, &command)).await? {
             Err(MailboxError::No(why)) => debug!(channel = "email", why, "letters cannot be marked as read"),
-            Err(error) => return Err(error.into()),
-            Ok(_) => {}
+            other => other?,
         }
         Ok(())
     }
 
     /// Waits until the server has news, or for as long as it may be left alone.
-    async fn wait_for_news(&self, mut session: ImapSession, can_idle: bool) -> Result<ImapSession, Trouble> {
-        let pace = &self.email.settings.pace;
-        self.email.health.turned(self.email.settings.poll.max(pace.idle_max) + pace.command_deadline * 3);
-        if !can_idle {
-            tokio::time::sleep(self.email.settings.poll).await;
-            within(pace.command_deadline, session.noop()).await?.map_err(MailboxError::from)?;
-            return Ok(session);
-        }
-        let unsolicited = session.unsolicited_responses.clone();
-        let mut idle = session.idle();
-        within(pace.command_deadline, idle.init()).await?.map_err(MailboxError::from)?;
-        // What came between the last look and now was told already.
-        let mut is_told = unsolicited.is_full();
-        while let Ok(told) = unsolicited.try_recv() {
-            is_told |= matches!(told, UnsolicitedResponse::Exists(_) | UnsolicitedResponse::Recent(_));
-        }
-        if !is_told {
-            let (news, _awake) = idle.wait_with_timeout(pace.idle_max);
-            if let Ok(news) = tokio::time::timeout(pace.idle_max, news).await {
-                news.map_err(MailboxError::from)?;
+    async fn wait_for_news(
+        &self,
+        session: &mut ImapSession,
+        can_idle: &mut bool,
+        is_told: bool,
+    ) -> Result<(), MailboxError> {
+        let (pace, poll) = (&self.email.settings.pace, self.email.settings.poll);
+        self.email.health.turned(poll.max(pace.idle_max) + pace.command_deadline * 3);
+        if *can_idle {
+            // What came between the last look and now was told already.
+            *can_idle = is_told || idle(session, (pace.command_deadline, pace.idle_max)).await?;
+            if *can_idle {
+                return Ok(());
             }
+            info!(channel = "email", "the mail server offers IDLE and refuses it; it is asked every {poll:?}");
         }
-        Ok(within(pace.command_deadline, idle.done()).await?.map_err(MailboxError::from)?)
+        tokio::time::sleep(poll).await;
+        within(pace.command_deadline, run(session, "NOOP")).await?
     }
 
     fn heard(&self) {
