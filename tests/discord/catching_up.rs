@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use crate::harness::{PACE, Running};
-use crate::support::fake_discord::world::{ADA, BOB, DM, HALL, HISTORY, KITCHEN, THREAD};
+use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, HISTORY, KITCHEN, THREAD};
 use crate::support::fake_discord::{FakeDiscord, Fault};
 use crate::support::intake::Memory;
 
@@ -81,4 +83,91 @@ async fn n11_a_history_that_fails_for_now_is_fetched_and_one_that_is_closed_is_l
     fake.say(KITCHEN, ADA, "live");
     assert_eq!(intake.texts(2).await, ["open", "live"]);
     running.end().await;
+}
+
+/// What the next process finds of what was said while nobody was there.
+async fn after_a_break(fake: &FakeDiscord, running: Running, meanwhile: impl FnOnce(&FakeDiscord)) -> Running {
+    let intake = Arc::clone(&running.intake);
+    running.end().await;
+    fake.look(|world| world.sessions.clear());
+    meanwhile(fake);
+    Running::begin(fake, PACE, intake)
+}
+
+#[tokio::test]
+async fn n11_an_interrupted_catch_up_passes_over_nothing_that_was_made_meanwhile() {
+    let fake = FakeDiscord::start().await;
+    let running = Running::start(&fake).await;
+    fake.say(HALL, ADA, "known");
+    running.intake.until(1).await;
+    let again = after_a_break(&fake, running, |fake| {
+        let made = fake.look(|world| world.make_thread(HALL));
+        fake.say(made, BOB, "in a new thread");
+        fake.say(HALL, ADA, "one");
+        fake.say(HALL, ADA, "two");
+    })
+    .await;
+    // The hall's cursor has moved past the thread's beginning when it is tried again.
+    again.intake.fail_second("the disk is full");
+    assert_eq!(again.intake.texts(4).await, ["known", "one", "two", "in a new thread"]);
+    assert_eq!((again.intake.failures_left(), again.intake.duplicates()), (0, 0));
+    again.end().await;
+    fake.nothing_wrong();
+}
+
+/// A thread that Hob is let into.
+const SHOWN: u64 = 800_000_000_000_000_006;
+
+#[tokio::test]
+async fn n11_a_thread_made_while_hob_is_there_is_read_after_the_next_break() {
+    let fake = FakeDiscord::start().await;
+    let running = Running::start(&fake).await;
+    let made = fake.look(|world| world.make_thread(HALL));
+    // One that Hob is let into later: what was said there is not its business.
+    let last = fake.say(KITCHEN, BOB, "elsewhere");
+    running.intake.until(1).await;
+    let shown = fake.look(|world| {
+        let (mut thread, mut said) = (world.channel(THREAD).clone(), world.channel(KITCHEN).messages[0].clone());
+        said.channel = SHOWN;
+        (thread.name, thread.messages) = ("shown", vec![said]);
+        world.channels.insert(SHOWN, thread);
+        let told = json!({ "id": SHOWN.to_string(), "type": 11, "guild_id": GUILD.to_string(),
+            "parent_id": HALL.to_string(), "last_message_id": last.to_string() });
+        json!({ "guild_id": GUILD.to_string(), "channel_ids": [HALL.to_string()], "threads": [told], "members": [] })
+    });
+    fake.look(|world| world.tell(None, "THREAD_LIST_SYNC", &shown));
+    fake.say(HALL, ADA, "later");
+    running.intake.until(2).await;
+    assert!(running.intake.cursor(&made.to_string()).is_some());
+    let again = after_a_break(&fake, running, |fake| {
+        fake.say(made, BOB, "in the thread");
+        fake.say(SHOWN, BOB, "and here");
+    })
+    .await;
+    let mut texts = again.intake.texts(4).await[2..].to_vec();
+    texts.sort();
+    assert_eq!(texts, ["and here", "in the thread"]);
+    again.end().await;
+    // Nothing else is read.
+    assert_eq!(fake.look(|world| world.called("GET messages")), 2);
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn n11_a_thread_that_was_put_away_meanwhile_is_read() {
+    let fake = FakeDiscord::start().await;
+    let running = Running::start(&fake).await;
+    fake.say(THREAD, BOB, "dinner?");
+    running.intake.until(1).await;
+    let again = after_a_break(&fake, running, |fake| {
+        fake.say(THREAD, BOB, "anybody?");
+        fake.look(|world| world.channels.get_mut(&THREAD).unwrap().archived = true);
+        fake.fault("GET channels", Fault::Proxy(502));
+    })
+    .await;
+    assert_eq!(again.intake.texts(2).await, ["dinner?", "anybody?"]);
+    // Those that are listed are not asked for one by one.
+    assert_eq!(fake.look(|world| world.called("GET channels")), 2);
+    again.end().await;
+    fake.nothing_wrong();
 }

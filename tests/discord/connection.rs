@@ -74,6 +74,42 @@ async fn n11_some_failed_resumes_end_in_a_new_session() {
 }
 
 #[tokio::test]
+async fn n11_a_session_outlives_an_outage_of_the_network() {
+    let mut fake = FakeDiscord::start().await;
+    let running = Running::start(&fake).await;
+    let said = fake.say(HALL, ADA, "before");
+    running.intake.until(1).await;
+    fake.go_down().await;
+    fake.look(|world| world.edit(HALL, said, "before, changed"));
+    fake.say(HALL, ADA, "meanwhile");
+    // It comes round at least once per attempt; four in a row reach nobody.
+    running.until_turned(40).await;
+    fake.come_back().await;
+    // Only the session has the edit.
+    assert_eq!(running.intake.texts(3).await, ["before", "edited: before, changed", "meanwhile"]);
+    assert_eq!(fake.look(|world| (world.identified, world.resumed)), (1, 1));
+    running.end().await;
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn n11_a_session_goes_on_elsewhere_when_its_own_address_is_dead() {
+    let fake = FakeDiscord::start().await;
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let dead = nobody.local_addr().unwrap();
+    drop(nobody);
+    fake.look(|world| world.resume_at = Some(format!("ws://{dead}/gateway")));
+    let running = Running::start(&fake).await;
+    fake.say(HALL, ADA, "before");
+    kicked(&fake, Kick::Drop).await;
+    fake.say(HALL, ADA, "meanwhile");
+    assert_eq!(running.intake.texts(2).await, ["before", "meanwhile"]);
+    assert_eq!(fake.look(|world| (world.identified, world.resumed)), (1, 1));
+    running.end().await;
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
 async fn n11_a_deaf_connection_is_rebuilt() {
     let fake = FakeDiscord::start().await;
     fake.look(|world| world.heartbeat_ms = 100);

@@ -10,7 +10,7 @@ use hob::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Replaces};
 use hob::render::render;
 
 use crate::harness::{PACE, adapter, message, to};
-use crate::support::fake_discord::world::{ADA, DM, HALL, Post, SEND, THREAD, VIEW};
+use crate::support::fake_discord::world::{ADA, DM, HALL, HISTORY, Post, SEND, SEND_IN_THREADS, THREAD, VIEW};
 use crate::support::fake_discord::{FakeDiscord, Fault};
 
 fn name(outcome: &Result<hob::domain::outgoing::Receipt, DeliveryError>) -> &'static str {
@@ -74,6 +74,24 @@ async fn k2_what_is_refused_for_its_markup_goes_out_plain() {
     assert_eq!(fake.until_sent(HALL, 1).await, ["plain"]);
     fake.faults("POST messages", Fault::Api(400, 50035, "Invalid Form Body"), 2);
     assert_eq!(name(&discord.deliver(&outgoing).await), "refused");
+}
+
+#[tokio::test]
+async fn k2_an_answer_goes_out_without_what_it_answers_where_no_history_may_be_read() {
+    let fake = FakeDiscord::start().await;
+    let discord = adapter(&fake, PACE);
+    let asked = fake.say(HALL, ADA, "Question?");
+    fake.look(|world| world.deny(HALL, HISTORY));
+    let mut answer = message(HALL, "Answer.");
+    answer.destination.reply_to = Some(asked.to_string());
+    answer.markup = Some("**Answer.**".to_owned());
+    discord.deliver(&answer).await.unwrap();
+    let draft = Draft { destination: answer.destination, external_id: None, text: "So".to_owned(), markup: None };
+    discord.draft(&draft).await.unwrap();
+    let sent: Vec<_> = fake.sent(HALL).into_iter().map(|message| (message.content, message.reply_to)).collect();
+    assert_eq!(sent, [("**Answer.**".to_owned(), None), ("So".to_owned(), None)]);
+    assert_eq!(fake.look(|world| world.called("POST messages")), 4);
+    fake.nothing_wrong();
 }
 
 #[tokio::test]
@@ -168,6 +186,9 @@ async fn k2_errors_mean_what_they_say() {
     insta::assert_snapshot!(why, @"403 Missing Permissions (50013: let the bot's role send messages, use threads, attach files and add reactions here)");
     fake.look(|world| world.deny(HALL, VIEW));
     assert_eq!(name(&discord.deliver(&message(HALL, "x")).await), "refused");
+    assert_eq!(name(&discord.deliver(&message(THREAD, "x")).await), "sent");
+    fake.look(|world| world.deny(THREAD, SEND_IN_THREADS));
+    assert_eq!(name(&discord.deliver(&Outgoing { id: OutboxId(9), ..message(THREAD, "x") }).await), "refused");
 }
 
 #[tokio::test]

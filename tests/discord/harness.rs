@@ -72,6 +72,19 @@ impl Running {
         ended.expect("the adapter does not stop").expect("the adapter panicked");
     }
 
+    /// Waits until the receive loop has come round so many more times.
+    pub(crate) async fn until_turned(&self, times: u64) {
+        let turns = || self.discord.health().pulse.map_or(0, |pulse| pulse.turns);
+        let enough = turns() + times;
+        let turned = async {
+            while turns() < enough {
+                // As below.
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), turned).await.expect("the receive loop stands still");
+    }
+
     /// Waits until `/status` says this.
     pub(crate) async fn until_health(&self, fake: &FakeDiscord, says: &str) {
         let health = || self.discord.health().to_string();

@@ -9,8 +9,8 @@ use hob::router::command::{Command, parse};
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::{PACE, Running, adapter_with, message};
-use crate::support::fake_discord::FakeDiscord;
-use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, THREAD};
+use crate::support::fake_discord::world::{ADA, BOB, DM, GUILD, HALL, SEND, SEND_IN_THREADS, THREAD, World};
+use crate::support::fake_discord::{FakeDiscord, Fault};
 use crate::support::intake::Memory;
 
 #[tokio::test]
@@ -25,14 +25,13 @@ async fn k2_commands_are_registered_once_and_deferred_in_time() {
     assert_eq!(texts, ["/status", "/model fast", "what's for dinner?"]);
     assert_eq!(seen[1].conversation.thread, Some(THREAD.to_string()));
     assert_eq!((seen[0].sender.external_id.clone(), seen[1].sender.name.as_str()), (ADA.to_string(), "bob"));
-    let settled = |world: &crate::support::fake_discord::world::World| {
-        world.interactions.values().all(|known| known.answered == Some((5, true)) && known.taken_back)
-    };
+    let settled =
+        |world: &World| world.interactions.values().all(|known| known.answered == Some((5, true)) && known.taken_back);
     fake.until_true("deferred answers, taken back", settled).await;
     let intake = Arc::clone(&running.intake);
     running.end().await;
     let again = Running::begin(&fake, PACE, intake);
-    fake.until_true("a second look", |world| world.called("GET commands") == 2).await;
+    fake.until_true("a second look", |world| world.called("GET commands") == 3).await;
     fake.command(DM, ADA, ("help", None));
     again.intake.until(4).await;
     assert_eq!(fake.look(|world| world.called("PUT commands")), 1, "they stood as they should");
@@ -56,6 +55,60 @@ async fn k2_commands_can_be_kept_to_some_servers() {
     .await;
     stop.cancel();
     task.await.unwrap();
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn k2_commands_of_a_server_go_when_they_are_registered_everywhere() {
+    let fake = FakeDiscord::start().await;
+    let own = vec![serde_json::json!({ "name": "status", "description": "x" })];
+    fake.look(|world| drop(world.commands.insert(Some(GUILD), own)));
+    // What cannot be asked for is asked for again, before anything else is settled.
+    fake.fault("GET commands", Fault::Proxy(502));
+    let running = Running::begin(&fake, PACE, Arc::default());
+    let settled = |world: &World| {
+        world.commands[&Some(GUILD)].is_empty()
+            && world.commands.get(&None).is_some_and(|all| all.len() == COMMANDS.len())
+    };
+    fake.until_true("commands that show once", settled).await;
+    let intake = Arc::clone(&running.intake);
+    running.end().await;
+    let before = fake.look(|world| world.called("GET commands"));
+    let again = Running::begin(&fake, PACE, intake);
+    fake.until_true("another look", |world| world.called("GET commands") > before).await;
+    again.until_connected(&fake).await;
+    again.end().await;
+    let calls = fake.look(|world| (world.called("GET commands") - before, world.called("PUT commands")));
+    assert_eq!(calls, (1, 2), "nothing has changed since");
+    fake.nothing_wrong();
+}
+
+#[tokio::test]
+async fn k2_a_command_where_hob_may_not_write_says_so() {
+    let fake = FakeDiscord::start().await;
+    let running = Running::start(&fake).await;
+    fake.look(|world| {
+        world.deny(HALL, SEND);
+        world.deny(THREAD, SEND_IN_THREADS);
+    });
+    fake.command(HALL, BOB, ("stop", None));
+    fake.command(THREAD, BOB, ("stop", None));
+    fake.command(DM, ADA, ("status", None));
+    // It is carried out all the same.
+    assert_eq!(running.intake.texts(3).await, ["/stop", "/stop", "/status"]);
+    let settled = |world: &World| {
+        world.interactions.values().all(|known| known.answered.is_some())
+            && world.interactions.values().any(|known| known.taken_back)
+    };
+    fake.until_true("answers", settled).await;
+    running.end().await;
+    let told: Vec<_> = fake.look(|world| world.interactions.values().cloned().collect());
+    for known in &told[..2] {
+        let said = known.said.as_deref().unwrap_or_default();
+        assert!(said.contains("may not write here") && !known.taken_back, "{known:?}");
+        assert_eq!(known.answered, Some((4, true)), "nobody else sees it");
+    }
+    assert_eq!((told[2].answered, told[2].taken_back), (Some((5, true)), true));
     fake.nothing_wrong();
 }
 

@@ -8,6 +8,7 @@
 
 mod api;
 mod gateway;
+mod interactions;
 mod server;
 mod shapes;
 pub mod world;

@@ -52,6 +52,8 @@ pub(super) enum CallError {
         code: u32,
         /// What it said.
         message: String,
+        /// The parts of the request that it names as wrong.
+        fields: Vec<String>,
         /// When it may be tried again.
         retry_after: Option<Duration>,
     },
@@ -248,6 +250,7 @@ struct Verdict {
     retry_after: Option<f64>,
     #[serde(default)]
     global: bool,
+    errors: Option<serde_json::Value>,
 }
 
 /// What an answer says, and what it tells of the limits.
@@ -274,7 +277,9 @@ fn judge(status: u16, headers: &HeaderMap, body: &[u8]) -> (Told, Result<Answer,
     told.retry_after = verdict.retry_after.and_then(seconds).or(header).filter(|_| status == 429);
     told.global |= verdict.global;
     let message = verdict.message.chars().take(SAID_CHARS_MAX).collect();
-    (told, Err(CallError::Api { status, code: verdict.code, message, retry_after: told.retry_after }))
+    let fields = verdict.errors.as_ref().and_then(serde_json::Value::as_object);
+    let fields = fields.map(|fields| fields.keys().cloned().collect()).unwrap_or_default();
+    (told, Err(CallError::Api { status, code: verdict.code, message, fields, retry_after: told.retry_after }))
 }
 
 /// A number of seconds that can be waited for.
@@ -296,6 +301,7 @@ pub(super) fn describe(error: impl Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::discord::codes::is_for_reply;
 
     fn said(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> (Told, String) {
         let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
@@ -321,5 +327,24 @@ mod tests {
         let shut = said(403, &[], r#"{"message": "Missing Access", "code": 50001}"#).1;
         insta::assert_snapshot!(shut, @"403 Missing Access (50001: let the bot's role see this channel)");
         assert_eq!(seconds(-1.0), None);
+    }
+
+    #[test]
+    fn k2_what_is_wrong_with_an_answer_is_told_from_what_is_wrong_with_its_text() {
+        let form = |errors: &str| format!(r#"{{"message": "Invalid Form Body", "code": 50035, "errors": {errors}}}"#);
+        let table = [
+            (
+                r#"{"message": "Cannot reply without permission to read message history", "code": 160002}"#.to_owned(),
+                true,
+            ),
+            (form(r#"{"message_reference": {"_errors": [{"code": "x", "message": "y"}]}}"#), true),
+            (form(r#"{"content": {"_errors": []}}"#), false),
+            (form("null"), false),
+            (form(r#""strange""#), false),
+        ];
+        for (body, expected) in table {
+            let error = judge(400, &HeaderMap::new(), body.as_bytes()).1.unwrap_err();
+            assert_eq!(is_for_reply(&error), expected, "{body}");
+        }
     }
 }

@@ -16,6 +16,8 @@ pub(super) enum Means {
     Content,
     /// The thread is archived.
     Archived,
+    /// Nothing can be answered here, only said.
+    NoReply,
     /// Anything else.
     Other,
 }
@@ -28,6 +30,7 @@ pub(super) fn means(code: u32) -> Means {
         10008 | 50005 | 50021 | 30046 => Means::NoMessage,
         50006 | 50035 => Means::Content,
         50083 => Means::Archived,
+        160002 => Means::NoReply,
         _ => Means::Other,
     }
 }
@@ -40,10 +43,21 @@ pub(super) fn hint(code: u32) -> Option<&'static str> {
         50013 => "let the bot's role send messages, use threads, attach files and add reactions here",
         40005 => "the file is larger than Discord takes here",
         50083 => "the thread is archived and locked",
+        160002 => "let the bot's role read the message history here; until then no message shows what it answers",
         30046 => "an old message cannot be changed so often",
         40001 | 50014 => "the bot's token is not valid any more",
         _ => return None,
     })
+}
+
+/// Whether what was refused is that a message answers another.
+pub(super) fn is_for_reply(error: &CallError) -> bool {
+    match error {
+        CallError::Api { code, fields, .. } => {
+            means(*code) == Means::NoReply || fields.iter().any(|field| field == "message_reference")
+        }
+        CallError::NotSent(_) | CallError::Held(_) | CallError::Lost(_) | CallError::Foreign { .. } => false,
+    }
 }
 
 /// What the outbox has to know of a message that was not taken.
@@ -80,7 +94,7 @@ mod tests {
     use super::*;
 
     fn api(status: u16, code: u32) -> CallError {
-        CallError::Api { status, code, message: "no".to_owned(), retry_after: None }
+        CallError::Api { status, code, message: "no".to_owned(), fields: Vec::new(), retry_after: None }
     }
 
     fn name(error: DeliveryError) -> &'static str {
@@ -136,6 +150,7 @@ mod tests {
             (50007, Means::NoPlace),
             (50035, Means::Content),
             (50083, Means::Archived),
+            (160002, Means::NoReply),
             (40005, Means::Other),
         ];
         for (code, expected) in table {

@@ -97,21 +97,42 @@ fn payload() -> Vec<CreateCommand> {
     COMMANDS.iter().map(command).collect()
 }
 
-/// Registers the commands in these servers, or everywhere, where they are not as they should be.
-pub(super) async fn register(api: &Api, application: Id, guilds: &[String], pace: Pace) {
-    let application = application.to_string();
-    let everywhere = vec!["applications", application.as_str(), "commands"];
-    // Named servers have them for themselves: everywhere else there are none, lest they show twice.
-    settle(api, (everywhere, !guilds.is_empty()), pace).await;
-    for guild in guilds {
-        let there = vec!["applications", application.as_str(), "guilds", guild, "commands"];
-        settle(api, (there, false), pace).await;
+/// One list of commands, and what it should be.
+struct List<'a> {
+    application: &'a str,
+    /// The server's own; none: everywhere.
+    guild: Option<&'a str>,
+    /// Whether nothing should be in it.
+    none: bool,
+    /// The servers whose own lists have to be empty before this one is filled.
+    before: &'a [String],
+}
+
+impl<'a> List<'a> {
+    fn path(&self) -> Vec<&'a str> {
+        match self.guild {
+            Some(guild) => vec!["applications", self.application, "guilds", guild, "commands"],
+            None => vec!["applications", self.application, "commands"],
+        }
     }
 }
 
-async fn settle(api: &Api, (path, none): (Vec<&str>, bool), pace: Pace) {
+/// Registers the commands in these servers, or everywhere, where they are not as they should be. `joined` are the servers
+/// that the bot is in.
+pub(super) async fn register(api: &Api, application: Id, (guilds, joined): (&[String], &[String]), pace: Pace) {
+    let application = application.to_string();
+    // Named servers have them for themselves: everywhere else there are none, lest they show twice.
+    let none = !guilds.is_empty();
+    let before = if none { &[] } else { joined };
+    settle(api, &List { application: &application, guild: None, none, before }, pace).await;
+    for guild in guilds {
+        settle(api, &List { application: &application, guild: Some(guild), none: false, before: &[] }, pace).await;
+    }
+}
+
+async fn settle(api: &Api, list: &List<'_>, pace: Pace) {
     for tried in 1..=TRIES {
-        match attempt(api, &path, none).await {
+        match attempt(api, list).await {
             Ok(true) => return info!(channel = "discord", "the slash commands are registered"),
             Ok(false) => return debug!(channel = "discord", "the slash commands stand as they are"),
             Err(error) if error.passes() && tried < TRIES => {
@@ -128,18 +149,35 @@ async fn settle(api: &Api, (path, none): (Vec<&str>, bool), pace: Pace) {
 }
 
 /// Whether anything had to be changed.
-async fn attempt(api: &Api, path: &[&str], none: bool) -> Result<bool, CallError> {
-    let answer = api.call(Request::at(reqwest::Method::GET, path)).await?;
+async fn attempt(api: &Api, list: &List<'_>) -> Result<bool, CallError> {
+    let path = list.path();
+    let answer = api.call(Request::at(reqwest::Method::GET, &path)).await?;
     let mut there: Vec<Listed> = answer.parse().map_err(|error| CallError::Lost(error.to_string()))?;
-    let mut wanted = if none { Vec::new() } else { wanted() };
+    let mut wanted = if list.none { Vec::new() } else { wanted() };
     there.sort_by(|a, b| a.name.cmp(&b.name));
     wanted.sort_by(|a, b| a.name.cmp(&b.name));
     if there == wanted {
         return Ok(false);
     }
-    let commands = if none { Vec::new() } else { payload() };
-    api.call(Request::at(reqwest::Method::PUT, path).json(&commands)?).await?;
+    // Looked at only now: while this list stands as it should, nobody has changed where the commands are.
+    for guild in list.before {
+        empty(api, &List { guild: Some(guild), none: true, before: &[], ..*list }).await?;
+    }
+    let commands = if list.none { Vec::new() } else { payload() };
+    api.call(Request::at(reqwest::Method::PUT, &path).json(&commands)?).await?;
     Ok(true)
+}
+
+/// Takes a server's own commands away, which stand there from when it was named.
+async fn empty(api: &Api, list: &List<'_>) -> Result<(), CallError> {
+    match Box::pin(attempt(api, list)).await {
+        Ok(_changed) => Ok(()),
+        Err(error) if error.passes() => Err(error),
+        Err(error) => {
+            debug!(channel = "discord", %error, "a server's own commands cannot be looked at: {error}");
+            Ok(())
+        }
+    }
 }
 
 #[cfg(test)]

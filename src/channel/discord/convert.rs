@@ -1,6 +1,7 @@
 //! What happens on Discord, in Hob's words. Pure.
 
 use jiff::Timestamp;
+use serenity::model::permissions::Permissions;
 
 use crate::channel::discord::text::{content, quoted};
 use crate::channel::discord::wire::{File, Id, Interaction, Member, Message, User};
@@ -205,6 +206,17 @@ pub(super) fn interaction(interaction: &Interaction, kind: Kind, view: &View<'_>
 /// Whether it is a command: its deferred answer has to be taken back.
 pub(super) fn is_command(interaction: &Interaction) -> bool {
     interaction.kind == COMMAND
+}
+
+/// Whether a message of Hob's can be shown where it happens; as long as nothing is known against it.
+pub(super) fn may_answer(interaction: &Interaction) -> bool {
+    let bits = interaction.app_permissions.as_deref().and_then(|bits| bits.parse().ok());
+    // In private there are no such permissions.
+    let (Some(bits), Some(_guild)) = (bits, interaction.guild_id) else { return true };
+    let is_thread = interaction.channel.as_ref().is_some_and(|place| THREADS.contains(&place.kind));
+    let send = if is_thread { Permissions::SEND_MESSAGES_IN_THREADS } else { Permissions::SEND_MESSAGES };
+    let may = Permissions::from_bits_truncate(bits);
+    may.contains(Permissions::ADMINISTRATOR) || may.contains(Permissions::VIEW_CHANNEL | send)
 }
 
 /// Whether it is one that Hob takes at all.

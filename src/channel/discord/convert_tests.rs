@@ -161,3 +161,26 @@ fn k2_commands_and_presses_are_said_to_hob() {
     assert_eq!((pressed.external_id.as_str(), pressed.sender.name.as_str()), ("in:90", "Ada"));
     assert_eq!(pressed.circumstances.audience, Audience::Hob);
 }
+
+#[test]
+fn k2_where_no_message_can_be_shown_is_told_by_the_permissions() {
+    let (view, send, in_threads, all) = (1_u64 << 10, 1 << 11, 1 << 38, 1 << 3);
+    let table = [
+        (json!({ "guild_id": "1", "app_permissions": (view | send).to_string() }), 0, true),
+        (json!({ "guild_id": "1", "app_permissions": (view | in_threads).to_string() }), 0, false),
+        (json!({ "guild_id": "1", "app_permissions": (view | in_threads).to_string() }), 11, true),
+        (json!({ "guild_id": "1", "app_permissions": (view | send).to_string() }), 12, false),
+        (json!({ "guild_id": "1", "app_permissions": (send | in_threads).to_string() }), 11, false),
+        (json!({ "guild_id": "1", "app_permissions": all.to_string() }), 0, true),
+        // In private there are others; and what isn't told, or can't be read, forbids nothing.
+        (json!({ "app_permissions": "442368" }), 1, true),
+        (json!({ "guild_id": "1" }), 0, true),
+        (json!({ "guild_id": "1", "app_permissions": "many" }), 0, true),
+    ];
+    for (fields, kind, expected) in table {
+        let mut all = json!({ "id": "90", "application_id": "1000", "type": 2, "token": "t",
+            "channel": { "id": "5", "type": kind } });
+        all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        assert_eq!(may_answer(&serde_json::from_value(all).unwrap()), expected, "{fields} {kind}");
+    }
+}

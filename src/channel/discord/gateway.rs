@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use serenity::model::application::ApplicationFlags;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::channel::discord::Discord;
 use crate::channel::discord::call::{Api, CallError, Request};
 use crate::channel::discord::hand::Hand;
 use crate::channel::discord::hear::Hearing;
-use crate::channel::discord::session::{Ended, RESUMES_MAX, Session, bad_token, missing_content};
+use crate::channel::discord::session::{Attempts, Came, Ended, Fate, Session, bad_token, missing_content};
 use crate::channel::discord::socket::open;
 use crate::channel::discord::wire::{Application, GatewayBot, User};
 use crate::domain::channel::{Intake, Unusable};
@@ -41,24 +42,24 @@ pub(super) struct Gateway<'a> {
     discord: &'a Discord,
     session: Held,
     hand: Hand<'a>,
-    failed_resumes: u32,
+    attempts: Attempts,
     waits: Waits,
 }
 
 impl<'a> Gateway<'a> {
     pub(super) fn new(discord: &'a Discord, intake: &'a dyn Intake) -> Self {
         let (hand, session) = (Hand::new(discord, intake), Held::default());
-        Self { discord, session, hand, failed_resumes: 0, waits: Waits::default() }
+        Self { discord, session, hand, attempts: Attempts::default(), waits: Waits::default() }
     }
 
     /// Connects for ever; dropped to end it.
     pub(super) async fn run(mut self) {
         loop {
-            let (ended, was_ready) = match self.prepare().await {
+            let (ended, came) = match self.prepare().await {
                 Ok(address) => self.connection(&address).await,
-                Err(ended) => (ended, false),
+                Err(ended) => (ended, Came::Nowhere),
             };
-            self.wait_out(&ended, was_ready).await;
+            self.wait_out(&ended, came).await;
         }
     }
 
@@ -87,13 +88,13 @@ impl<'a> Gateway<'a> {
         Ok(gateway.url)
     }
 
-    /// One connection, from its beginning to its end; whether it was ready.
-    async fn connection(&mut self, address: &str) -> (Ended, bool) {
+    /// One connection, from its beginning to its end; how far it came.
+    async fn connection(&mut self, address: &str) -> (Ended, Came) {
         let pace = self.discord.settings.pace;
         self.discord.health.turned(pace.ready_deadline * 2);
         let socket = match open(address, pace.ready_deadline).await {
             Ok(socket) => socket,
-            Err(why) => return (Ended::Resume(why), false),
+            Err(why) => return (Ended::Resume(why), Came::Nowhere),
         };
         let (sender, receiver) = mpsc::channel(BACKLOG_MAX);
         let mut hearing = Hearing::new(self.discord, &self.session, (socket, sender));
@@ -102,29 +103,35 @@ impl<'a> Gateway<'a> {
             ended = hearing.run() => ended,
             never = self.hand.take_all(receiver, &self.session) => match never {},
         };
-        (ended, hearing.is_ready())
+        (ended, hearing.came())
+    }
+
+    /// Keeps the session as long as it can be gone on with.
+    fn keep(&mut self, ended: &Ended, came: Came) {
+        let mut session = self.session.lock();
+        let fate = match ended {
+            Ended::Fresh(_) | Ended::Refused(_) => Fate::Ends,
+            Ended::Resume(_) | Ended::Deaf(_) => self.attempts.over(came, Instant::now()),
+        };
+        match (fate, session.as_mut()) {
+            (Fate::Moves, Some(session)) => session.address = None,
+            (Fate::Ends, Some(known)) => {
+                info!(channel = "discord", session.id = %known.id, "the session is over: another begins");
+                *session = None;
+            }
+            (Fate::Stays | Fate::Moves | Fate::Ends, _) => {}
+        }
+        if session.is_none() {
+            self.attempts = Attempts::default();
+        }
     }
 
     /// Makes the trouble visible, decides how it goes on, then waits as long as it deserves.
-    async fn wait_out(&mut self, ended: &Ended, was_ready: bool) {
-        if was_ready {
-            self.failed_resumes = 0;
+    async fn wait_out(&mut self, ended: &Ended, came: Came) {
+        if came == Came::Ready {
             self.waits.reset();
         }
-        match ended {
-            Ended::Fresh(_) | Ended::Refused(_) => *self.session.lock() = None,
-            Ended::Resume(_) | Ended::Deaf(_) if !was_ready && self.session.lock().is_some() => {
-                self.failed_resumes += 1;
-                if self.failed_resumes >= RESUMES_MAX {
-                    info!(channel = "discord", "the session cannot be resumed: another begins");
-                    *self.session.lock() = None;
-                }
-            }
-            Ended::Resume(_) | Ended::Deaf(_) => {}
-        }
-        if self.session.lock().is_none() {
-            self.failed_resumes = 0;
-        }
+        self.keep(ended, came);
         let pace = &self.discord.settings.pace;
         let delay = match ended {
             Ended::Refused(_) => pace.retry_refused,

@@ -43,6 +43,10 @@ pub(super) struct Hand<'a> {
     pub(super) application: Option<Id>,
     me: Option<Id>,
     places: HashMap<Id, Kind>,
+    /// What this session has told of. The rest may be threads that were put away before it began.
+    listed: HashSet<Id>,
+    /// The servers that this session has still to tell of.
+    awaited: HashSet<Id>,
     /// The servers of which nothing is missing any more.
     caught_up: HashSet<Id>,
     authors: Authors,
@@ -57,6 +61,8 @@ impl<'a> Hand<'a> {
             application: None,
             me: None,
             places: HashMap::new(),
+            listed: HashSet::new(),
+            awaited: HashSet::new(),
             caught_up: HashSet::new(),
             authors: Authors::default(),
         }
@@ -96,9 +102,11 @@ impl<'a> Hand<'a> {
             "READY" => self.ready(frame).await,
             "GUILD_CREATE" => self.guild(frame).await,
             "GUILD_DELETE" => self.no_guild(frame),
-            "CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE" => self.place(frame),
+            event @ ("CHANNEL_CREATE" | "CHANNEL_UPDATE" | "THREAD_CREATE" | "THREAD_UPDATE") => {
+                self.place(event, frame).await
+            }
             "CHANNEL_DELETE" | "THREAD_DELETE" => self.no_place(frame),
-            "THREAD_LIST_SYNC" => self.threads(frame),
+            "THREAD_LIST_SYNC" => self.threads(frame).await,
             "MESSAGE_CREATE" => self.posted(frame).await,
             "MESSAGE_UPDATE" => self.edited(frame).await,
             "MESSAGE_DELETE" => self.deleted(frame).await,
@@ -121,12 +129,15 @@ impl<'a> Hand<'a> {
         let Some(ready) = read::<Ready>(frame, "READY") else { return Ok(()) };
         self.me = Some(ready.user.id);
         self.caught_up.clear();
+        self.listed.clear();
+        self.awaited = ready.guilds.iter().map(|guild| guild.id).collect();
         self.discord.health.identified(&format!("@{}", ready.user.username));
         catch_up::private(self).await?;
         if let Some(application) = self.application {
             let (api, guilds) = (self.discord.api.clone(), self.discord.settings.command_guilds.clone());
+            let joined: Vec<String> = ready.guilds.iter().map(|guild| guild.id.to_string()).collect();
             let pace = self.discord.settings.pace;
-            self.discord.spawn(async move { commands::register(&api, application, &guilds, pace).await });
+            self.discord.spawn(async move { commands::register(&api, application, (&guilds, &joined), pace).await });
         }
         info!(channel = "discord", bot.username = %ready.user.username, "on Discord as @{}", ready.user.username);
         Ok(())
@@ -137,8 +148,14 @@ impl<'a> Hand<'a> {
         let Some(guild) = read::<Guild>(frame, "GUILD_CREATE") else { return Ok(()) };
         for place in guild.channels.iter().chain(&guild.threads) {
             self.learn(place);
+            self.listed.insert(place.id);
         }
         catch_up::guild(self, &guild).await?;
+        if self.awaited.iter().eq([&guild.id]) {
+            // All that is listed anywhere is known now.
+            catch_up::put_away(self).await?;
+        }
+        self.awaited.remove(&guild.id);
         self.caught_up.insert(guild.id);
         Ok(())
     }
@@ -160,9 +177,26 @@ impl<'a> Hand<'a> {
         }
     }
 
-    fn place(&mut self, frame: &Frame) -> Result<(), Trouble> {
-        if let Some(place) = read::<Place>(frame, "a channel") {
-            self.learn(&place);
+    pub(super) fn is_listed(&self, place: Id) -> bool {
+        self.listed.contains(&place)
+    }
+
+    async fn place(&mut self, event: &str, frame: &Frame) -> Result<(), Trouble> {
+        let Some(place) = read::<Place>(frame, "a channel") else { return Ok(()) };
+        let is_new = place.newly_created || (event == "CHANNEL_CREATE" && place.last_message_id.is_none());
+        self.meet(place.guild_id, &[place], is_new).await
+    }
+
+    /// Places of a server, that may be told of for the first time.
+    async fn meet(&mut self, guild: Option<Id>, places: &[Place], is_new: bool) -> Result<(), Trouble> {
+        places.iter().for_each(|place| self.learn(place));
+        let is_met = places.iter().all(|place| self.is_listed(place.id));
+        if is_met || !guild.is_some_and(|guild| self.caught_up.contains(&guild)) {
+            return Ok(());
+        }
+        catch_up::begin(self, places, is_new).await?;
+        if is_new || self.awaited.is_empty() {
+            self.listed.extend(places.iter().map(|place| place.id));
         }
         Ok(())
     }
@@ -174,11 +208,9 @@ impl<'a> Hand<'a> {
         Ok(())
     }
 
-    fn threads(&mut self, frame: &Frame) -> Result<(), Trouble> {
-        if let Some(list) = read::<ThreadList>(frame, "THREAD_LIST_SYNC") {
-            list.threads.iter().for_each(|thread| self.learn(thread));
-        }
-        Ok(())
+    async fn threads(&mut self, frame: &Frame) -> Result<(), Trouble> {
+        let Some(list) = read::<ThreadList>(frame, "THREAD_LIST_SYNC") else { return Ok(()) };
+        self.meet(list.guild_id, &list.threads, false).await
     }
 
     /// What kind of place it is, asked for where it is not known; none: nothing can be said of it, so nothing is heard.
@@ -206,7 +238,9 @@ impl<'a> Hand<'a> {
     async fn posted(&mut self, frame: &Frame) -> Result<(), Trouble> {
         let Some(message) = read::<Message>(frame, "a message") else { return Ok(()) };
         let Some(kind) = self.kind(message.channel_id, message.guild_id).await? else { return Ok(()) };
-        let is_whole = message.guild_id.is_none_or(|guild| self.caught_up.contains(&guild));
+        // A thread that was put away, and is spoken in again, may not have been sought yet.
+        let is_sought = self.awaited.is_empty() || self.is_listed(message.channel_id);
+        let is_whole = message.guild_id.is_none_or(|guild| is_sought && self.caught_up.contains(&guild));
         self.say(&message, kind, is_whole).await.map(drop)
     }
 

@@ -9,9 +9,9 @@ use tracing::{debug, info, warn};
 
 use crate::channel::discord::Discord;
 use crate::channel::discord::call::{Api, CallError, Request};
-use crate::channel::discord::convert::{is_command, is_taken};
+use crate::channel::discord::convert::{is_command, is_taken, may_answer};
 use crate::channel::discord::gateway::Held;
-use crate::channel::discord::session::{Ended, closed};
+use crate::channel::discord::session::{Came, Ended, closed};
 use crate::channel::discord::socket::{Heard, Socket};
 use crate::channel::discord::wire::{Frame, Hello, Interaction, Ready};
 
@@ -20,6 +20,10 @@ const INTENTS: GatewayIntents = GatewayIntents::GUILDS
     .union(GatewayIntents::GUILD_MESSAGES)
     .union(GatewayIntents::DIRECT_MESSAGES)
     .union(GatewayIntents::MESSAGE_CONTENT);
+
+/// The answer to a command where Hob may not write.
+const UNSEEN: &str = "Hob has heard this, but it may not write here, so its answer will not show. Give its role *View \
+                      Channel* and *Send Messages* here (in a thread: *Send Messages in Threads*).";
 
 /// The codes of the gateway's frames.
 mod op {
@@ -97,9 +101,13 @@ impl<'a> Hearing<'a> {
         }
     }
 
-    /// Whether Discord said that it tells all from now on.
-    pub(super) fn is_ready(&self) -> bool {
-        self.ready
+    /// How far it came: whether Discord greeted, and whether it said that it tells all from now on.
+    pub(super) fn came(&self) -> Came {
+        match (self.ready, self.every) {
+            (true, _) => Came::Ready,
+            (false, Some(_)) => Came::Greeted,
+            (false, None) => Came::Nowhere,
+        }
     }
 
     /// Listens until the connection is over.
@@ -219,10 +227,13 @@ impl<'a> Hearing<'a> {
     /// Tells Discord within its three seconds that the answer takes longer, however many events are in line.
     fn defer(&self, frame: &Frame) -> Option<oneshot::Receiver<()>> {
         let interaction: Interaction = frame.data().filter(is_taken)?;
-        let response = if is_command(&interaction) {
-            CreateInteractionResponse::Defer(CreateInteractionResponseMessage::new().ephemeral(true))
-        } else {
-            CreateInteractionResponse::Acknowledge
+        let own = CreateInteractionResponseMessage::new().ephemeral(true);
+        let may_answer = may_answer(&interaction);
+        let response = match is_command(&interaction) {
+            true if may_answer => CreateInteractionResponse::Defer(own),
+            // No message will come: this is all that can be said.
+            true => CreateInteractionResponse::Message(own.content(UNSEEN)),
+            false => CreateInteractionResponse::Acknowledge,
         };
         let (done, deferred) = oneshot::channel();
         let api = self.discord.api.clone();
@@ -241,7 +252,8 @@ impl<'a> Hearing<'a> {
                 debug!(channel = "discord", "nobody waits for a deferred answer");
             }
         });
-        Some(deferred)
+        // What says that there is no answer isn't taken back for one.
+        may_answer.then_some(deferred)
     }
 }
 

@@ -16,13 +16,14 @@ use tracing::{debug, info};
 
 use crate::channel::discord::Discord;
 use crate::channel::discord::call::{Answer, Api, Body, CallError, Request};
-use crate::channel::discord::codes::{Means, means, outcome, repeatable};
+use crate::channel::discord::codes::{Means, is_for_reply, means, outcome, repeatable};
 use crate::channel::discord::upload::{Upload, rows};
 use crate::channel::discord::wire::{Id, Message};
 use crate::domain::capabilities::Capabilities;
 use crate::domain::inbound::{ChannelKind, DISCORD_PRIVATE};
 use crate::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, REPEAT_MARK, Receipt};
 use crate::render::clean::clean;
+use crate::render::literal;
 
 /// How long a file may take to go out; less than the outbox waits.
 const UPLOAD_MAX: Duration = Duration::from_secs(80);
@@ -41,11 +42,13 @@ pub(super) fn place(destination: &Destination) -> Result<Id, DeliveryError> {
     place.ok_or_else(|| DeliveryError::Refused { why: "not the address of a Discord channel".to_owned() })
 }
 
-/// The texts that are tried, in this order: as markup, and without.
+/// The texts that are tried, in this order: as markup, sign for sign, and as they are.
 fn texts(markup: Option<&str>, text: &str) -> Vec<String> {
-    let fits = |text: &&str| Capabilities::of(ChannelKind::Discord).text_limit().fits(text);
-    let markup = markup.filter(fits).map(str::to_owned);
-    markup.into_iter().chain([clean(text).into_owned()]).collect()
+    let fits = |text: &String| Capabilities::of(ChannelKind::Discord).text_limit().fits(text);
+    let mut texts: Vec<String> = markup.map(str::to_owned).into_iter().chain([literal(text)]).filter(fits).collect();
+    texts.push(clean(text).into_owned());
+    texts.dedup();
+    texts
 }
 
 /// Whether a plainer form may be taken instead.
@@ -166,27 +169,30 @@ async fn post(
         .allowed_mentions(nobody())
         .flags(MessageFlags::SUPPRESS_EMBEDS)
         .components(rows(&message.choices));
-    // What isn't a message's number (a press, say) cannot be replied to.
-    if let Some(answered) = message.destination.reply_to.as_deref().and_then(Id::parse) {
-        let pair = (ChannelId::new(place.get()), MessageId::new(answered.get()));
-        payload = payload.reference_message(MessageReference::from(pair).fail_if_not_exists(false));
-    }
     if let Some(upload) = upload {
         payload = payload.add_file(upload.described());
     }
-    let (payload, channel, began) = (json(&payload)?, place.to_string(), Instant::now());
+    let mut answered = answered(&message.destination);
+    let (mut body, channel, began) =
+        (json(&referring(&payload, (place, answered)))?, place.to_string(), Instant::now());
     let api = if upload.is_some() { discord.api.patient(UPLOAD_MAX) } else { discord.api.clone() };
     let mut unarchived = false;
     let mut tried = 1;
     loop {
         let path = ["channels", channel.as_str(), "messages"];
-        let error = match api.call(request((Method::POST, &path), payload.clone(), upload)).await {
+        let error = match api.call(request((Method::POST, &path), body.clone(), upload)).await {
             Ok(answer) => return Ok(id_of(&answer)),
             Err(error) => error,
         };
         if error.code().is_some_and(|code| means(code) == Means::Archived) && !unarchived {
             unarchived = true;
             unarchive(&api, &channel).await?;
+            continue;
+        }
+        if answered.is_some() && is_for_reply(&error) {
+            info!(channel = "discord", place = %place, %error, "sent without what it answers, as Discord said: {error}");
+            answered = None;
+            body = json(&payload)?;
             continue;
         }
         let is_unknown = matches!(outcome(&error), DeliveryError::Unknown { .. });
@@ -197,6 +203,18 @@ async fn post(
         tokio::time::sleep(discord.settings.pace.retry_min * tried).await;
         tried += 1;
     }
+}
+
+/// The message that is answered. What isn't a message's number (a press, say) cannot be.
+fn answered(destination: &Destination) -> Option<Id> {
+    destination.reply_to.as_deref().and_then(Id::parse)
+}
+
+/// The message as an answer, if there is anything to answer.
+fn referring(payload: &CreateMessage, (place, answered): (Id, Option<Id>)) -> CreateMessage {
+    let Some(answered) = answered else { return payload.clone() };
+    let pair = (ChannelId::new(place.get()), MessageId::new(answered.get()));
+    payload.clone().reference_message(MessageReference::from(pair).fail_if_not_exists(false))
 }
 
 /// Opens an archived thread again, where the bot may.
@@ -304,16 +322,17 @@ pub(super) async fn draft(api: &Api, draft: &Draft) -> Result<Receipt, DeliveryE
 }
 
 async fn begin(api: &Api, place: Id, (draft, text): (&Draft, String)) -> Result<Option<String>, CallError> {
-    let mut payload =
-        CreateMessage::new().content(text).allowed_mentions(nobody()).flags(MessageFlags::SUPPRESS_EMBEDS);
-    if let Some(answered) = draft.destination.reply_to.as_deref().and_then(Id::parse) {
-        let pair = (ChannelId::new(place.get()), MessageId::new(answered.get()));
-        payload = payload.reference_message(MessageReference::from(pair).fail_if_not_exists(false));
-    }
-    let channel = place.to_string();
+    let payload = CreateMessage::new().content(text).allowed_mentions(nobody()).flags(MessageFlags::SUPPRESS_EMBEDS);
+    let (channel, answered) = (place.to_string(), answered(&draft.destination));
     let path = ["channels", channel.as_str(), "messages"];
-    let answer = api.call(request((Method::POST, &path), json(&payload)?, None)).await?;
-    Ok(id_of(&answer))
+    let post = async |payload: &CreateMessage| {
+        let went = api.call(request((Method::POST, &path), json(payload)?, None)).await;
+        went.map(|answer| id_of(&answer))
+    };
+    match post(&referring(&payload, (place, answered))).await {
+        Err(error) if answered.is_some() && is_for_reply(&error) => post(&payload).await,
+        went => went,
+    }
 }
 
 /// Takes a message back.
@@ -347,5 +366,8 @@ mod tests {
         assert_eq!(texts(Some("**a**"), "a"), ["**a**", "a"]);
         assert_eq!(texts(Some(&"*".repeat(2_001)), "a"), ["a"]);
         assert_eq!(texts(None, "a"), ["a"]);
+        assert_eq!(texts(None, "curl a |sh"), [r"curl a \|sh", "curl a |sh"], "each sign is shown");
+        assert_eq!(texts(Some("**a***"), "a*"), ["**a***", r"a\*", "a*"]);
+        assert_eq!(texts(None, &"*".repeat(1_500)), ["*".repeat(1_500)], "at least it goes out");
     }
 }

@@ -1,9 +1,16 @@
 //! A session with the gateway: when it goes on, when another begins, when only an operator can help. Pure.
 
+use std::time::Duration;
+
 use serenity::constants::close_codes;
+use tokio::time::Instant;
 
 /// So many attempts to resume may fail in a row; then a new session begins.
-pub(super) const RESUMES_MAX: u32 = 3;
+const RESUMES_MAX: u32 = 3;
+/// So often nobody may be reached where the session goes on; then it is tried where any session begins.
+const NOWHERE_MAX: u32 = 3;
+/// Discord keeps a session for some minutes. To resume a later one would only cost time.
+const KEPT_FOR: Duration = Duration::from_secs(600);
 
 /// Where the switch is that most bots miss.
 const CONTENT_SWITCH: &str = "in Discord's developer portal switch on Bot → Privileged Gateway Intents → Message Content \
@@ -17,6 +24,55 @@ pub(super) struct Session {
     pub(super) address: Option<String>,
     /// Up to where all has been handed in.
     pub(super) seq: u64,
+}
+
+/// How far a connection came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Came {
+    /// Nobody greeted: that says nothing about the session.
+    Nowhere,
+    /// The gateway greeted, and did not get ready.
+    Greeted,
+    /// It was ready.
+    Ready,
+}
+
+/// What becomes of a session whose connection is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It goes on where it was.
+    Stays,
+    /// It goes on where any session begins.
+    Moves,
+    /// Another has to begin.
+    Ends,
+}
+
+/// The attempts to go on with a session since it was last ready.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    refused: u32,
+    nowhere: u32,
+    since: Option<Instant>,
+}
+
+impl Attempts {
+    /// One more connection is over.
+    pub(super) fn over(&mut self, came: Came, now: Instant) -> Fate {
+        match came {
+            Came::Ready => *self = Self { since: Some(now), ..Self::default() },
+            Came::Greeted => (self.refused, self.nowhere) = (self.refused + 1, 0),
+            Came::Nowhere => self.nowhere += 1,
+        }
+        let since = *self.since.get_or_insert(now);
+        if self.refused >= RESUMES_MAX || now.duration_since(since) > KEPT_FOR {
+            Fate::Ends
+        } else if self.nowhere >= NOWHERE_MAX {
+            Fate::Moves
+        } else {
+            Fate::Stays
+        }
+    }
 }
 
 /// How a connection ended.
@@ -107,6 +163,30 @@ mod tests {
             };
             assert_eq!(name, expected, "{code:?}");
         }
+    }
+
+    #[test]
+    fn n11_a_session_ends_by_a_refusal_or_by_time_but_by_no_outage() {
+        use {Came::*, Fate::*};
+        let table = [
+            (vec![Ready], vec![Stays]),
+            // Without a network for a while.
+            (vec![Ready, Nowhere, Nowhere, Nowhere, Nowhere], vec![Stays, Stays, Stays, Moves, Moves]),
+            (vec![Ready, Greeted, Greeted, Greeted], vec![Stays, Stays, Stays, Ends]),
+            // What was not even answered is no refusal.
+            (vec![Greeted, Nowhere, Greeted, Nowhere, Greeted], vec![Stays, Stays, Stays, Stays, Ends]),
+            (vec![Greeted, Greeted, Ready, Greeted], vec![Stays; 4]),
+        ];
+        let now = Instant::now();
+        for (connections, expected) in table {
+            let mut attempts = Attempts::default();
+            let fates: Vec<Fate> = connections.iter().map(|came| attempts.over(*came, now)).collect();
+            assert_eq!(fates, expected, "{connections:?}");
+        }
+        let mut attempts = Attempts::default();
+        assert_eq!(attempts.over(Ready, now), Stays);
+        assert_eq!(attempts.over(Nowhere, now + KEPT_FOR), Stays);
+        assert_eq!(attempts.over(Nowhere, now + KEPT_FOR + Duration::from_secs(1)), Ends);
     }
 
     #[test]

@@ -76,6 +76,15 @@ pub(super) struct Ready {
     pub(super) session_id: String,
     pub(super) resume_gateway_url: Option<String>,
     pub(super) user: User,
+    /// The servers that the bot is in; each comes with an event of its own.
+    #[serde(default)]
+    pub(super) guilds: Vec<Listed>,
+}
+
+/// A server, by its id alone.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Listed {
+    pub(super) id: Id,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -210,8 +219,12 @@ pub(super) struct Place {
     pub(super) id: Id,
     #[serde(rename = "type")]
     pub(super) kind: u8,
+    pub(super) guild_id: Option<Id>,
     pub(super) parent_id: Option<Id>,
     pub(super) last_message_id: Option<Id>,
+    /// Of a thread that was just made, and not only shown to the bot.
+    #[serde(default)]
+    pub(super) newly_created: bool,
 }
 
 /// A server, with what can be seen there.
@@ -227,6 +240,7 @@ pub(super) struct Guild {
 /// The threads of a channel that can be seen from now on.
 #[derive(Debug, Deserialize)]
 pub(super) struct ThreadList {
+    pub(super) guild_id: Option<Id>,
     #[serde(default)]
     pub(super) threads: Vec<Place>,
 }
@@ -245,6 +259,8 @@ pub(super) struct Interaction {
     pub(super) member: Option<Member>,
     pub(super) user: Option<User>,
     pub(super) token: String,
+    /// What the bot may do where it happens, as bits.
+    pub(super) app_permissions: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

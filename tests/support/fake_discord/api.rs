@@ -6,12 +6,15 @@ use serde_json::{Value, json};
 
 use super::FakeDiscord;
 use super::shapes;
-use super::world::{GUILD, HISTORY, Message, REACT, SEND, VIEW, World};
+use super::world::{FILES, GUILD, HISTORY, Message, REACT, SEND, SEND_IN_THREADS, VIEW, World};
 
 /// The longest content, in code points.
 const CONTENT_MAX: usize = 2_000;
 /// How long Discord waits for an answer to an interaction.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+/// What a bot may set of a message: that it shows no previews, that it is quiet, that it is speech, that it is made of
+/// components.
+const FLAGS: u64 = 1 << 2 | 1 << 12 | 1 << 13 | 1 << 15;
 
 /// A call that Discord refuses.
 #[derive(Debug)]
@@ -91,6 +94,7 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
     if lacks.contains(VIEW) {
         return Err(Refusal::new(403, 50001, "Missing Access"));
     }
+    let send = if matches!(channel.kind, 10..=12) { SEND_IN_THREADS } else { SEND };
     let needs = |permission| match lacks.contains(permission) {
         true => Err(Refusal::new(403, 50013, "Missing Permissions")),
         false => Ok(()),
@@ -111,11 +115,17 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
             history(world, id, call)
         }
         ("POST", ["messages"]) => {
-            needs(SEND)?;
+            needs(send)?;
+            if !call.files.is_empty() {
+                needs(FILES)?;
+            }
+            if !call.body["message_reference"].is_null() && lacks.contains(HISTORY) {
+                return Err(Refusal::new(403, 160002, "Cannot reply without permission to read message history"));
+            }
             post(world, id, call)
         }
         ("POST", ["typing"]) => {
-            needs(SEND)?;
+            needs(send)?;
             world.channels.get_mut(&id).unwrap().typed += 1;
             Ok(Value::Null)
         }
@@ -126,7 +136,10 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
             };
             let is_own = found.author == FakeDiscord::BOT;
             match (call.method.as_str(), rest) {
-                ("GET", []) => Ok(shapes::message(world, found)),
+                ("GET", []) => {
+                    needs(HISTORY)?;
+                    Ok(shapes::message(world, found))
+                }
                 ("PATCH", []) if !is_own => {
                     Err(Refusal::new(403, 50005, "Cannot edit a message authored by another user"))
                 }
@@ -137,16 +150,12 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
                     Ok(Value::Null)
                 }
                 ("PUT", ["reactions", emoji, "@me"]) => {
-                    needs(REACT)?;
-                    let found = world.message_mut(id, message).unwrap();
-                    let reaction = ((*emoji).to_owned(), FakeDiscord::BOT);
-                    if emoji.is_ascii() {
-                        return Err(Refusal::new(400, 10014, "Unknown Emoji"));
+                    needs(HISTORY)?;
+                    // Where the same one stands already, another may be added without.
+                    if !found.reactions.iter().any(|(sign, _)| sign == emoji) {
+                        needs(REACT)?;
                     }
-                    if !found.reactions.contains(&reaction) {
-                        found.reactions.push(reaction);
-                    }
-                    Ok(Value::Null)
+                    react(world, (id, message), emoji)
                 }
                 ("DELETE", ["reactions", emoji, "@me"]) => {
                     let found = world.message_mut(id, message).unwrap();
@@ -158,6 +167,18 @@ fn within(world: &mut World, id: u64, call: &Call, rest: &[&str]) -> Answer {
         }
         _ => Err(Refusal::new(404, 0, "404: Not Found")),
     }
+}
+
+fn react(world: &mut World, (channel, message): (u64, u64), emoji: &str) -> Answer {
+    if emoji.is_ascii() {
+        return Err(Refusal::new(400, 10014, "Unknown Emoji"));
+    }
+    let found = world.message_mut(channel, message).unwrap();
+    let reaction = (emoji.to_owned(), FakeDiscord::BOT);
+    if !found.reactions.contains(&reaction) {
+        found.reactions.push(reaction);
+    }
+    Ok(Value::Null)
 }
 
 /// Newest first, as Discord has it; `after` gives the oldest of what is newer.
@@ -192,6 +213,9 @@ fn check(body: &Value, files: &[(String, Vec<u8>)], is_new: bool) -> Result<(), 
     let limit = 10 << 20;
     if files.iter().any(|(_, bytes)| bytes.len() > limit) {
         return Err(Refusal::new(413, 40005, "Request entity too large"));
+    }
+    if body["flags"].as_u64().unwrap_or_default() & !FLAGS != 0 {
+        return Err(Refusal::form());
     }
     let described = body["attachments"].as_array().map_or(0, Vec::len);
     if described != files.len() {
@@ -290,9 +314,16 @@ fn commands(world: &mut World, guild: Option<u64>, call: &Call) -> Answer {
             let name = command["name"].as_str().unwrap_or_default();
             let words = command["description"].as_str().map_or(0, |text| text.chars().count());
             let lower = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-            (1..=32).contains(&name.len()) && lower && (1..=100).contains(&words)
+            let options = command["options"].as_array().cloned().unwrap_or_default();
+            let known = |option: &Value| {
+                let words = option["description"].as_str().map_or(0, |text| text.chars().count());
+                option["type"].is_u64() && option["name"].is_string() && (1..=100).contains(&words)
+            };
+            let fine = (1..=32).contains(&name.len()) && lower && (1..=100).contains(&words);
+            fine && options.len() <= 25 && options.iter().all(known)
         };
-        if all.len() > 100 || !all.iter().all(fine) {
+        let names: std::collections::BTreeSet<String> = all.iter().map(|command| command["name"].to_string()).collect();
+        if all.len() > 100 || names.len() < all.len() || !all.iter().all(fine) {
             return Err(Refusal::form());
         }
         let numbered = all.iter().enumerate().map(|(index, command)| {
@@ -325,6 +356,11 @@ fn answered(world: &mut World, id: &str, token: &str, body: &Value) -> Answer {
     if kind == 6 && interaction.is_command || !matches!(kind, 4..=7) {
         return Err(Refusal::form());
     }
+    let said = body["data"]["content"].as_str().unwrap_or_default();
+    if kind == 4 && !(1..=CONTENT_MAX).contains(&said.chars().count()) {
+        return Err(Refusal::form());
+    }
+    interaction.said = (kind == 4).then(|| said.to_owned());
     interaction.answered = Some((kind, body["data"]["flags"].as_u64().unwrap_or_default() & 64 != 0));
     Ok(Value::Null)
 }

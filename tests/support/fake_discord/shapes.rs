@@ -105,9 +105,10 @@ pub(super) fn guild(world: &World) -> Value {
 }
 
 pub(super) fn ready(world: &World, session: &str) -> Value {
+    let resume_at = world.resume_at.clone().unwrap_or_else(|| format!("ws://{}/gateway", world.address));
     json!({
         "v": 10, "user": user(world, FakeDiscord::BOT), "guilds": [{ "id": GUILD.to_string(), "unavailable": true }],
-        "session_id": session, "resume_gateway_url": format!("ws://{}/gateway", world.address), "shard": [0, 1],
+        "session_id": session, "resume_gateway_url": resume_at, "shard": [0, 1],
         "application": { "id": FakeDiscord::BOT.to_string(), "flags": world.flags }, "private_channels": [],
         "session_type": "normal", "relationships": [], "presences": []
     })

@@ -21,6 +21,9 @@ pub const DM: u64 = 800_000_000_000_000_005;
 /// The permissions that a channel can lack.
 pub const VIEW: &str = "VIEW_CHANNEL";
 pub const SEND: &str = "SEND_MESSAGES";
+/// In a thread instead of that.
+pub const SEND_IN_THREADS: &str = "SEND_MESSAGES_IN_THREADS";
+pub const FILES: &str = "ATTACH_FILES";
 pub const HISTORY: &str = "READ_MESSAGE_HISTORY";
 pub const REACT: &str = "ADD_REACTIONS";
 
@@ -110,6 +113,8 @@ pub struct Interaction {
     pub is_command: bool,
     /// The type of the answer, and whether only its user sees it.
     pub answered: Option<(u64, bool)>,
+    /// What it says.
+    pub said: Option<String>,
     pub taken_back: bool,
 }
 
@@ -138,6 +143,8 @@ pub struct World {
     pub spent: u64,
     pub(super) bucket_at: Option<Instant>,
     pub logins_left: u64,
+    /// Where sessions are told to go on; none: here.
+    pub resume_at: Option<String>,
     pub identified: usize,
     pub resumed: usize,
     pub heartbeats: usize,
@@ -185,6 +192,7 @@ impl World {
             spent: 0,
             bucket_at: None,
             logins_left: 1_000,
+            resume_at: None,
             identified: 0,
             resumed: 0,
             heartbeats: 0,
@@ -306,54 +314,16 @@ impl World {
         }
     }
 
-    fn interaction(&mut self, (channel, person): (u64, u64), more: Value) -> u64 {
-        let (id, token) = (self.id(), format!("token-{}", self.next));
-        let is_command = more["type"] == 2;
-        let at = self.channel(channel);
-        let place = shapes::channel(channel, at);
-        let user = shapes::user(self, person);
-        let mut told = json!({
-            "id": id.to_string(), "application_id": FakeDiscord::BOT.to_string(), "token": token, "version": 1,
-            "channel_id": channel.to_string(), "channel": place, "locale": "en-GB", "entitlements": [],
-            "authorizing_integration_owners": {}, "attachment_size_limit": 10_485_760
-        });
-        match at.guild {
-            Some(guild) => {
-                told["guild_id"] = guild.to_string().into();
-                told["context"] = 0.into();
-                told["member"] = json!({ "user": user, "nick": null, "roles": [], "joined_at": shapes::TIME,
-                    "deaf": false, "mute": false, "permissions": "0", "flags": 0 });
-            }
-            None => {
-                told["context"] = 1.into();
-                told["user"] = user;
-            }
-        }
-        told.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let interaction = Interaction { id, at: Instant::now(), is_command, answered: None, taken_back: false };
-        self.interactions.insert(token, interaction);
-        self.tell(None, "INTERACTION_CREATE", &told);
+    /// Somebody opens a thread; what it is told as, and its id.
+    pub fn make_thread(&mut self, parent: u64) -> u64 {
+        let id = self.id();
+        let mut thread = self.channel(THREAD).clone();
+        (thread.parent, thread.name, thread.archived, thread.messages) = (Some(parent), "new", false, Vec::new());
+        let mut told = shapes::channel(id, &thread);
+        told["newly_created"] = true.into();
+        self.channels.insert(id, thread);
+        self.tell(None, "THREAD_CREATE", &told);
         id
-    }
-
-    pub fn press(&mut self, at: (u64, u64), message: u64, custom_id: &str) -> u64 {
-        let message = self.message(at.0, message).unwrap();
-        let rows = message.components.as_array().unwrap().iter();
-        let mut buttons = rows.flat_map(|row| row["components"].as_array().unwrap());
-        assert!(buttons.any(|button| button["custom_id"] == custom_id), "no button {custom_id}: {message:?}");
-        let message = shapes::message(self, message);
-        let data = json!({ "component_type": 2, "custom_id": custom_id, "id": 1 });
-        self.interaction(at, json!({ "type": 3, "data": data, "message": message }))
-    }
-
-    pub fn use_command(&mut self, at: (u64, u64), name: &str, text: Option<&str>) -> u64 {
-        let guild = self.channel(at.0).guild;
-        let known = self.commands.iter().filter(|(place, _)| place.is_none() || **place == guild);
-        assert!(known.flat_map(|(_, all)| all).any(|command| command["name"] == name), "no command {name}");
-        let options: Vec<Value> =
-            text.map(|text| json!({ "name": "text", "type": 3, "value": text })).into_iter().collect();
-        let data = json!({ "id": "1", "name": name, "type": 1, "options": options });
-        self.interaction(at, json!({ "type": 2, "data": data }))
     }
 
     /// Tells all sessions, if they asked for that and can see it.
