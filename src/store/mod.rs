@@ -28,6 +28,7 @@ pub mod memory_calls;
 pub mod memory_pages;
 pub mod messages;
 pub mod model_calls;
+pub mod moved;
 pub mod occurrences;
 pub mod open_runs;
 pub mod operations;

@@ -1,7 +1,7 @@
 //! A few stories, in each of which the process dies at every commit in turn: just before it, and just after.
 
 use crate::plan::GROUP;
-use crate::story::{Said, scripted, scripted_and_kept_up};
+use crate::story::{Said, scripted, scripted_and_kept_up, scripted_with_hang_ups};
 use crate::world::When;
 
 /// Nothing is left to the reconciler, which looks every five minutes.
@@ -97,6 +97,23 @@ fn n1_a_stop_and_what_waits_behind_it() {
                 (4_400, "2", "2", "m do append"),
             ],
         );
+    }
+}
+
+/// A commit that nobody was told of is made up for when it is handed in again, and not left to the reconciler.
+#[test]
+fn n1_who_hangs_up_at_the_commit_and_comes_again_waits_for_nothing() {
+    let stories: [(&[Said], i64); 3] = [
+        (&[(100, "2", "2", "m do look append")], 30_000),
+        (&[(100, "2", "2", "m do crawl append"), (4_000, "2", "2", "/stop")], 30_000),
+        (&[(100, "2", "2", "m do crawl append"), (4_000, "2", "2", "m do look")], 180_000),
+    ];
+    for (messages, soon) in stories {
+        let ended = scripted_with_hang_ups(31, messages);
+        let told = ended.trace.join("\n");
+        assert!(ended.violations.is_empty(), "{told}\n{}", ended.violations.join("\n"));
+        assert!(ended.trace.iter().filter(|line| line.ends_with("hangs up")).count() == messages.len(), "{told}");
+        assert!(ended.rest_ms < soon, "at rest at {}:\n{told}", ended.rest_ms);
     }
 }
 

@@ -1,10 +1,12 @@
 //! A platform that holds what it was sent, loses answers, delivers again what was not acknowledged, and its people.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hob::domain::channel::{Channel, Intake, Sign};
+use hob::domain::channel::{Accepted, Channel, Intake, IntakeError, Sign};
 use hob::domain::clock::Clock as _;
 use hob::domain::health::{ChannelHealth, Liveness};
 use hob::domain::inbound::{ChannelKind, Conversation, Happening, Inbound, Sender};
@@ -13,7 +15,7 @@ use jiff::Timestamp;
 use tokio::time::sleep;
 
 use crate::plan;
-use crate::world::{Contract, Shown, Taken, World};
+use crate::world::{Caller, Contract, Shown, Taken, World};
 
 /// Hob's account on a platform.
 pub(crate) struct Account {
@@ -261,7 +263,7 @@ pub(crate) async fn feed(account: Arc<Account>, intake: Arc<dyn Intake>) {
         let mut acks = Vec::new();
         for (key, inbound) in batch {
             let accepted = loop {
-                match intake.accept(inbound.clone()).await {
+                match hand_in(world, intake.as_ref(), &inbound).await {
                     Ok(accepted) => break accepted,
                     Err(error) => {
                         world.note(format!("not stored: {error}"));
@@ -282,6 +284,22 @@ pub(crate) async fn feed(account: Arc<Account>, intake: Arc<dyn Intake>) {
             state.acked.push(acked);
         }
     }
+}
+
+/// Hands it in; where the platform hangs up, for the second time.
+async fn hand_in(world: &World, intake: &dyn Intake, inbound: &Inbound) -> Result<Accepted, IntakeError> {
+    if world.state().caller == Caller::HangsUp {
+        let before = world.state().process.commits;
+        // The commit is seen before whoever waits for it is told.
+        let committed =
+            poll_fn(|_| if world.state().process.commits > before { Poll::Ready(()) } else { Poll::Pending });
+        tokio::select! {
+            biased;
+            () = committed => world.note(format!("{} hangs up", inbound.external_id)),
+            accepted = intake.accept(inbound.clone()) => return accepted,
+        }
+    }
+    intake.accept(inbound.clone()).await
 }
 
 fn due(account: &Account) -> Vec<((i64, u64), Inbound)> {

@@ -10,7 +10,7 @@ use crate::check;
 use crate::life::{End, live};
 use crate::plan::{self, Life, Trouble};
 use crate::upkeep;
-use crate::world::{Taken, Upkeep, When, World};
+use crate::world::{Caller, Taken, Upkeep, When, World};
 
 /// How a story ended.
 pub(crate) struct Ended {
@@ -54,6 +54,13 @@ pub(crate) fn scripted_and_kept_up(seed: u64, messages: &[Said], crash: Option<(
 pub(crate) fn scripted(seed: u64, messages: &[Said], crash: Option<(u64, When)>) -> Ended {
     let world = calm(seed, messages);
     tell(&world, &lives_until(crash))
+}
+
+/// As [`scripted`], but whoever hands a message in has gone when it is committed, and hands it in again.
+pub(crate) fn scripted_with_hang_ups(seed: u64, messages: &[Said]) -> Ended {
+    let world = calm(seed, messages);
+    world.state().caller = Caller::HangsUp;
+    tell(&world, &lives_until(None))
 }
 
 fn lives_until(crash: Option<(u64, When)>) -> Vec<Life> {

@@ -94,6 +94,13 @@ pub(crate) enum Upkeep {
     GoesOn,
 }
 
+/// Who hands something in: whether they wait for its commit, or have gone by then and hand it in again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Waits,
+    HangsUp,
+}
+
 pub(crate) struct State {
     rng: SmallRng,
     serial: u64,
@@ -110,6 +117,7 @@ pub(crate) struct State {
     /// The platforms and the models behave.
     pub(crate) calm: bool,
     pub(crate) upkeep: Upkeep,
+    pub(crate) caller: Caller,
     /// By when they can be fetched: what no poll has acknowledged, with the account it is for.
     pub(crate) updates: BTreeMap<(i64, u64), (String, Inbound)>,
     /// The platform was told that it need not deliver these again.
@@ -164,6 +172,7 @@ impl World {
             label_panics: false,
             calm: false,
             upkeep: Upkeep::Rests,
+            caller: Caller::Waits,
             updates: BTreeMap::new(),
             acked: Vec::new(),
             taken: Vec::new(),

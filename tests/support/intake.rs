@@ -27,6 +27,9 @@ pub struct Memory {
     moves: Mutex<Vec<(String, String)>>,
     /// It takes nothing any more, and says nothing.
     hangs: AtomicBool,
+    /// The next so many attempts from this chat take their time.
+    held: Mutex<(&'static str, usize)>,
+    released: watch::Sender<bool>,
 }
 
 #[async_trait]
@@ -36,6 +39,10 @@ impl Intake for Memory {
         if self.hangs.load(Ordering::Relaxed) {
             self.seen.send_modify(|_| {});
             return std::future::pending().await;
+        }
+        if self.is_held(&inbound) {
+            self.seen.send_modify(|_| {});
+            assert!(self.released.subscribe().wait_for(|released| *released).await.is_ok(), "the intake is gone");
         }
         if let Some(Some(why)) = self.failures.lock().unwrap().pop_front() {
             return Err(IntakeError(why.to_owned()));
@@ -81,6 +88,23 @@ impl Memory {
     /// From now on it hangs.
     pub fn hang(&self) {
         self.hangs.store(true, Ordering::Relaxed);
+    }
+
+    /// It takes its time over the next so many from this chat, until it is told to go on.
+    pub fn hold(&self, chat: &'static str, times: usize) {
+        *self.held.lock().unwrap() = (chat, times);
+    }
+
+    fn is_held(&self, inbound: &Inbound) -> bool {
+        let (chat, times) = &mut *self.held.lock().unwrap();
+        let is_held = *chat == inbound.conversation.chat && *times > 0;
+        *times -= usize::from(is_held);
+        is_held
+    }
+
+    /// It takes what it has held.
+    pub fn release(&self) {
+        self.released.send_replace(true);
     }
 
     /// Waits until so many were handed in, whatever became of them.

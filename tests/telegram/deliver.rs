@@ -61,11 +61,24 @@ async fn a_topic_or_a_reply_target_that_is_gone_is_done_without() {
     telegram.deliver(&lost).await.unwrap();
     let threads: Vec<_> = fake.look(|world| world.chat(-5).by_bot().map(|sent| (sent.thread, sent.reply_to)).collect());
     assert_eq!(threads, [(None, None), (Some(3), None)]);
-    let gone = "(This belongs to a topic that is gone.)";
+    let gone = "(This belongs to a topic that is gone or closed.)";
     assert_eq!(texts(&fake, -5), [format!("{gone}\ninto the main chat"), "into the main chat".to_owned()]);
     fake.fault("sendMessage", Fault::BadRequest("message to be replied not found".to_owned()));
     telegram.deliver(&lost).await.unwrap();
     assert_eq!(fake.look(|world| world.chat(-5).by_bot().count()), 3);
+}
+
+#[tokio::test]
+async fn k2_a_closed_topic_loses_no_answer() {
+    let fake = fake().await;
+    fake.group(-5, &[3]);
+    let mut late = message(-5, "the answer");
+    late.destination.conversation.thread = Some("3".to_owned());
+    fake.fault("sendMessage", Fault::BadRequest("TOPIC_CLOSED".to_owned()));
+    adapter(&fake.api_url(), PACE).deliver(&late).await.unwrap();
+    let sent: Vec<_> =
+        fake.look(|world| world.chat(-5).by_bot().map(|sent| (sent.thread, sent.text.clone())).collect());
+    assert_eq!(sent, [(None, "(This belongs to a topic that is gone or closed.)\nthe answer".to_owned())]);
 }
 
 #[tokio::test]
@@ -75,7 +88,7 @@ async fn k2_a_chunk_without_room_for_a_note_has_it_before_it() {
     let mut lost = message(-5, &"x".repeat(4096));
     lost.destination.conversation.thread = Some("4".to_owned());
     adapter(&fake.api_url(), PACE).deliver(&lost).await.unwrap();
-    assert_eq!(texts(&fake, -5), ["(This belongs to a topic that is gone.)".to_owned(), "x".repeat(4096)]);
+    assert_eq!(texts(&fake, -5), ["(This belongs to a topic that is gone or closed.)".to_owned(), "x".repeat(4096)]);
 }
 
 /// A message in Telegram's HTML.

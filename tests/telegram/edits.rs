@@ -6,7 +6,7 @@ use hob::domain::channel::Channel as _;
 use hob::domain::outgoing::{Choice, DeliveryError, Draft, Outgoing, Replaces};
 
 use crate::harness::{PACE, adapter, message, to};
-use crate::support::fake_telegram::world::Message;
+use crate::support::fake_telegram::world::{ChatKind, Message};
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 
 async fn fake() -> FakeTelegram {
@@ -117,4 +117,29 @@ async fn k2_no_draft_is_posted_where_it_does_not_belong() {
     let error = adapter(&fake.api_url(), PACE).draft(&lost).await.unwrap_err();
     insta::assert_snapshot!(error, @"refused: 400 Bad Request: message thread not found");
     assert_eq!(fake.look(|world| world.chat(-5).messages.len()), 0);
+}
+
+#[tokio::test]
+async fn k2_what_grows_does_not_begin_in_another_chat() {
+    let fake = fake().await;
+    let telegram = adapter(&fake.api_url(), PACE);
+    let begun = |thread: Option<&str>| {
+        let mut destination = to(-77);
+        destination.conversation.thread = thread.map(str::to_owned);
+        Draft { destination, external_id: None, text: "So far …".to_owned(), markup: None }
+    };
+    fake.look(|world| {
+        world.open(-77, ChatKind::Group);
+    });
+    fake.migrate(-77, -100_077);
+    let before = fake.look(|world| world.chat(-100_077).messages.len());
+    let refused = telegram.draft(&begun(None)).await.unwrap_err();
+    assert!(matches!(refused, DeliveryError::Refused { .. }), "{refused}");
+    // The name of such a message would be looked for in the old chat, and it would stay for ever.
+    assert_eq!(fake.look(|world| world.chat(-100_077).messages.len()), before);
+    telegram.deliver(&message(-77, "So far, and no further.")).await.unwrap();
+    assert_eq!(fake.look(|world| world.chat(-100_077).messages.len()), before + 1, "the whole goes there");
+    fake.fault("sendMessage", Fault::BadRequest("TOPIC_CLOSED".to_owned()));
+    let refused = telegram.draft(&begun(Some("3"))).await.unwrap_err();
+    assert!(matches!(refused, DeliveryError::Refused { .. }), "{refused}");
 }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::harness::{PACE, Running};
 use crate::support::fake_telegram::world::Post;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
+use crate::support::intake::text_of;
 
 /// The id of a first update.
 const FIRST: i64 = 817_000_001;
@@ -281,5 +282,69 @@ async fn n12_a_loop_that_hangs_is_known_and_one_that_waits_out_an_outage_is_not(
     assert!(dead(Duration::ZERO).is_empty());
     assert!(dead(Duration::from_secs(600)).is_empty(), "a long recording may be put into words");
     assert_eq!(dead(Duration::from_secs(631)), ["telegram (default)"]);
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn k2_while_files_are_fetched_other_chats_and_buttons_go_on_and_nothing_is_acknowledged_early() {
+    let fake = FakeTelegram::start().await;
+    fake.person(7);
+    let asked = fake.look(|world| world.ask(7, "Sure?", "t:no"));
+    let hob = Running::start(&fake);
+    fake.until_true("a poll", |world| world.waiting == 1).await;
+    hob.intake.hold("7", 1);
+    fake.hand(7, ("a.pdf", b"%PDF-1.7"), "read this");
+    hob.intake.tried(1).await;
+    let behind = fake.say(7, "and tell me").to_string();
+    fake.say(8, "one");
+    fake.say(8, "two");
+    assert_eq!(hob.intake.texts(2).await, ["one", "two"]);
+    fake.press(7, 7, asked, "t:no");
+    assert_eq!(hob.intake.texts(3).await[2], "pressed: t:no");
+    assert!(!hob.intake.attempts().contains(&behind), "what was said behind the file goes behind it");
+    assert!(fake.look(|world| world.offsets.iter().flatten().all(|offset| *offset == FIRST)), "acknowledged too early");
+    hob.intake.release();
+    assert_eq!(hob.intake.texts(5).await[3..], ["read this", "and tell me"]);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    assert_eq!(hob.intake.attempts().len(), 5, "nothing twice");
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn k2_a_file_that_was_being_fetched_at_the_end_comes_again() {
+    let fake = FakeTelegram::start().await;
+    let hob = Running::start(&fake);
+    hob.intake.hold("7", 1);
+    fake.hand(7, ("a.pdf", b"%PDF-1.7"), "read this");
+    hob.intake.tried(1).await;
+    fake.say(8, "one");
+    hob.intake.until(1).await;
+    hob.end().await;
+    let hob = Running::start(&fake);
+    let mut seen = hob.intake.texts(2).await;
+    seen.sort();
+    assert_eq!(seen, ["one", "read this"]);
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    hob.end().await;
+}
+
+#[tokio::test]
+async fn k2_many_files_at_once_are_all_taken_in_and_in_order() {
+    let fake = FakeTelegram::start().await;
+    for person in 10..20 {
+        fake.hand(person, ("a.pdf", b"%PDF-1.7"), "one");
+        fake.hand(person, ("b.pdf", b"%PDF-1.7"), "two");
+        fake.say(person, "three");
+    }
+    let hob = Running::start(&fake);
+    hob.intake.fail("the disk is full", 2);
+    let seen = hob.intake.until(30).await;
+    for person in 10..20 {
+        let said: Vec<_> =
+            seen.iter().filter(|said| said.conversation.chat == person.to_string()).map(text_of).collect();
+        assert_eq!(said, ["one", "two", "three"]);
+    }
+    fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    assert_eq!(hob.intake.duplicates(), 0);
     hob.end().await;
 }

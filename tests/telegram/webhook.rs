@@ -16,7 +16,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::harness::{PACE, Running, built, settings};
 use crate::support::fake_telegram::webhook::Webhook as Called;
-use crate::support::fake_telegram::world::Post;
 use crate::support::fake_telegram::{FakeTelegram, Fault};
 use crate::support::intake::text_of;
 
@@ -101,18 +100,34 @@ async fn c1_only_telegram_may_call() {
 }
 
 #[tokio::test]
-async fn k2_an_album_is_one_message_here_too() {
+async fn k2_each_part_of_an_album_that_is_posted_is_a_message_of_its_own_and_none_waits_for_others() {
     let fake = FakeTelegram::start().await;
-    let served = Served::start_with(&fake, Pace { album_window: Duration::from_millis(400), ..PACE }).await;
-    let ids = fake.look(|world| {
-        let photo = json!([{"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1, "file_size": 1}]);
-        let part = |caption: &str| json!({"photo": photo, "caption": caption, "media_group_id": "g1"});
-        ["one", "two", "three"].map(|caption| world.post(Post::new(7, 7, "").with(part(caption))))
-    });
-    let seen = served.hob.intake.until(1).await;
-    assert_eq!((text_of(&seen[0]).as_str(), seen[0].attachments.len()), ("one\ntwo\nthree", 3));
-    assert_eq!(seen[0].external_id, ids[0].to_string());
+    // Telegram posts the second part when the first is taken: who waited for it would wait for ever.
+    let served = Served::start_with(&fake, Pace { album_window: Duration::from_secs(600), ..PACE }).await;
+    let ids = fake.album((7, 7), "g1", &["one", "two", ""]);
+    let seen = served.hob.intake.until(3).await;
+    let told: Vec<_> =
+        seen.iter().map(|part| (part.external_id.clone(), text_of(part), part.attachments.len())).collect();
+    let part = |place: usize, text: &str| (ids[place].to_string(), text.to_owned(), 1);
+    assert_eq!(told, [part(0, "one"), part(1, "two"), part(2, "")]);
     fake.until_true("empty backlog", |world| world.updates.is_empty()).await;
+    assert_eq!(served.hob.intake.attempts().len(), 3);
+    served.end().await;
+}
+
+#[tokio::test]
+async fn k2_who_waits_in_one_chat_keeps_no_other_chat_waiting() {
+    let fake = FakeTelegram::start().await;
+    let served = Served::start(&fake).await;
+    served.hob.intake.hold("7", 1);
+    fake.say(7, "this takes a while");
+    served.hob.intake.tried(1).await;
+    fake.say(7, "behind it");
+    fake.say(8, "one");
+    fake.say(8, "two");
+    assert_eq!(served.hob.intake.texts(2).await, ["one", "two"]);
+    served.hob.intake.release();
+    assert_eq!(served.hob.intake.texts(4).await[2..], ["this takes a while", "behind it"]);
     served.end().await;
 }
 

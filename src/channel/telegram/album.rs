@@ -27,7 +27,7 @@ pub(super) struct Album {
 }
 
 /// The album that an update is a part of.
-pub(super) fn album_of(update: &Update) -> Option<Album> {
+fn album_of(update: &Update) -> Option<Album> {
     let message = posted(update)?;
     Some(Album { chat: message.chat.id.0, group: message.media_group_id()?.0.clone() })
 }

@@ -19,6 +19,7 @@ mod salvage;
 mod send;
 pub mod settings;
 mod signs;
+mod slow;
 mod upload;
 mod webhook;
 mod words;

@@ -2,7 +2,9 @@
 //!
 //! Telegram's acknowledgement is the offset of the *next* poll. It moves past an update when the intake has it, or when
 //! the update is nothing Hob can use; a failure leaves it where it is, so that Telegram delivers again. So does an album
-//! that may have more parts: it is asked for once more a moment later, and handed in when nothing has joined it.
+//! that may have more parts: it is asked for once more a moment later, and handed in when nothing has joined it. And so does
+//! a message whose files are being fetched: what is behind it is asked for meanwhile, now and then, and goes before it, but for
+//! its own chat's messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,6 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use teloxide::Bot;
 use teloxide::payloads::{DeleteWebhook, GetUpdates, GetUpdatesSetters as _};
+use teloxide::types::Update;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -18,12 +21,10 @@ use crate::channel::telegram::album::{Album, Numbered, Unit, units};
 use crate::channel::telegram::call::{Answer, CallError, call, client};
 use crate::channel::telegram::desk::Desk;
 use crate::channel::telegram::link::{ALLOWED, Link, Trouble, identify};
+use crate::channel::telegram::slow::{Handed, Slow, TAKE_MAX, chat_of, is_slow};
 
 /// How many updates one poll brings: Telegram's own maximum.
 const BATCH_MAX: u8 = 100;
-
-/// How long the intake may take over one message, whatever has to be fetched with it.
-const TAKE_MAX: Duration = Duration::from_secs(600);
 
 /// An empty answer that comes sooner was not held open.
 const EMPTY_MIN: Duration = Duration::from_millis(100);
@@ -46,6 +47,10 @@ pub(super) struct Poller<'a> {
     offset: Option<i32>,
     /// Updates beyond the offset that the intake has already: something before them waits.
     taken: BTreeSet<i32>,
+    /// Updates that the last poll brought and the intake does not have.
+    waiting: BTreeSet<i32>,
+    /// What is being taken in beside the poll.
+    slow: Slow,
     /// Albums that may have more parts, with the newest part that was seen.
     held: BTreeMap<Album, i32>,
     /// So many updates are fetched one at a time, as one among them makes the batch unreadable.
@@ -56,7 +61,17 @@ pub(super) struct Poller<'a> {
 
 impl<'a> Poller<'a> {
     pub(super) fn new(link: Link<'a>) -> Self {
-        Self { link, bot: None, offset: None, taken: BTreeSet::new(), held: BTreeMap::new(), singly: 0, polled: false }
+        Self {
+            link,
+            bot: None,
+            offset: None,
+            taken: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            slow: Slow::default(),
+            held: BTreeMap::new(),
+            singly: 0,
+            polled: false,
+        }
     }
 
     /// Polls for ever; dropped to end it.
@@ -88,9 +103,7 @@ impl<'a> Poller<'a> {
 
     /// One poll and all it brought.
     async fn round(&mut self, desk: &Desk) -> Result<(), Trouble> {
-        if !self.held.is_empty() {
-            tokio::time::sleep(self.link.telegram.settings.pace.album_window).await;
-        }
+        self.pause().await?;
         let started = Instant::now();
         self.link.telegram.health.turned(self.deadline());
         let answer = self.fetch().await?;
@@ -111,17 +124,45 @@ impl<'a> Poller<'a> {
             warn!(channel = "telegram", updates = nameless, "{nameless} updates without an id; passed over");
         }
         let named = updates.iter().filter_map(|update| update_id(update).map(|id| (id, update)));
-        let fresh = named.filter(|(id, _)| !self.taken.contains(id));
-        let batch: Vec<Numbered> = fresh.map(|(id, raw)| (id, Desk::read(i64::from(id), raw))).collect();
+        let fresh: Vec<_> = named.filter(|(id, _)| !self.taken.contains(id)).collect();
+        self.waiting = fresh.iter().map(|(id, _)| *id).collect();
+        let idle = fresh.into_iter().filter(|(id, _)| !self.slow.has(*id));
+        let batch: Vec<Numbered> = idle.map(|(id, raw)| (id, Desk::read(i64::from(id), raw))).collect();
         self.take(desk, &batch).await?;
         if nameless > 0 && self.offset == before { Err(Trouble::Nameless) } else { Ok(()) }
     }
 
-    /// Hands in what is complete; the offset stays before what is not.
+    /// Waits a moment if something is looked at once more: for the rest of an album, or until files are there.
+    async fn pause(&mut self) -> Result<(), Trouble> {
+        let end = Instant::now() + self.link.telegram.settings.pace.album_window;
+        while !self.held.is_empty() || !self.slow.is_empty() {
+            let done = tokio::select! {
+                biased;
+                Some(done) = self.slow.next() => done,
+                () = tokio::time::sleep_until(end) => break,
+            };
+            self.handed(done)?;
+        }
+        Ok(())
+    }
+
+    /// The intake has it, or could not store it.
+    fn handed(&mut self, (ids, taken): Handed) -> Result<(), Trouble> {
+        taken?;
+        for id in ids {
+            self.waiting.remove(&id);
+            self.taken.insert(id);
+        }
+        let passed = || self.taken.last().map(|last| last.saturating_add(1));
+        self.offset = self.waiting.first().copied().or_else(passed).or(self.offset);
+        self.taken = self.offset.map(|offset| self.taken.split_off(&offset)).unwrap_or_default();
+        Ok(())
+    }
+
+    /// Hands in what is complete, and what need not wait for files; the offset stays before all else.
     async fn take(&mut self, desk: &Desk, batch: &[Numbered]) -> Result<(), Trouble> {
         let held = std::mem::take(&mut self.held);
-        let mut waiting: BTreeSet<i32> = batch.iter().map(|(id, _)| *id).collect();
-        let last = waiting.last().copied().max(self.taken.last().copied());
+        let mut behind: BTreeSet<i64> = self.slow.chats().collect();
         for Unit { places, open } in units(batch) {
             let parts: Vec<&Numbered> = places.iter().filter_map(|place| batch.get(*place)).collect();
             let newest = parts.last().map_or(0, |(id, _)| *id);
@@ -129,24 +170,31 @@ impl<'a> Poller<'a> {
                 self.held.insert(album, newest);
                 continue;
             }
-            let updates: Vec<_> = parts.iter().filter_map(|(_, update)| update.as_ref()).collect();
+            let ids: Vec<i32> = parts.iter().map(|(id, _)| *id).collect();
+            let updates: Vec<&Update> = parts.iter().filter_map(|(_, update)| update.as_ref()).collect();
+            let chat = updates.iter().find_map(|update| chat_of(update));
+            if chat.is_some_and(|chat| behind.contains(&chat)) {
+                continue;
+            }
+            if let Some(chat) = chat.filter(|_| updates.iter().any(|update| is_slow(update))) {
+                behind.insert(chat);
+                if !self.slow.is_full() {
+                    self.slow.begin(desk, chat, (ids, updates.into_iter().cloned().collect()));
+                }
+                continue;
+            }
             if !updates.is_empty() {
                 self.link.telegram.health.turned(TAKE_MAX);
                 desk.take(&updates).await?;
             }
-            for (id, _) in parts {
-                waiting.remove(id);
-                self.taken.insert(*id);
-            }
-            self.offset = waiting.first().copied().or(last.map(|last| last.saturating_add(1)));
-            self.taken = self.offset.map(|offset| self.taken.split_off(&offset)).unwrap_or_default();
+            self.handed((ids, Ok(())))?;
         }
         Ok(())
     }
 
     async fn fetch(&mut self) -> Result<Answer, Trouble> {
         // What is looked at once more is there already; and the first answer, which tells that all is well, is not held back.
-        let is_held_open = self.held.is_empty() && self.polled;
+        let is_held_open = self.held.is_empty() && self.slow.is_empty() && self.polled;
         let timeout = if is_held_open { self.link.telegram.settings.poll_timeout } else { Duration::ZERO };
         let seconds = u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
         let limit = if self.singly > 0 { 1 } else { BATCH_MAX };

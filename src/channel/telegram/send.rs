@@ -23,8 +23,8 @@ use crate::domain::capabilities::{Capabilities, Limit};
 use crate::domain::inbound::ChannelKind;
 use crate::domain::outgoing::{Choice, DeliveryError, Destination, Draft, Outgoing, REPEAT_MARK, Receipt};
 
-/// Stands before a message whose topic is no more.
-const TOPIC_GONE: &str = "(This belongs to a topic that is gone.)";
+/// Stands before a message whose topic is no more, or takes no more.
+const TOPIC_GONE: &str = "(This belongs to a topic that is gone or closed.)";
 
 /// How long a file may take to go out; less than the outbox waits.
 const UPLOAD_MAX: Duration = Duration::from_secs(80);
@@ -74,7 +74,7 @@ pub(super) async fn deliver(bot: &Bot, message: &Outgoing, deadline: Duration) -
 pub(super) async fn draft(bot: &Bot, draft: &Draft, deadline: Duration) -> Result<Receipt, DeliveryError> {
     let words = Words::of(&draft.text, draft.markup.as_deref());
     let Some(external_id) = &draft.external_id else {
-        // What is moved to another place says why, once it is whole.
+        // What is moved to another place says why, once it is whole; and what grows is looked for where it was to be.
         return Letter::new(bot, (&draft.destination, words), deadline)?.send(false).await;
     };
     match edit(bot, Edit { place: &draft.destination, external_id, words, keyboard: None }, deadline).await? {
@@ -130,6 +130,7 @@ impl<'a> Letter<'a> {
     }
 
     /// Sends it; markup, a topic, a reply target or a chat that Telegram does not take is done without, each at most once.
+    /// It goes to another topic or chat only if it `moves`.
     async fn send(mut self, moves: bool) -> Result<Receipt, DeliveryError> {
         loop {
             let error = match self.attempt().await {
@@ -143,8 +144,9 @@ impl<'a> Letter<'a> {
             if !self.words.is_refused(&error) {
                 match relented(&mut self.payload, &error) {
                     Some(Relented::Topic) if moves => self.put_before(TOPIC_GONE).await?,
-                    Some(Relented::Chat | Relented::Reply) => {}
-                    Some(Relented::Topic) | None => return Err(outcome(&error)),
+                    Some(Relented::Chat) if moves => {}
+                    Some(Relented::Reply) => {}
+                    Some(Relented::Topic | Relented::Chat) | None => return Err(outcome(&error)),
                 }
             }
             info!(channel = "telegram", %error, "sent otherwise, as Telegram said: {error}");
@@ -220,7 +222,7 @@ fn relented(payload: &mut SendMessage, error: &CallError) -> Option<Relented> {
         return elsewhere.then_some(Relented::Chat);
     }
     let said = description.to_lowercase();
-    if said.contains("message thread not found") || said.contains("topic_deleted") {
+    if ["message thread not found", "topic_deleted", "topic_closed"].iter().any(|sign| said.contains(sign)) {
         return payload.message_thread_id.take().map(|_| Relented::Topic);
     }
     if said.contains("repl") && said.contains("not found") {

@@ -1,9 +1,8 @@
 //! Being called: Telegram posts each update to an address, and repeats what is not answered with 200.
 //!
-//! Updates come by several connections at once, those of one chat mostly one after another. So the parts of an album are
-//! collected for a moment, and each is answered when the whole is stored.
+//! Of a chat it posts one update at a time, the next when the one before is taken. So an album cannot be one message here: its
+//! second part comes only after the first is stored, and is a message of its own.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,43 +10,24 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 use teloxide::payloads::{GetWebhookInfo, SetWebhook};
-use teloxide::types::Update;
-use tokio::sync::watch;
-use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::channel::telegram::album::{Album, album_of};
 use crate::channel::telegram::call::call;
 use crate::channel::telegram::desk::Desk;
 use crate::channel::telegram::link::{ALLOWED, Link, Trouble, identify};
 use crate::channel::telegram::settings::Webhook;
 use crate::domain::channel::IntakeError;
 
-/// What is being collected of an album.
-#[derive(Debug)]
-struct Collected {
-    parts: Vec<Update>,
-    newest: Instant,
-    /// What became of it, once it is handed in.
-    outcome: watch::Sender<Option<Result<(), String>>>,
-}
-
 /// The calls' side of an adapter.
 #[derive(Default)]
 pub(super) struct Calls {
     /// Where updates go, while the adapter runs.
     desk: Mutex<Option<Desk>>,
-    albums: Mutex<HashMap<Album, Collected>>,
 }
 
 impl Calls {
     fn desk(&self) -> MutexGuard<'_, Option<Desk>> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn albums(&self) -> MutexGuard<'_, HashMap<Album, Collected>> {
-        // Each operation leaves the map whole.
-        self.albums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// No more is taken in.
@@ -69,57 +49,12 @@ impl Calls {
         };
         let id = raw.get("update_id").and_then(Value::as_i64).unwrap_or_default();
         let Some(update) = Desk::read(id, &raw) else { return Ok(()) };
-        let outcome = match album_of(&update) {
-            Some(album) => self.collect(&desk, album, update).await,
-            None => desk.take(&[&update]).await,
-        };
+        let outcome = desk.take(&[&update]).await;
         if let Err(error) = &outcome {
             desk.telegram.health.stuck(error.to_string());
         }
         outcome
     }
-
-    /// Puts the part to the others, and tells what becomes of all of them.
-    async fn collect(&self, desk: &Desk, album: Album, part: Update) -> Result<(), IntakeError> {
-        let mut outcome = {
-            let mut albums = self.albums();
-            let collected = albums.entry(album.clone()).or_insert_with(|| {
-                let (desk, album) = (desk.clone(), album);
-                // Whoever posted the first part may hang up; the others still wait.
-                desk.telegram.tracker.clone().spawn(hand_in(desk, album));
-                Collected { parts: Vec::new(), newest: Instant::now(), outcome: watch::Sender::new(None) }
-            });
-            collected.parts.push(part);
-            collected.newest = Instant::now();
-            collected.outcome.subscribe()
-        };
-        let gone = || IntakeError("Hob stops".to_owned());
-        let outcome = outcome.wait_for(Option::is_some).await.map_err(|_closed| gone())?;
-        outcome.clone().unwrap_or(Ok(())).map_err(IntakeError)
-    }
-}
-
-/// Waits until no part has joined for a moment, then hands the album in.
-async fn hand_in(desk: Desk, album: Album) {
-    let window = desk.telegram.settings.pace.album_window;
-    let calls = &desk.telegram.calls;
-    let mut end = Instant::now() + window;
-    let collected = loop {
-        if desk.telegram.life.run_until_cancelled(tokio::time::sleep_until(end)).await.is_none() {
-            // Who waits is told by the end of what it waits for.
-            calls.albums().remove(&album);
-            return;
-        }
-        let mut albums = calls.albums();
-        let Some(collected) = albums.get(&album) else { return };
-        end = collected.newest + window;
-        if end <= Instant::now() {
-            break albums.remove(&album);
-        }
-    };
-    let Some(Collected { parts, outcome, .. }) = collected else { return };
-    let taken = desk.take(&parts.iter().collect::<Vec<_>>()).await;
-    outcome.send_replace(Some(taken.map_err(|IntakeError(why)| why)));
 }
 
 /// What Telegram tells of its calls, as far as it matters.

@@ -33,7 +33,7 @@ impl Take {
         mut answer: Answer,
     ) -> Result<Taken, StoreError> {
         let Some(inbound) = self.claim(tx, arriving, (&answer.text, "answer")).await? else {
-            return Ok(Taken::quietly(Accepted::Duplicate));
+            return Ok(Taken::again(asking.session));
         };
         // What others say in a recording answers nothing.
         answer.text = self.with_files(tx, arriving, (inbound, &answer.text)).await?.text;

@@ -49,7 +49,7 @@ impl Take {
             return self.refuse(tx, arriving, text, told).await;
         }
         let Some(inbound) = self.claim(tx, arriving, (text, "run")).await? else {
-            return Ok(Taken::quietly(Accepted::Duplicate));
+            return Ok(Taken::again(session.id));
         };
         let told = self.with_files(tx, arriving, (inbound, text)).await?;
         let user = arriving.principal.user;

@@ -71,6 +71,11 @@ impl Taken {
             reloads: false,
         }
     }
+
+    /// It was taken in before. Whoever handed it in then may have gone before anybody was woken, so that is made up for.
+    pub(super) fn again(session: SessionId) -> Self {
+        Self { lane: Some(session), said: Some(session), ..Self::quietly(Accepted::Duplicate) }
+    }
 }
 
 /// Takes one update in.
@@ -269,7 +274,7 @@ impl Take {
         told: String,
     ) -> Result<Taken, StoreError> {
         let Some(inbound) = self.claim(tx, arriving, (text, disposition)).await? else {
-            return Ok(Taken::quietly(Accepted::Duplicate));
+            return Ok(Taken::again(arriving.session.id));
         };
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         respond::say(tx, &reply, &told, self.now).await?;
@@ -286,8 +291,10 @@ impl Take {
     ) -> Result<Taken, StoreError> {
         // A code may still let somebody in.
         let kept = if matches!(command, Command::Pair(_)) { "/pair" } else { text };
+        let (reach, stops) = (command.reach(), command == Command::Stop);
         let Some(inbound) = self.claim(tx, arriving, (kept, "command")).await? else {
-            return Ok(Taken::quietly(Accepted::Duplicate));
+            let everywhere = reached(tx, arriving.session.id, (reach, stops)).await?;
+            return Ok(Taken { everywhere, ..Taken::again(arriving.session.id) });
         };
         let caller = respond::Caller {
             session: &arriving.session,
@@ -296,22 +303,13 @@ impl Take {
             mode: self.limits.mode,
             inbound: &self.inbound,
         };
-        let (reach, stops) = (command.reach(), command == Command::Stop);
         let reschedules = matches!(command, Command::Schedule(..));
         let told = respond::carry_out(tx, &self.desk, &caller, command).await?;
         let reply = respond::Reply::to(arriving.session.id, &arriving.destination, inbound);
         if !told.text.is_empty() {
             respond::say(tx, &reply, &told.text, self.now).await?;
         }
-        let everywhere = match reach {
-            Some(Reach::Everywhere) => open_runs::list_open(tx).await?,
-            Some(Reach::Here) | None => {
-                let open = agents::open_at_home(tx, arriving.session.id).await?;
-                let run = |open: OpenAgent| OpenRun { id: open.id, session: open.session, channel: open.channel };
-                let beside = if stops { open_runs::beside(tx, arriving.session.id).await? } else { Vec::new() };
-                open.into_iter().map(run).chain(beside.into_iter().map(|(_, run)| run)).collect()
-            }
-        };
+        let everywhere = reached(tx, arriving.session.id, (reach, stops)).await?;
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
         let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
         Ok(Taken {
@@ -326,5 +324,22 @@ impl Take {
             reloads: told.reloads,
             ..Taken::quietly(Accepted::Committed)
         })
+    }
+}
+
+/// The runs besides the conversation's own that a command may concern.
+async fn reached(
+    tx: &mut Tx,
+    home: SessionId,
+    (reach, stops): (Option<Reach>, bool),
+) -> Result<Vec<OpenRun>, StoreError> {
+    match reach {
+        Some(Reach::Everywhere) => open_runs::list_open(tx).await,
+        Some(Reach::Here) | None => {
+            let open = agents::open_at_home(tx, home).await?;
+            let run = |open: OpenAgent| OpenRun { id: open.id, session: open.session, channel: open.channel };
+            let beside = if stops { open_runs::beside(tx, home).await? } else { Vec::new() };
+            Ok(open.into_iter().map(run).chain(beside.into_iter().map(|(_, run)| run)).collect())
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! Telegram as the one who calls: each update is posted to the address that the bot has named, until it is answered with
-//! 200. Updates of one chat go one after another, the parts of an album at once.
+//! 200.
+//!
+//! As the Bot API's server does, it has a queue for each chat, and posts only the front of it: the next update of a chat
+//! when the one before it was taken, even of an album. Presses have a queue for each person.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,44 +69,54 @@ pub(super) fn info(world: &World) -> Value {
     info
 }
 
-/// What is posted next: of each chat its first update, with those of the same album.
-fn due(world: &World) -> Option<(Webhook, Vec<(i64, Value)>)> {
-    let webhook = world.webhook.clone()?;
-    let mut groups: BTreeMap<i64, Option<&Value>> = BTreeMap::new();
-    let mut due = Vec::new();
-    for (id, update) in &world.updates {
-        let chat = update.pointer("/message/chat/id").and_then(Value::as_i64).unwrap_or_default();
-        let group = update.pointer("/message/media_group_id");
-        match groups.get(&chat) {
-            Some(first) if first.is_none() || *first != group => continue,
-            Some(_) => {}
-            None => drop(groups.insert(chat, group)),
-        }
-        due.push((*id, update.clone()));
+/// What updates are in line in: a chat's, or the presses of a person.
+type Queue = (&'static str, i64);
+
+/// An update with its number, and the line it is in.
+type Front = (Queue, i64, Value);
+
+fn queue_of(update: &Value) -> Queue {
+    let id = |path| update.pointer(path).and_then(Value::as_i64);
+    match id("/message/chat/id").or_else(|| id("/edited_message/chat/id")) {
+        Some(chat) => ("chat", chat),
+        None => ("presses", id("/callback_query/from/id").unwrap_or_default()),
     }
+}
+
+/// What is posted next: the first update of each queue of which nothing is under way.
+fn due(world: &World, busy: &BTreeSet<Queue>) -> Option<(Webhook, Vec<Front>)> {
+    let webhook = world.webhook.clone()?;
+    let mut busy = busy.clone();
+    let fronts = world.updates.iter().filter_map(|(id, update)| {
+        let queue = queue_of(update);
+        busy.insert(queue).then(|| (queue, *id, update.clone()))
+    });
+    let due: Vec<Front> = fronts.collect();
     (!due.is_empty()).then_some((webhook, due))
 }
 
 /// Posts what there is, for as long as the fake is up.
 pub(super) async fn call(shared: Arc<Shared>) {
+    let (mut calls, mut busy) = (tokio::task::JoinSet::new(), BTreeSet::new());
     loop {
-        let (webhook, due) = shared.until(|world| due(world)).await;
-        let mut calls = tokio::task::JoinSet::new();
-        for (id, update) in due {
-            let webhook = webhook.clone();
-            calls.spawn(async move { (id, post(&webhook, &update).await) });
-        }
-        let mut failed = false;
-        while let Some(Ok((id, status))) = calls.join_next().await {
-            failed |= !status.as_ref().is_ok_and(|status| status == "200");
-            shared.with(|world| match status {
-                Ok(status) if status == "200" => world.updates.retain(|(other, _)| *other != id),
-                Ok(status) => failure(world, format!("Wrong response from the webhook: {status}")),
-                Err(error) => failure(world, error.to_string()),
-            });
-        }
-        if failed {
-            tokio::time::sleep(AGAIN).await;
+        tokio::select! {
+            (webhook, due) = shared.until(|world| due(world, &busy)) => for (queue, id, update) in due {
+                busy.insert(queue);
+                let webhook = webhook.clone();
+                calls.spawn(async move { (queue, id, post(&webhook, &update).await) });
+            },
+            Some(Ok((queue, id, status))) = calls.join_next() => {
+                let is_taken = status.as_ref().is_ok_and(|status| status == "200");
+                if !is_taken {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                busy.remove(&queue);
+                shared.with(|world| match status {
+                    Ok(_) if is_taken => world.updates.retain(|(other, _)| *other != id),
+                    Ok(status) => failure(world, format!("Wrong response from the webhook: {status}")),
+                    Err(error) => failure(world, error.to_string()),
+                });
+            }
         }
     }
 }
