@@ -38,6 +38,12 @@ impl Limit {
         Self { max: self.max.max(least), unit: self.unit }
     }
 
+    /// Half of it: for what may double when it is written.
+    #[must_use]
+    pub fn halved(self) -> Self {
+        Self::new(self.max / 2, self.unit)
+    }
+
     /// How many units a message may have.
     #[must_use]
     pub fn max(self) -> usize {

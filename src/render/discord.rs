@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use crate::render::document::{Span, Style};
 use crate::render::lines::{Dialect, Mark, all_marks};
+use crate::render::links;
 use crate::render::page::{CodeLines, Page, Put, Signs};
 
 /// Shows nothing, and keeps signs apart.
@@ -96,6 +97,28 @@ fn escape(text: &str, at_start: bool) -> Cow<'_, str> {
         out.push(sign);
     }
     Cow::Owned(out)
+}
+
+/// Words that are no Markdown, so that Discord shows each sign of them: a command that is to be approved, say.
+pub(super) fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        let content = line.trim_start();
+        out.push_str(line.split_at(line.len() - content.len()).0);
+        let mut at_start = true;
+        for span in links::found(vec![Span::plain(content)]) {
+            // Escaped, it would lead elsewhere.
+            match is_bare(&span) {
+                true => out.extend(["<", &span.text, ">"]),
+                false => out.push_str(&escape(&span.text, at_start)),
+            }
+            at_start = false;
+        }
+    }
+    out
 }
 
 impl Dialect for Discord {

@@ -101,14 +101,26 @@ pub fn pieces(text: &str, form: Form, channel: ChannelKind) -> Vec<Piece> {
     let capabilities = Capabilities::of(channel);
     match form {
         Form::Plain => {
+            let limit = capabilities.text_limit();
+            let fitting = |piece: String| match capabilities.markup {
+                // What keeps a sign from acting at most doubles it.
+                Markup::DiscordMarkdown if !limit.fits(&literal(&piece)) => chunk::chunks(&piece, limit.halved()),
+                _ => vec![piece],
+            };
             let plain = |text| Piece { text, markup: None };
-            chunk::chunks(text, capabilities.text_limit()).into_iter().map(plain).collect()
+            chunk::chunks(text, limit).into_iter().flat_map(fitting).map(plain).collect()
         }
         Form::Markdown => {
             let marked = |chunk: Chunk| Piece { text: chunk.plain, markup: Some(chunk.markup) };
             render(text, capabilities).into_iter().map(marked).collect()
         }
     }
+}
+
+/// Words that are no Markdown, as Discord shows them sign for sign. It has no other way to be told that a star is a star.
+#[must_use]
+pub fn literal(text: &str) -> String {
+    discord::literal(&clean(text))
 }
 
 /// Whether a reader sees anything of a text; platforms refuse what shows nothing.

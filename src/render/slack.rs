@@ -137,12 +137,16 @@ struct Section<'a> {
 struct Text<'a> {
     r#type: &'static str,
     text: &'a str,
+    /// Slack makes no links and mentions of its own: they would appear in code, too.
+    verbatim: bool,
 }
 
 /// The value of a message's `blocks`, of mrkdwn texts.
 pub(super) fn blocks(texts: &[String]) -> String {
-    let section =
-        |text: &String| serde_json::to_string(&Section { r#type: "section", text: Text { r#type: "mrkdwn", text } });
+    let section = |text: &String| {
+        let text = Text { r#type: "mrkdwn", text, verbatim: true };
+        serde_json::to_string(&Section { r#type: "section", text })
+    };
     // Strings always serialise.
     let sections: Vec<String> = texts.iter().filter_map(|text| section(text).ok()).collect();
     format!("[{}]", sections.join(","))

@@ -5,6 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::capabilities::{Capabilities, Markup};
 use crate::domain::inbound::ChannelKind;
+use crate::render::clean::clean;
 use crate::render::document::{Block, Span};
 use crate::render::lower::lower;
 use crate::render::oracle::{limited, shown};
@@ -12,7 +13,7 @@ use crate::render::parse::parse;
 use crate::render::tests::corpus;
 use crate::render::tests::mail;
 use crate::render::validators;
-use crate::render::{Chunk, Kit, is_hidden, is_visible, messages, render};
+use crate::render::{Chunk, Form, Kit, is_hidden, is_visible, literal, messages, pieces, render};
 
 /// The text of a tree, leaf by leaf.
 fn leaves(blocks: &[Block], out: &mut Vec<String>) {
@@ -53,6 +54,19 @@ proptest! {
                 prop_assert!(told.is_ok(), "{:?}: {:?}\n{}", capabilities, told, chunk.markup);
             }
         }
+    }
+
+    #[test]
+    fn k2_words_that_are_no_markdown_are_shown_sign_for_sign_on_discord(text in corpus::any_text()) {
+        let limit = Capabilities::of(ChannelKind::Discord).text_limit();
+        let pieces = pieces(&text, Form::Plain, ChannelKind::Discord);
+        for piece in &pieces {
+            let markup = literal(&piece.text);
+            prop_assert!(limit.fits(&markup), "{} of {}", markup.len(), piece.text.len());
+            prop_assert_eq!(validators::discord(&markup), Ok(format!("{}\n", clean(&piece.text))));
+        }
+        let all: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
+        prop_assert_eq!(bare(&all), bare(&text));
     }
 
     #[test]

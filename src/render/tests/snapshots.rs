@@ -331,7 +331,7 @@ fn k2_slack_gets_sections() {
     let chunk = &render("Hello *you* & \"me\"", &slack())[0];
     insta::assert_snapshot!(
         chunk.markup,
-        @r#"[{"type":"section","text":{"type":"mrkdwn","text":"Hello _you_ &amp; \"me\""}}]"#
+        @r#"[{"type":"section","text":{"type":"mrkdwn","text":"Hello _you_ &amp; \"me\"","verbatim":true}}]"#
     );
     assert_eq!(chunk.plain, "Hello you &amp; \"me\"");
 }
