@@ -6,6 +6,7 @@
 //! a language that the table does not know is looked at as well.
 
 mod languages;
+mod marks;
 
 use serde::Serialize;
 
@@ -13,7 +14,8 @@ use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::Purpose;
 use crate::agent::machine::event::Order;
 use crate::agent::machine::state::Active;
-use crate::agent::machine::truth::languages::{Language, SPACED, UNSPACED};
+use crate::agent::machine::truth::languages::UNSPACED;
+use crate::agent::machine::truth::marks::{MARKS, Marks};
 use crate::model::message::{Completion, Message};
 
 /// What the model says where its reply may stand.
@@ -164,41 +166,28 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn tells(clause: &[&str]) -> bool {
-    SPACED.iter().any(|language| tells_in(language, clause))
+    MARKS.iter().any(|language| tells_in(language, clause))
 }
 
-fn tells_in(language: &Language, clause: &[&str]) -> bool {
-    let is_deed = |word: &&str| is_among(language.deeds, word);
-    let free_of_doubt = |until: usize| !clause[..until].iter().any(|word| is_among(language.unless, word));
-    let short = clause.len() <= SHORT_WORDS_MAX && language.short.split('|').any(|mark| find(clause, mark).is_some());
+fn tells_in(language: &Marks, clause: &[&str]) -> bool {
+    let is_deed = |word: &&str| language.deeds.contains(word);
+    let free_of_doubt = |until: usize| !clause[..until].iter().any(|word| language.unless.contains(word));
+    let short = clause.len() <= SHORT_WORDS_MAX && language.short.iter().any(|mark| mark.find(clause).is_some());
     if short && free_of_doubt(clause.len()) {
         return true;
     }
-    if language.phrases.split('|').filter_map(|mark| find(clause, mark)).any(free_of_doubt) {
+    if language.phrases.iter().filter_map(|mark| mark.find(clause)).any(free_of_doubt) {
         return true;
     }
     if clause.first().is_some_and(is_deed) && clause.len() > 1 {
         return true;
     }
-    language.openers.split('|').any(|mark| {
-        let at_once = mark.strip_suffix('+');
-        let Some(opened) = find(clause, at_once.unwrap_or(mark)) else { return false };
-        let reach = if at_once.is_some() { 1 } else { clause.len() };
+    language.openers.iter().any(|opener| {
+        let Some(opened) = opener.words.find(clause) else { return false };
+        let reach = if opener.at_once { 1 } else { clause.len() };
         let deed = clause.iter().skip(opened + 1).take(reach).position(is_deed);
         deed.is_some_and(|after| free_of_doubt(opened + 1 + after))
     })
-}
-
-/// Where the phrase begins among the words.
-fn find(clause: &[&str], phrase: &str) -> Option<usize> {
-    let mut rest = phrase.split_ascii_whitespace();
-    let first = rest.next()?;
-    let goes_on = |after: &[&str]| rest.clone().enumerate().all(|(at, word)| after.get(at) == Some(&word));
-    (0..clause.len()).find(|at| clause[*at] == first && goes_on(&clause[at + 1..]))
-}
-
-fn is_among(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|known| known == word)
 }
 
 /// Whether the table knows nothing of the language, so that its marks say nothing.
@@ -217,7 +206,7 @@ fn is_in_unknown_language(reply: &str) -> bool {
     if count < UNKNOWN_WORDS_MIN && letters < 3 * UNKNOWN_WORDS_MIN {
         return false;
     }
-    let known = |word: &str| SPACED.iter().any(|language| is_among(language.common, word));
+    let known = |word: &str| MARKS.iter().any(|language| language.common.contains(word));
     !written().any(known)
 }
 
