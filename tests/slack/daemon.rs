@@ -1,11 +1,13 @@
 //! The whole Hob as people in a workspace meet it: the real process, between Slack and a model.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::harness::{ADA, ADAS, BOB, HALL, workspace};
-use crate::support::fake_model::{FakeModel, Reply};
+use crate::support::fake_model::{FakeModel, Gate, Reply, Script};
+use crate::support::fake_slack::world::World;
 use crate::support::fake_slack::{FakeSlack, Fault};
 use crate::support::process::{Hob, hob};
 
@@ -157,4 +159,65 @@ async fn n5_each_workspace_has_its_own_people_and_answers() {
     assert!(house.slack.look(|world| world.by_bot(HALL).is_empty()));
     let told = work.until_sent(ADAS, 1).await;
     assert!(told.len() == 1 && told[0].starts_with("I do not know you yet."), "{told:?}");
+}
+
+#[tokio::test]
+async fn c6_a_slow_file_holds_up_no_press_and_no_command() {
+    let mut house = House::idle().await;
+    let careful = CAREFUL.replace("$HOME", &house.home.path().display().to_string());
+    std::fs::write(house.path("config.toml"), format!("{}\n{careful}", house.config())).unwrap();
+    house.start().await;
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    house.slack.say(HALL, ADA, "<@U0HOB> Pay Ben");
+    house.slack.until_sent(HALL, 1).await;
+    let ts = house.slack.look(|world| world.posts_of_bot(HALL)[0]["ts"].as_str().unwrap().to_owned());
+    house.slack.acknowledged().await;
+    // A file that does not come; Slack sends its message again and again.
+    house.slack.fault("download", Fault::HangAfter);
+    house.slack.look(|world| world.redeliver_after = Duration::from_millis(200));
+    house.slack.hand(ADAS, ADA, ("clip.txt", b"milk"), "my list");
+    house.slack.until_true("question for the file", |world| world.called("download") > 0).await;
+    house.slack.look(|world| world.redeliver_after = Duration::from_secs(3));
+    house.model.reply(Reply::text("Ben is paid."));
+    house.slack.press(HALL, &ts, ADA, "approve");
+    house.slack.until_true("answer", |world| world.by_bot(HALL).contains(&"Ben is paid.".to_owned())).await;
+    house.slack.command(ADAS, ADA, "status");
+    let told = house.slack.until_sent(ADAS, 1).await;
+    assert!(told[0].contains("slack: connected"), "{told:?}");
+    // Both are acknowledged, and the file is still awaited.
+    let only_events = |world: &World| {
+        !world.envelopes.is_empty() && world.envelopes.iter().all(|envelope| envelope.kind == "events_api")
+    };
+    house.slack.until_true("acknowledgements", only_events).await;
+    assert_eq!(house.slack.look(|world| world.called("download")), 1);
+}
+
+#[tokio::test]
+async fn n14_no_thread_says_that_hob_works_once_it_does_not() {
+    let house = House::new().await;
+    let (streamed, silent) = (Gate::default(), Gate::default());
+    let (begun, whole) = ("Once upon a time there was a king who had three daughters ", "and a dragon.");
+    let said = Script::default().text(begun).gate(&streamed).text(whole).finish("stop");
+    house.model.reply(said.into());
+    let works = async || house.slack.until_true("status", |world| !world.status.is_empty()).await;
+    let ts = house.slack.say(HALL, ADA, "<@U0HOB> Tell me a story");
+    house.slack.until_sent(HALL, 1).await;
+    works().await;
+    streamed.open();
+    house.slack.until_true("whole", |world| world.by_bot(HALL) == [format!("{begun}{whole}")]).await;
+    house.slack.until_true("sign", |world| world.reactions(HALL, &ts) == ["white_check_mark"]).await;
+    house.slack.until_true("end of the status", |world| world.status.is_empty()).await;
+    house.model.reply(Script::default().gate(&silent).text("NO_REPLY").finish("stop").into());
+    let ts = house.slack.say(HALL, ADA, "<@U0HOB> Say nothing");
+    works().await;
+    silent.open();
+    let rests = |world: &World| world.status.is_empty() && world.reactions(HALL, &ts).is_empty();
+    house.slack.until_true("end of sign and status", rests).await;
+    house.model.reply(Script::default().stall().into());
+    let ts = house.slack.say(HALL, ADA, "<@U0HOB> Think for ever");
+    works().await;
+    house.slack.reply(HALL, &ts, ADA, "<@U0HOB> !stop");
+    let rests = |world: &World| world.status.is_empty() && world.reactions(HALL, &ts).is_empty();
+    house.slack.until_true("end of sign and status", rests).await;
+    house.slack.until_sent(HALL, 2).await;
 }

@@ -82,3 +82,29 @@ async fn c6_a_file_goes_out_into_its_thread() {
     let missing = Outgoing { file: Some(enclosed(&home.path().join("none"))), ..row };
     assert!(matches!(slack.deliver(&missing).await, Err(DeliveryError::Refused { .. })));
 }
+
+#[tokio::test]
+async fn a12_a_file_for_a_thread_that_is_gone_goes_nowhere() {
+    let fake = workspace().await;
+    let slack = adapter(&fake.api_url());
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("content");
+    std::fs::write(&path, b"plan").unwrap();
+    let gone = to(HALL, Some("1712345678.000100"));
+    let row = Outgoing { destination: gone, file: Some(enclosed(&path)), ..message(HALL, "Here") };
+    for strays in [false, true] {
+        fake.look(|world| world.strays = strays);
+        let refused = slack.deliver(&row).await;
+        assert!(matches!(refused, Err(DeliveryError::Refused { .. })), "{refused:?}");
+    }
+    assert_eq!(fake.look(|world| (world.by_bot(HALL).len(), world.called("upload"))), (0, 0));
+    // Where Hob may not look, it sends; and it asks again when Slack puts it off.
+    let root = fake.say(HALL, ADA, "<@U0HOB> the plan?");
+    let row = Outgoing { destination: to(HALL, Some(&root)), ..row };
+    fake.fault("conversations.replies", Fault::Limited(7));
+    let limited = slack.deliver(&row).await;
+    assert!(matches!(limited, Err(DeliveryError::Retry { after: Some(_), .. })), "{limited:?}");
+    fake.fault("conversations.replies", Fault::error("missing_scope"));
+    slack.deliver(&row).await.unwrap();
+    assert_eq!(fake.look(|world| world.by_bot(HALL)), ["Here"]);
+}

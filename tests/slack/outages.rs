@@ -8,11 +8,11 @@ use hob::domain::inbound::Audience;
 use serde_json::json;
 
 use crate::harness::{ADA, ADAS, BOB, HALL, Running, message, workspace};
-use crate::support::fake_slack::Fault;
+use crate::support::fake_slack::{FakeSlack, Fault};
 use crate::support::intake::Memory;
 
 /// Waits until another socket is open than the first `known`.
-async fn connected_anew(fake: &crate::support::fake_slack::FakeSlack, known: u64) {
+async fn connected_anew(fake: &FakeSlack, known: u64) {
     fake.until_true("another socket", |world| world.sockets_opened > known && !world.sockets.is_empty()).await;
 }
 
@@ -183,4 +183,63 @@ async fn n11_deliveries_do_not_wait_for_the_socket() {
     running.slack.deliver(&message(ADAS, "Dinner is ready")).await.unwrap();
     assert_eq!(fake.look(|world| world.by_bot(ADAS)), ["Dinner is ready"]);
     running.end().await;
+}
+
+#[tokio::test]
+async fn n11_a_press_is_handed_in_though_the_socket_goes() {
+    let fake = workspace().await;
+    let running = Running::start(&fake).await;
+    let asking = json!([{"type": "actions", "elements": [{"type": "button", "action_id": "a", "value": "t:yes",
+        "text": {"type": "plain_text", "text": "Yes"}}]}]);
+    let ts = fake.post(HALL, ADA, json!({"text": "?", "blocks": asking, "bot_id": FakeSlack::BOT_ID}));
+    fake.acknowledged().await;
+    let asked = fake.look(|world| world.called("users.info"));
+    fake.fault("users.info", Fault::HangAfter);
+    fake.press(HALL, &ts, BOB, "Yes");
+    fake.until_true("question for a name", |world| world.called("users.info") > asked).await;
+    // Slack does not send it again.
+    fake.disconnect("refresh_requested");
+    assert_eq!(running.intake.texts(1).await, ["pressed: t:yes"]);
+    connected_anew(&fake, 1).await;
+    running.end().await;
+}
+
+#[tokio::test]
+async fn n11_one_channel_that_slack_does_not_tell_of_holds_up_no_other() {
+    let fake = workspace().await;
+    let known = Running::start(&fake).await.end().await;
+    fake.until_true("closed socket", |world| world.sockets.is_empty()).await;
+    fake.say(HALL, ADA, "<@U0HOB> missed in the hall");
+    fake.say(ADAS, ADA, "missed");
+    fake.look(|world| world.broken.insert(HALL.to_owned(), "fatal_error".to_owned()));
+    let again = Running::start_with(&fake, known);
+    assert_eq!(again.intake.texts(1).await, ["missed"]);
+    // What comes later passes over nothing.
+    let ts = fake.say(HALL, ADA, "<@U0HOB> later");
+    assert_eq!(again.intake.texts(2).await, ["missed", "later"]);
+    let position: i64 = ts.replace('.', "").parse().unwrap();
+    assert!(again.intake.cursor(HALL).is_some_and(|cursor| cursor < position));
+    fake.look(|world| world.broken.clear());
+    assert_eq!(again.intake.texts(3).await, ["missed", "later", "missed in the hall"]);
+    again.intake.until_cursor(|cursors| cursors[HALL] >= position).await;
+    assert_eq!(fake.look(|world| world.sockets_opened), 2);
+    again.end().await;
+}
+
+#[tokio::test]
+async fn n11_where_slack_does_not_say_where_hob_is_it_hears_all_the_same() {
+    let fake = workspace().await;
+    let known = Running::start(&fake).await.end().await;
+    fake.until_true("closed socket", |world| world.sockets.is_empty()).await;
+    fake.say(ADAS, ADA, "missed");
+    for _ in 0..1_000 {
+        fake.fault("users.conversations", Fault::error("team_access_not_granted"));
+    }
+    let again = Running::start_with(&fake, known);
+    fake.connected().await;
+    fake.say(ADAS, ADA, "later");
+    assert_eq!(again.intake.texts(1).await, ["later"]);
+    fake.look(|world| world.faults.clear());
+    assert_eq!(again.intake.texts(2).await, ["later", "missed"]);
+    again.end().await;
 }

@@ -6,7 +6,7 @@ use hob::domain::inbound::Audience;
 use serde_json::json;
 
 use crate::harness::{ADA, ADAS, BOB, HALL, Running, workspace};
-use crate::support::fake_slack::FakeSlack;
+use crate::support::fake_slack::{FakeSlack, Fault};
 
 #[tokio::test]
 async fn k2_what_is_said_comes_in_and_is_acknowledged() {
@@ -134,5 +134,32 @@ async fn k2_names_are_asked_for_once_and_done_without() {
     fake.look(|world| world.scopes.remove("users:read"));
     fake.say(HALL, BOB, "three");
     assert_eq!(running.intake.until(3).await[2].sender.name, BOB);
+    running.end().await;
+}
+
+#[tokio::test]
+async fn k2_a_command_that_is_typed_where_hob_is_not_is_answered_and_goes_no_further() {
+    let fake = workspace().await;
+    let running = Running::start(&fake).await;
+    fake.look(|world| world.channels.get_mut(HALL).unwrap().member = false);
+    // A chat of two people, which is not there for Hob, and a channel that anybody may see.
+    for (number, chat) in ["D0ADABOB", HALL].into_iter().enumerate() {
+        fake.command(chat, ADA, "what's up?");
+        fake.until_true("words with the acknowledgement", |world| world.told.len() == number + 1).await;
+    }
+    let told = fake.look(|world| world.told.clone());
+    assert!(told.iter().all(|said| said["text"].as_str().unwrap().contains("Invite me here")), "{told:?}");
+    // Once it is invited it hears; and is not asked about the chat again.
+    fake.look(|world| world.channels.get_mut(HALL).unwrap().member = true);
+    fake.command(HALL, ADA, "stop");
+    fake.command(HALL, ADA, "help");
+    assert_eq!(running.intake.texts(2).await, ["/stop", "/help"]);
+    assert_eq!(fake.look(|world| world.called("conversations.info")), 3);
+    // Where Slack does not say, Hob may be there.
+    fake.fault("conversations.info", Fault::Limited(30));
+    fake.command(ADAS, ADA, "stop");
+    assert_eq!(running.intake.texts(3).await, ["/stop", "/help", "/stop"]);
+    fake.acknowledged().await;
+    assert_eq!(fake.look(|world| world.told.len()), 2);
     running.end().await;
 }

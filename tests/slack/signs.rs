@@ -1,9 +1,9 @@
 //! What shows that Hob is at work.
 
 use hob::domain::channel::{Channel as _, Mood, Sign};
-use hob::domain::outgoing::{DeliveryError, Destination};
+use hob::domain::outgoing::{DeliveryError, Destination, Draft, Outgoing, Replaces};
 
-use crate::harness::{ADA, ADAS, HALL, adapter, to, workspace};
+use crate::harness::{ADA, ADAS, HALL, adapter, message, to, workspace};
 use crate::support::fake_slack::Fault;
 
 #[tokio::test]
@@ -54,6 +54,69 @@ async fn n14_a_thread_says_that_hob_works() {
     fake.fault("assistant.threads.setStatus", Fault::Limited(3));
     let limited = slack.sign(&to(HALL, Some(&root)), Sign::Typing).await;
     assert!(matches!(limited, Err(DeliveryError::Retry { after: Some(_), .. })), "{limited:?}");
+}
+
+#[tokio::test]
+async fn n14_a_reaction_that_slack_puts_off_is_shown_later() {
+    let fake = workspace().await;
+    let slack = adapter(&fake.api_url());
+    let ts = fake.say(ADAS, ADA, "hi");
+    let place = Destination { reply_to: Some(ts.clone()), ..to(ADAS, None) };
+    let shown = || fake.look(|world| world.reactions(ADAS, &ts));
+    let table = [
+        ("reactions.add", Mood::Seen, vec![], vec!["eyes"]),
+        ("reactions.add", Mood::Working, vec!["eyes"], vec!["hourglass_flowing_sand"]),
+        ("reactions.remove", Mood::Waiting, vec!["hourglass_flowing_sand", "question"], vec!["question"]),
+        ("reactions.remove", Mood::Done, vec!["question", "white_check_mark"], vec!["white_check_mark"]),
+    ];
+    for (method, mood, meanwhile, at_last) in table {
+        fake.fault(method, Fault::Limited(3));
+        let limited = slack.sign(&place, Sign::Mood(mood)).await;
+        assert!(matches!(limited, Err(DeliveryError::Retry { after: Some(_), .. })), "{mood:?}: {limited:?}");
+        assert_eq!(shown(), meanwhile, "{mood:?}");
+        slack.sign(&place, Sign::Mood(mood)).await.unwrap();
+        assert_eq!(shown(), at_last, "{mood:?}");
+    }
+    // One that was put off, and is not wanted any more, leaves nothing behind.
+    fake.fault("reactions.remove", Fault::Limited(3));
+    slack.sign(&place, Sign::Mood(Mood::Working)).await.unwrap_err();
+    slack.sign(&place, Sign::Mood(Mood::Failed)).await.unwrap();
+    assert_eq!(shown(), ["x"]);
+}
+
+#[tokio::test]
+async fn n14_no_status_stands_when_the_work_is_over() {
+    let fake = workspace().await;
+    let slack = adapter(&fake.api_url());
+    let standing = || fake.look(|world| world.status.len());
+    // A streamed answer, a silent or a stopped turn, one that failed, a question.
+    for (mood, drafts) in [(Mood::Done, true), (Mood::Gone, false), (Mood::Failed, false), (Mood::Waiting, true)] {
+        let root = fake.say(HALL, ADA, "<@U0HOB> hi");
+        let place = Destination { reply_to: Some(root.clone()), ..to(HALL, Some(&root)) };
+        slack.sign(&place, Sign::Typing).await.unwrap();
+        if drafts {
+            let draft = Draft { destination: place.clone(), external_id: None, text: "Once".to_owned(), markup: None };
+            let id = slack.draft(&draft).await.unwrap().external_id.unwrap();
+            assert_eq!(standing(), 0, "a message takes it away");
+            slack.sign(&place, Sign::Typing).await.unwrap();
+            let replaces = Some(Replaces { external_id: id, or_send: true });
+            let whole = Outgoing { destination: place.clone(), replaces, ..message(HALL, "Once upon a time") };
+            slack.deliver(&whole).await.unwrap();
+            assert_eq!(standing(), 1, "a change does not");
+        }
+        fake.fault("assistant.threads.setStatus", Fault::Limited(3));
+        slack.sign(&place, Sign::Mood(mood)).await.unwrap_err();
+        slack.sign(&place, Sign::Mood(mood)).await.unwrap();
+        assert_eq!(standing(), 0, "{mood:?}");
+    }
+    // Where a message took it away there is nothing to do.
+    let root = fake.say(HALL, ADA, "<@U0HOB> hi");
+    let place = Destination { reply_to: Some(root.clone()), ..to(HALL, Some(&root)) };
+    slack.sign(&place, Sign::Typing).await.unwrap();
+    slack.deliver(&Outgoing { destination: place.clone(), ..message(HALL, "hello") }).await.unwrap();
+    let asked = fake.look(|world| world.called("assistant.threads.setStatus"));
+    slack.sign(&place, Sign::Mood(Mood::Done)).await.unwrap();
+    assert_eq!(fake.look(|world| world.called("assistant.threads.setStatus")), asked);
 }
 
 #[tokio::test]

@@ -3,9 +3,10 @@
 //! It holds people, channels, threads, reactions and files, and refuses what Slack refuses. People act through
 //! [`FakeSlack::say`], [`post`](FakeSlack::post), [`edit`](FakeSlack::edit), [`press`](FakeSlack::press) and
 //! [`command`](FakeSlack::command); the app through HTTP at [`FakeSlack::api_url`] and the socket that it opens there.
-//! What is pushed while no socket is open is lost; what is pushed and not acknowledged comes again. Tests read the
-//! [`World`] with [`FakeSlack::look`] and wait for a condition over it with [`FakeSlack::until`]. Trouble is scripted
-//! per method with [`FakeSlack::fault`]: each fault hits one call, in order.
+//! What is pushed while no socket is open is lost; an event that is not acknowledged comes again, a press or a command
+//! does not. Tests read the [`World`] with [`FakeSlack::look`] and wait for a condition over it with
+//! [`FakeSlack::until`]. Trouble is scripted per method with [`FakeSlack::fault`]: each fault hits one call, in order
+//! (`download` is a file's).
 
 mod api;
 mod blocks;

@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use crate::channel::slack::Slack;
 use crate::channel::slack::call::{CallError, Web};
 use crate::channel::slack::convert::{self, Me, list, micros, text, ts_of};
-use crate::channel::slack::socket::Trouble;
+use crate::channel::slack::socket::{Trouble, is_lasting};
 use crate::domain::channel::Intake;
 use crate::domain::inbound::{Audience, ChannelKind, Cursor, Happening, Inbound};
 
@@ -30,8 +30,35 @@ const THREADS_MAX: usize = 50;
 const PAGE: &str = "200";
 /// How many pages of one list are read at most.
 const PAGES_MAX: usize = 100;
-/// How often what passes by itself is tried again.
+/// How often what may pass by itself is tried.
 const TRIES: u32 = 3;
+
+/// Where something older may be missing: there no cursor moves on, lest it were passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// Nothing is known yet, or Slack does not tell where Hob is.
+    Everywhere,
+    /// In these channels; none: nothing is missing.
+    In(BTreeSet<String>),
+}
+
+impl Behind {
+    /// May something be missing in this channel?
+    pub(super) fn is_at(&self, channel: &str) -> bool {
+        match self {
+            Self::Everywhere => true,
+            Self::In(channels) => channels.contains(channel),
+        }
+    }
+
+    /// Is nothing missing?
+    pub(super) fn is_nowhere(&self) -> bool {
+        match self {
+            Self::Everywhere => false,
+            Self::In(channels) => channels.is_empty(),
+        }
+    }
+}
 
 /// What is needed to catch up.
 pub(super) struct Missed<'a> {
@@ -49,19 +76,36 @@ pub(super) fn thread_of(inbound: &Inbound) -> Option<Cursor> {
     Some(Cursor { list: format!("{}:{thread}", inbound.conversation.chat), position })
 }
 
-/// Hands in what came since the cursors.
-pub(super) async fn catch_up(missed: Missed<'_>) -> Result<(), Trouble> {
+/// Hands in what came since the cursors, where something may be missing; where that is so still.
+///
+/// One channel that Slack does not tell of holds up no other.
+pub(super) async fn catch_up(missed: Missed<'_>, behind: &Behind) -> Result<Behind, Trouble> {
     let account = &missed.slack.settings.account;
     let cursors = missed.intake.cursors(ChannelKind::Slack, account).await?;
     let began = missed.slack.clock.now().as_microsecond();
+    let mut still = BTreeSet::new();
     if let Some(everywhere) = cursors.get(ACCOUNT) {
-        for channel in missed.channels().await? {
+        let channels = match behind {
+            Behind::Everywhere => missed.channels().await?,
+            Behind::In(channels) => Some(channels.iter().cloned().collect()),
+        };
+        let Some(channels) = channels else {
+            return Ok(Behind::Everywhere);
+        };
+        for channel in channels {
             let since = cursors.get(&channel).copied().unwrap_or(*everywhere);
-            missed.channel(&channel, since, &threads(&cursors, &channel, began)).await?;
+            if !missed.channel((&channel, since), &threads(&cursors, &channel, began), began).await? {
+                // The account's cursor goes on, and no longer stands for this one.
+                missed.advance(&channel, since).await?;
+                still.insert(channel);
+            }
         }
     }
     // At the very first start nothing is behind: what was said before Hob was there is not for it.
-    missed.advance(ACCOUNT, began).await
+    if *behind == Behind::Everywhere {
+        missed.advance(ACCOUNT, began).await?;
+    }
+    Ok(Behind::In(still))
 }
 
 /// The threads of a channel that Hob has a part in, the latest first.
@@ -87,20 +131,18 @@ impl Missed<'_> {
         Ok(self.intake.advance(ChannelKind::Slack, &self.slack.settings.account, cursor).await?)
     }
 
-    /// The channels that Hob is in.
-    async fn channels(&self) -> Result<Vec<String>, Trouble> {
+    /// The channels that Hob is in; none: Slack does not tell.
+    async fn channels(&self) -> Result<Option<Vec<String>>, Trouble> {
         let arguments =
             [("types", "public_channel,private_channel,mpim,im".to_owned()), ("exclude_archived", "true".to_owned())];
         let mut found = Vec::new();
-        self.pages(("users.conversations", "channels"), &arguments, &mut |channel| {
-            found.extend(text(channel, "id").map(str::to_owned));
-        })
-        .await?;
-        Ok(found)
+        let mut take = |channel: &Value| found.extend(text(channel, "id").map(str::to_owned));
+        let whole = self.pages(("users.conversations", "channels"), &arguments, &mut take).await?;
+        Ok(whole.then_some(found))
     }
 
-    /// Hands in what was said in one channel and its threads.
-    async fn channel(&self, channel: &str, since: i64, known: &[String]) -> Result<(), Trouble> {
+    /// Hands in what was said in one channel and its threads. False: there may be more, which is asked for again.
+    async fn channel(&self, (channel, since): (&str, i64), known: &[String], now: i64) -> Result<bool, Trouble> {
         let mut posts: BTreeMap<i64, Value> = BTreeMap::new();
         let oldest = since.saturating_sub(LOOK_BACK);
         // What began later, the history tells of.
@@ -113,20 +155,23 @@ impl Missed<'_> {
                 posts.insert(ts, post.clone());
             }
         };
-        self.pages(("conversations.history", "messages"), &whole, &mut take).await?;
+        let mut is_all = self.pages(("conversations.history", "messages"), &whole, &mut take).await?;
         for thread in asked {
             let part = [("channel", channel.to_owned()), ("ts", thread.clone()), ("oldest", ts_of(since))];
-            self.pages(("conversations.replies", "messages"), &part, &mut |post| {
+            let mut take = |post: &Value| {
                 if let Some(ts) = text(post, "ts").and_then(micros).filter(|ts| *ts > since) {
                     posts.entry(ts).or_insert_with(|| post.clone());
                 }
-            })
-            .await?;
+            };
+            is_all &= self.pages(("conversations.replies", "messages"), &part, &mut take).await?;
         }
-        self.hand_in(channel, posts).await
+        // What Slack has not told for so long it is not waited for any more.
+        let moves_on = is_all || now - since > THREAD_AGE_MAX;
+        self.hand_in(channel, posts, moves_on).await?;
+        Ok(moves_on)
     }
 
-    async fn hand_in(&self, channel: &str, posts: BTreeMap<i64, Value>) -> Result<(), Trouble> {
+    async fn hand_in(&self, channel: &str, posts: BTreeMap<i64, Value>, moves_on: bool) -> Result<(), Trouble> {
         let Some(last) = posts.keys().next_back().copied() else {
             return Ok(());
         };
@@ -134,7 +179,7 @@ impl Missed<'_> {
         for (position, post) in posts {
             let names = self.slack.people.names(self.web, &convert::people(&post)).await;
             let Some(mut inbound) = convert::posted(&post, channel, self.me, &names) else { continue };
-            inbound.circumstances.cursor = Some(Cursor { list: channel.to_owned(), position });
+            inbound.circumstances.cursor = moves_on.then(|| Cursor { list: channel.to_owned(), position });
             let thread = thread_of(&inbound);
             self.intake.accept(inbound).await?;
             self.slack.health.message(self.slack.clock.now());
@@ -142,17 +187,20 @@ impl Missed<'_> {
                 self.advance(&thread.list, thread.position).await?;
             }
         }
-        // Over what no person said.
-        self.advance(channel, last).await
+        if moves_on {
+            // Over what no person said.
+            self.advance(channel, last).await?;
+        }
+        Ok(())
     }
 
-    /// Reads a list to its end.
+    /// Reads a list to its end. False: Slack does not tell all of it, and may another time.
     async fn pages(
         &self,
         (method, key): (&'static str, &str),
         arguments: &[(&str, String)],
         take: &mut (impl FnMut(&Value) + Send),
-    ) -> Result<(), Trouble> {
+    ) -> Result<bool, Trouble> {
         let mut cursor = String::new();
         for _ in 0..PAGES_MAX {
             let mut arguments = arguments.to_vec();
@@ -162,20 +210,23 @@ impl Missed<'_> {
             }
             let page = match self.patiently(method, &arguments).await {
                 Ok(page) => page,
-                Err(error) if is_local(&error) => {
+                Err(error) => {
+                    let blame = blame(&error);
+                    if blame == Blame::Account {
+                        return Err(Trouble::Call { method, error });
+                    }
                     warn!(channel = "slack", %error, "what was missed in one place cannot be fetched: {method}: {error}");
-                    return Ok(());
+                    return Ok(blame == Blame::Place);
                 }
-                Err(error) => return Err(Trouble::Call { method, error }),
             };
             list(&page, key).for_each(&mut *take);
             cursor = text(&page["response_metadata"], "next_cursor").unwrap_or_default().to_owned();
             if cursor.is_empty() {
-                return Ok(());
+                return Ok(true);
             }
         }
         warn!(channel = "slack", method, "more was missed than is fetched: {PAGES_MAX} pages of {PAGE}");
-        Ok(())
+        Ok(true)
     }
 
     /// One page; Slack's limits are waited out.
@@ -188,8 +239,7 @@ impl Missed<'_> {
             };
             let wait = match (&error, error.retry_after()) {
                 (_, Some(after)) => after.max(Duration::from_millis(50)),
-                (CallError::Api { .. }, None) => return Err(error),
-                _ if tried >= TRIES => return Err(error),
+                _ if tried >= TRIES || !may_pass(&error) => return Err(error),
                 _ => self.slack.settings.pace.retry_min * tried,
             };
             tried += u32::from(error.retry_after().is_none());
@@ -198,11 +248,30 @@ impl Missed<'_> {
     }
 }
 
-/// Does it concern only this one place?
-fn is_local(error: &CallError) -> bool {
-    let codes =
+/// What an error is about that did not pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Blame {
+    /// The connection or the tokens: nothing is to be had before that is mended.
+    Account,
+    /// This one place, where nothing is to be had.
+    Place,
+    /// This one place, as far as Hob knows; another time there may be.
+    PlaceNow,
+}
+
+fn blame(error: &CallError) -> Blame {
+    let nothing =
         ["channel_not_found", "not_in_channel", "thread_not_found", "is_archived", "missing_scope", "access_denied"];
-    error.code().is_some_and(|code| codes.contains(&code))
+    match error.code() {
+        Some(code) if nothing.contains(&code) => Blame::Place,
+        Some(code) if !is_lasting(code) => Blame::PlaceNow,
+        Some(_) | None => Blame::Account,
+    }
+}
+
+/// Is it worth another try at once? No answer at all is, and a word that may mean anything.
+fn may_pass(error: &CallError) -> bool {
+    error.code().is_none() || blame(error) == Blame::PlaceNow
 }
 
 #[cfg(test)]
@@ -227,5 +296,27 @@ mod tests {
         assert_eq!(stirred(&post, 4_000_000).as_deref(), Some("1.000000"));
         assert_eq!(stirred(&post, 5_000_000), None);
         assert_eq!(stirred(&json!({"ts": "1.000000"}), 0), None);
+    }
+
+    #[test]
+    fn n11_one_place_is_not_the_account() {
+        let api = |code: &str| CallError::Api { code: code.to_owned(), details: None, retry_after: None };
+        let table = [
+            ("channel_not_found", Blame::Place, false),
+            ("missing_scope", Blame::Place, false),
+            ("internal_error", Blame::PlaceNow, true),
+            ("fatal_error", Blame::PlaceNow, true),
+            ("team_access_not_granted", Blame::PlaceNow, true),
+            ("ekm_access_denied", Blame::PlaceNow, true),
+            ("some_new_word", Blame::PlaceNow, true),
+            ("invalid_auth", Blame::Account, false),
+            ("token_revoked", Blame::Account, false),
+        ];
+        for (code, expected, again) in table {
+            assert_eq!((code, blame(&api(code)), may_pass(&api(code))), (code, expected, again));
+        }
+        for error in [CallError::Lost(String::new()), CallError::Foreign { status: 502 }] {
+            assert_eq!((blame(&error), may_pass(&error)), (Blame::Account, true), "{error:?}");
+        }
     }
 }

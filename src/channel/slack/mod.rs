@@ -11,6 +11,7 @@ mod feed;
 mod files;
 mod outcome;
 mod people;
+mod presence;
 mod send;
 pub mod settings;
 mod signs;

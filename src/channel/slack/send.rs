@@ -91,12 +91,12 @@ impl Words {
         self
     }
 
-    /// The value of `blocks`: none where the text is all there is.
-    fn blocks(&self) -> Vec<Value> {
+    /// The value of `blocks`: none where the text is all there is, and can be told to be plain.
+    fn blocks(&self, plain: Plain) -> Vec<Value> {
         let buttons = buttons(&self.choices);
         let mut blocks = match &self.sections {
             Some(sections) => sections.clone(),
-            None if buttons.is_none() => Vec::new(),
+            None if buttons.is_none() && plain == Plain::Text => Vec::new(),
             // Beside blocks the text is not shown.
             None => {
                 let pieces = chunks(&unescaped(&self.text), SECTION);
@@ -110,13 +110,27 @@ impl Words {
     }
 
     /// What is the same whether it is posted or changed.
-    fn body(&self, channel: &str) -> Value {
-        json!({"channel": channel, "text": self.text, "blocks": self.blocks(), "link_names": false})
+    fn body(&self, channel: &str, plain: Plain) -> Value {
+        json!({"channel": channel, "text": self.text, "blocks": self.blocks(plain), "link_names": false})
     }
 }
 
+/// How words without markup are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plain {
+    /// As the message's text. A change has no way to say that a star in it is a star.
+    Text,
+    /// As sections.
+    Sections,
+}
+
 fn section(kind: &str, text: &str) -> Value {
-    json!({"type": "section", "text": {"type": kind, "text": text}})
+    let mut shown = json!({"type": kind, "text": text});
+    if kind == "mrkdwn" {
+        // Hob writes its links itself; what else looks like an address or a channel is none.
+        shown["verbatim"] = true.into();
+    }
+    json!({"type": "section", "text": shown})
 }
 
 fn buttons(choices: &[Choice]) -> Option<Value> {
@@ -214,14 +228,19 @@ enum Posted {
 fn kept(posted: Posted) -> Result<Receipt, DeliveryError> {
     match posted {
         Posted::Kept(external_id) => Ok(Receipt { external_id }),
-        Posted::Astray => Err(DeliveryError::Refused { why: "the thread is gone".to_owned() }),
+        Posted::Astray => Err(thread_gone()),
     }
+}
+
+/// What belongs to a thread is for nobody else.
+pub(super) fn thread_gone() -> DeliveryError {
+    DeliveryError::Refused { why: "the thread is gone".to_owned() }
 }
 
 /// Posts; what Slack refuses for its markup goes out as text.
 async fn post(slack: &Slack, place: &Place, words: &Words, metadata: Option<Value>) -> Result<Posted, CallError> {
     let body = |words: &Words| {
-        let mut body = words.body(&place.channel);
+        let mut body = words.body(&place.channel, Plain::Text);
         body["unfurl_links"] = false.into();
         body["unfurl_media"] = false.into();
         // A star in plain words is a star.
@@ -249,6 +268,7 @@ async fn post(slack: &Slack, place: &Place, words: &Words, metadata: Option<Valu
         }
         return Ok(Posted::Astray);
     }
+    slack.signs.posted(place);
     Ok(Posted::Kept(external_id))
 }
 
@@ -259,17 +279,17 @@ async fn change(
     words: &Words,
     metadata: Option<Value>,
 ) -> Result<Receipt, CallError> {
-    let body = |words: &Words| {
-        let mut body = words.body(&place.channel);
+    let body = |words: &Words, plain: Plain| {
+        let mut body = words.body(&place.channel, plain);
         body["ts"] = external_id.into();
         if let Some(metadata) = &metadata {
             body["metadata"] = metadata.clone();
         }
         body
     };
-    match slack.web.post("chat.update", &body(words)).await {
-        Err(error) if is_markup_refused(&error) && words.sections.is_some() => {
-            slack.web.post("chat.update", &body(&words.clone().plainly())).await?;
+    match slack.web.post("chat.update", &body(words, Plain::Sections)).await {
+        Err(error) if is_markup_refused(&error) && (words.sections.is_some() || words.choices.is_empty()) => {
+            slack.web.post("chat.update", &body(&words.clone().plainly(), Plain::Text)).await?;
         }
         answered => {
             answered?;
@@ -333,18 +353,21 @@ mod tests {
     fn k2_plain_words_call_nobody_and_markup_is_kept() {
         let plain = Words::new("<!channel> 1 < 2", None, &[]);
         assert_eq!(plain.text, "&lt;!channel&gt; 1 &lt; 2");
-        assert_eq!(plain.blocks(), Vec::<Value>::new());
+        assert_eq!(plain.blocks(Plain::Text), Vec::<Value>::new());
+        assert_eq!(plain.blocks(Plain::Sections), [section("plain_text", "<!channel> 1 < 2")]);
         let choice = Choice { label: "y".repeat(99), token: "t".to_owned() };
-        let asking = Words::new("a < b", None, std::slice::from_ref(&choice)).blocks();
+        let asking = Words::new("a < b", None, std::slice::from_ref(&choice)).blocks(Plain::Text);
         assert_eq!(asking[0], section("plain_text", "a < b"));
         assert_eq!(asking[1]["elements"][0]["text"]["text"].as_str().unwrap().len(), LABEL_CHARS_MAX);
         let marked =
             Words::new("a &lt; b", Some(r#"[{"type":"section","text":{"type":"mrkdwn","text":"*a*"}}]"#), &[choice]);
         assert_eq!(marked.text, "a &lt; b");
         assert_eq!(
-            (marked.blocks().len(), marked.clone().plainly().blocks()[0].clone()),
+            (marked.blocks(Plain::Text).len(), marked.clone().plainly().blocks(Plain::Text)[0].clone()),
             (2, section("plain_text", "a < b"))
         );
-        assert_eq!(marked.marked().blocks()[0], section("plain_text", REPEAT_MARK));
+        assert_eq!(marked.marked().blocks(Plain::Text)[0], section("plain_text", REPEAT_MARK));
+        let alone = Words::new("#general", Some("#general"), &[]).blocks(Plain::Text);
+        assert_eq!(alone[0]["text"], json!({"type": "mrkdwn", "text": "#general", "verbatim": true}));
     }
 }

@@ -5,6 +5,7 @@
 //! sight, and has no place where older messages could go before newer ones. So the socket is driven here, by
 //! tokio-tungstenite, which is what slack-morphism is built on.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,13 +21,14 @@ use tracing::{info, warn};
 use crate::channel::slack::Slack;
 use crate::channel::slack::call::{CallError, Web, chain};
 use crate::channel::slack::convert::{Me, text};
-use crate::channel::slack::feed::Feeder;
+use crate::channel::slack::feed::{Feeder, Taken};
+use crate::channel::slack::presence::Presence;
 use crate::domain::channel::{Intake, IntakeError, Unusable};
 use crate::domain::waits::Waits;
 
 /// The largest frame that is read.
 const FRAME_BYTES_MAX: usize = 8 << 20;
-/// How many envelopes may wait; Slack sends what is not acknowledged again.
+/// How many envelopes of each line may wait; Slack sends messages that are not acknowledged again.
 const WAITING_MAX: usize = 1_000;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -60,8 +62,7 @@ impl Trouble {
             Self::Call { error, .. } => error.code(),
             _ => None,
         };
-        let lasting = ["invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"];
-        code.is_some_and(|code| lasting.contains(&code) || matches!(code, "missing_scope" | "not_allowed_token_type"))
+        code.is_some_and(is_lasting)
     }
 
     /// In words for the operator.
@@ -84,11 +85,26 @@ impl Trouble {
     }
 }
 
+/// Does this word of Slack's say that nothing is to be had with these tokens, until an operator mends that?
+pub(super) fn is_lasting(code: &str) -> bool {
+    let lasting = ["invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired"];
+    lasting.contains(&code) || matches!(code, "missing_scope" | "not_allowed_token_type")
+}
+
 /// One thing that Slack pushes.
 pub(super) struct Envelope {
     pub(super) id: String,
     pub(super) kind: String,
     pub(super) payload: Value,
+    /// Whether its acknowledgement can say something to whoever did it.
+    pub(super) may_be_told: bool,
+}
+
+/// The two lines in which envelopes wait.
+struct Waiting {
+    said: mpsc::Sender<Envelope>,
+    /// Presses and commands: Slack sends them once, and wants its answer within 3 s.
+    pressing: mpsc::Sender<Envelope>,
 }
 
 /// What a frame says. Pure.
@@ -108,7 +124,8 @@ fn frame(text: &str) -> Frame {
         }
         (Some(kind), Some(id)) => {
             let (kind, id) = (kind.to_owned(), id.to_owned());
-            Frame::Envelope(Envelope { id, kind, payload: said["payload"].take() })
+            let may_be_told = said["accepts_response_payload"] == true;
+            Frame::Envelope(Envelope { id, kind, payload: said["payload"].take(), may_be_told })
         }
         _ => Frame::Other,
     }
@@ -164,14 +181,21 @@ impl<'a> Listener<'a> {
         }
         self.slack.health.identified(&me.name);
         info!(channel = "slack", bot.name = %me.name, "connected to Slack as {}", me.name);
-        let (waiting, envelopes) = mpsc::channel(WAITING_MAX);
+        let ((said, envelopes), (pressing, urgent)) = (mpsc::channel(WAITING_MAX), mpsc::channel(WAITING_MAX));
         let (done, acknowledged) = mpsc::unbounded_channel();
-        let feeder = Feeder { slack: self.slack, intake: self.intake, web: &bot, me: &me, done };
-        let feeding = feeder.feed(envelopes);
-        let listening = listen(self.slack, socket, (waiting, acknowledged));
-        tokio::select! {
-            ended = listening => ended,
-            trouble = feeding => Err(trouble),
+        let presence = Presence::default();
+        let feeder = Feeder { slack: self.slack, intake: self.intake, web: &bot, me: &me, presence, done };
+        let mut hurrying = pin!(feeder.hurry(urgent));
+        let ended = tokio::select! {
+            ended = listen(self.slack, socket, (Waiting { said, pressing }, acknowledged)) => ended,
+            trouble = feeder.feed(envelopes) => Err(trouble),
+            // It ends otherwise only when the socket's side is gone.
+            Err(trouble) = &mut hurrying => return Err(trouble),
+        };
+        // What does not come again is still handed in; a message does, or its channel's history has it.
+        match tokio::time::timeout(settings.pace.send_deadline, hurrying).await {
+            Ok(Err(trouble)) if ended.is_ok() => Err(trouble),
+            Ok(Ok(()) | Err(_)) | Err(_) => ended,
         }
     }
 
@@ -270,7 +294,7 @@ async fn greeting(slack: &Slack, socket: &mut Socket) -> Result<(), Trouble> {
 async fn listen(
     slack: &Slack,
     mut socket: Socket,
-    (waiting, mut acknowledged): (mpsc::Sender<Envelope>, mpsc::UnboundedReceiver<String>),
+    (waiting, mut acknowledged): (Waiting, mpsc::UnboundedReceiver<Taken>),
 ) -> Result<String, Trouble> {
     let pace = slack.settings.pace;
     let mut ping = tokio::time::interval(pace.ping_every);
@@ -288,7 +312,7 @@ async fn listen(
                 slack.health.heard(slack.clock.now());
                 match said {
                     Message::Text(said) => match frame(&said) {
-                        Frame::Envelope(envelope) => taken(&waiting, envelope)?,
+                        Frame::Envelope(envelope) => waiting.take(envelope)?,
                         Frame::Disconnect { reason } if reason == "link_disabled" => return Err(Trouble::SwitchedOff),
                         Frame::Disconnect { reason } => return Ok(reason),
                         Frame::Hello | Frame::Other => {}
@@ -297,9 +321,8 @@ async fn listen(
                     _ => {}
                 }
             }
-            Some(id) = acknowledged.recv() => {
-                let said = json!({ "envelope_id": id }).to_string();
-                socket.send(Message::text(said)).await.map_err(|error| lost(&error))?;
+            Some(taken) = acknowledged.recv() => {
+                socket.send(Message::text(acknowledgement(&taken))).await.map_err(|error| lost(&error))?;
             }
             _ = ping.tick() => {
                 socket.send(Message::Ping("hob".into())).await.map_err(|error| lost(&error))?;
@@ -309,9 +332,21 @@ async fn listen(
     }
 }
 
-/// Puts an envelope in line.
-fn taken(waiting: &mpsc::Sender<Envelope>, envelope: Envelope) -> Result<(), Trouble> {
-    if waiting.try_send(envelope).is_err() { Err(Trouble::Flooded) } else { Ok(()) }
+impl Waiting {
+    /// Puts an envelope in line. What people said waits for what they said before; what does not come again does not.
+    fn take(&self, envelope: Envelope) -> Result<(), Trouble> {
+        let line = if envelope.kind == "events_api" { &self.said } else { &self.pressing };
+        if line.try_send(envelope).is_err() { Err(Trouble::Flooded) } else { Ok(()) }
+    }
+}
+
+/// What tells Slack that an envelope is taken in.
+fn acknowledgement(taken: &Taken) -> String {
+    let mut said = json!({ "envelope_id": taken.id });
+    if let Some(words) = taken.says {
+        said["payload"] = json!({ "text": words });
+    }
+    said.to_string()
 }
 
 #[cfg(test)]
@@ -322,7 +357,9 @@ mod tests {
     fn k2_frames_are_told_apart() {
         let said = |text: &str| match frame(text) {
             Frame::Hello => "hello".to_owned(),
-            Frame::Envelope(Envelope { id, kind, payload }) => format!("{kind} {id} {payload}"),
+            Frame::Envelope(Envelope { id, kind, payload, may_be_told }) => {
+                format!("{kind} {id} {payload}{}", if may_be_told { " ?" } else { "" })
+            }
             Frame::Disconnect { reason } => format!("disconnect {reason}"),
             Frame::Other => "other".to_owned(),
         };
@@ -330,6 +367,10 @@ mod tests {
             (r#"{"type":"hello","num_connections":1}"#, "hello"),
             (r#"{"type":"disconnect","reason":"warning"}"#, "disconnect warning"),
             (r#"{"type":"events_api","envelope_id":"e1","payload":{"a":1}}"#, r#"events_api e1 {"a":1}"#),
+            (
+                r#"{"type":"slash_commands","envelope_id":"e2","payload":{},"accepts_response_payload":true}"#,
+                "slash_commands e2 {} ?",
+            ),
             (r#"{"type":"events_api"}"#, "other"),
             ("[]", "other"),
             ("ping", "other"),

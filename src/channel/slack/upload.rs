@@ -9,7 +9,7 @@ use crate::channel::slack::call::chain;
 use crate::channel::slack::convert::{list, text};
 use crate::channel::slack::files::is_slacks;
 use crate::channel::slack::outcome::{before, outcome};
-use crate::channel::slack::send::Place;
+use crate::channel::slack::send::{Place, thread_gone};
 use crate::domain::outgoing::{DeliveryError, Enclosed, Receipt};
 
 /// How long the content may take to go out; less than the outbox waits.
@@ -24,6 +24,7 @@ pub(super) async fn upload(
     let content = tokio::fs::read(&file.path).await;
     let content =
         content.map_err(|error| DeliveryError::Refused { why: format!("the file cannot be read: {error}") })?;
+    is_there(slack, place).await?;
     let arguments = [("filename", file.name.clone()), ("length", content.len().to_string())];
     let opened = slack.web.get("files.getUploadURLExternal", &arguments).await.map_err(|error| before(&error))?;
     let (Some(address), Some(id)) = (text(&opened, "upload_url"), text(&opened, "file_id")) else {
@@ -38,7 +39,25 @@ pub(super) async fn upload(
         body["thread_ts"] = thread.as_str().into();
     }
     let shown = slack.web.post("files.completeUploadExternal", &body).await.map_err(|error| outcome(&error))?;
+    slack.signs.posted(place);
     Ok(Receipt { external_id: stands(&shown, &place.channel) })
+}
+
+/// Is the thread still there? Slack may show a file of one that is gone to the whole channel, and does not say at once
+/// where it stands: it could not be taken back.
+async fn is_there(slack: &Slack, place: &Place) -> Result<(), DeliveryError> {
+    let Some(thread) = &place.thread else {
+        return Ok(());
+    };
+    let arguments = [("channel", place.channel.clone()), ("ts", thread.clone()), ("limit", "1".to_owned())];
+    match slack.web.get("conversations.replies", &arguments).await {
+        Ok(page) if list(&page, "messages").next().is_some() => Ok(()),
+        Ok(_) => Err(thread_gone()),
+        Err(error) if error.code() == Some("thread_not_found") => Err(thread_gone()),
+        // Where Hob may not look, it sends as it was told.
+        Err(error) if matches!(error.code(), Some("missing_scope" | "not_allowed_token_type")) => Ok(()),
+        Err(error) => Err(before(&error)),
+    }
 }
 
 fn again(why: &str) -> DeliveryError {

@@ -63,7 +63,7 @@ fn scopes(method: &str) -> Option<&'static [&'static str]> {
         "conversations.history" | "conversations.replies" => {
             &["channels:history", "groups:history", "im:history", "mpim:history"]
         }
-        "users.conversations" => &["channels:read", "groups:read", "im:read", "mpim:read"],
+        "users.conversations" | "conversations.info" => &["channels:read", "groups:read", "im:read", "mpim:read"],
         "users.info" => &["users:read"],
         "reactions.add" | "reactions.remove" => &["reactions:write"],
         "assistant.threads.setStatus" => &["assistant:write", "chat:write"],
@@ -74,8 +74,9 @@ fn scopes(method: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Methods that read their arguments from the query or a form only.
-const NO_JSON: [&str; 6] = [
+const NO_JSON: [&str; 7] = [
     "conversations.history",
+    "conversations.info",
     "conversations.replies",
     "users.conversations",
     "users.info",
@@ -110,6 +111,7 @@ pub(super) fn call(world: &mut World, (method, token): (&str, &str), arguments: 
         "conversations.history" => history(world, arguments),
         "conversations.replies" => replies(world, arguments),
         "users.conversations" => Ok(conversations(world, arguments)),
+        "conversations.info" => info(world, arguments),
         "users.info" => person(world, arguments),
         "reactions.add" => react(world, arguments, true),
         "reactions.remove" => react(world, arguments, false),
@@ -163,14 +165,19 @@ fn post(world: &mut World, arguments: &Arguments) -> Said {
         return Err(No::new("is_archived"));
     }
     let (text, blocks, metadata) = content(arguments)?;
-    let thread = arguments.text("thread_ts");
-    let known = thread.as_ref().is_none_or(|thread| here.messages.contains_key(thread));
-    let thread = if known || !world.strays { thread } else { None };
-    if !known && !world.strays {
-        return Err(No::new("thread_not_found"));
-    }
     let id = arguments.needed("channel")?;
+    let thread = thread(world, &id, arguments)?;
     Ok(written(world, &id, json!({"text": text, "thread_ts": thread, "metadata": metadata, "blocks": blocks})))
+}
+
+/// The thread that a message is for; what is for an unknown one may stray into the channel.
+fn thread(world: &World, channel: &str, arguments: &Arguments) -> Result<Option<String>, No> {
+    let thread = arguments.text("thread_ts");
+    match thread.as_ref().is_none_or(|thread| world.channels[channel].messages.contains_key(thread)) {
+        true => Ok(thread),
+        false if world.strays => Ok(None),
+        false => Err(No::new("thread_not_found")),
+    }
 }
 
 /// The app writes a message.
@@ -180,6 +187,9 @@ fn written(world: &mut World, channel: &str, fields: Value) -> Value {
         "type": "message", "user": FakeSlack::BOT_USER, "bot_id": FakeSlack::BOT_ID, "app_id": "A0HOB", "team": "T0", "ts": ts,
     }));
     message.extend(compact(fields));
+    if let Some(thread) = message.get("thread_ts").and_then(Value::as_str) {
+        world.status.remove(&(channel.to_owned(), thread.to_owned()));
+    }
     let message = world.place(channel, Value::Object(message));
     world.echo(channel, message.clone());
     json!({"channel": channel, "ts": ts, "message": message})
@@ -251,6 +261,9 @@ fn is_within(ts: &str, arguments: &Arguments) -> bool {
 }
 
 fn history(world: &mut World, arguments: &Arguments) -> Said {
+    if let Some(code) = world.broken.get(&arguments.needed("channel")?) {
+        return Err(No::new(code));
+    }
     let here = channel(world, arguments, "channel")?;
     if !here.member {
         return Err(No::new("not_in_channel"));
@@ -287,6 +300,17 @@ fn conversations(world: &mut World, arguments: &Arguments) -> Value {
     let found = world.channels.iter().filter(|(_, channel)| wanted(channel) && !(without_archived && channel.archived));
     let found = found.map(|(id, channel)| json!({"id": id, "is_im": channel.kind == Kind::Private})).collect();
     page(found, "channels", arguments).unwrap_or_else(|no| json!({"error": no.code}))
+}
+
+/// A chat, as the app may know it: others' private ones are not there for it.
+fn info(world: &mut World, arguments: &Arguments) -> Said {
+    let id = arguments.needed("channel")?;
+    let here = channel(world, arguments, "channel")?;
+    match here.kind {
+        Kind::Private if here.member => Ok(json!({"channel": {"id": id, "is_im": true, "user": "U0ADA"}})),
+        Kind::Private => Err(No::new("channel_not_found")),
+        Kind::Channel => Ok(json!({"channel": {"id": id, "is_channel": true, "is_member": here.member}})),
+    }
 }
 
 fn person(world: &mut World, arguments: &Arguments) -> Said {
@@ -326,6 +350,10 @@ fn status(world: &mut World, arguments: &Arguments) -> Said {
     if !channel(world, arguments, "channel_id")?.messages.contains_key(&thread) {
         return Err(No::new("thread_not_found"));
     }
+    match status.as_str() {
+        "" => world.status.remove(&(id.clone(), thread.clone())),
+        status => world.status.insert((id.clone(), thread.clone()), status.to_owned()),
+    };
     world.statuses.push((id, thread, status));
     Ok(json!({}))
 }
@@ -354,7 +382,7 @@ fn complete(world: &mut World, arguments: &Arguments) -> Said {
         }
         shown.push(world.file(file));
     }
-    let (text, thread) = (arguments.text("initial_comment").unwrap_or_default(), arguments.text("thread_ts"));
+    let (text, thread) = (arguments.text("initial_comment").unwrap_or_default(), thread(world, &id, arguments)?);
     written(
         world,
         &id,

@@ -21,8 +21,17 @@ pub(super) fn check(blocks: &[Value]) -> Result<(), (&'static str, String)> {
         match block["type"].as_str() {
             Some("section") => {
                 let text = block["text"]["text"].as_str().unwrap_or_default();
-                if !matches!(block["text"]["type"].as_str(), Some("mrkdwn" | "plain_text")) {
-                    return bad(at, "unsupported type");
+                let more = match block["text"]["type"].as_str() {
+                    Some("mrkdwn") => "verbatim",
+                    Some("plain_text") => "emoji",
+                    _ => return bad(at, "unsupported type"),
+                };
+                let mut fields = block["text"].as_object().into_iter().flatten();
+                let known = |(key, value): (&String, &Value)| {
+                    matches!(key.as_str(), "type" | "text") || (key == more && value.is_boolean())
+                };
+                if !fields.all(known) {
+                    return bad(format!("{at}/text"), "no more fields allowed");
                 }
                 if text.is_empty() || length(text) > 3_000 {
                     return bad(format!("{at}/text/text"), "must be more than 0 and less than 3001 characters");

@@ -52,7 +52,12 @@ async fn respond(desk: &Desk, wire: &Wire, request: Request) -> Response {
         return connect(desk, request).await;
     }
     if let Some(rest) = path.strip_prefix("/files-pri/T0-") {
-        return download(desk, rest, &request);
+        let token = header_of(&request, header::AUTHORIZATION);
+        drop(request);
+        return match fault(desk, "download") {
+            None => download(desk, rest, &token),
+            Some(fault) => go_wrong(fault, wire, || download(desk, rest, &token)).await,
+        };
     }
     if let Some(id) = path.strip_prefix("/upload/v1/").map(str::to_owned) {
         return upload(desk, &id, request).await;
@@ -63,15 +68,17 @@ async fn respond(desk: &Desk, wire: &Wire, request: Request) -> Response {
     let Some((token, arguments)) = read(request).await else {
         return said(Err(No { code: "invalid_json".to_owned(), more: json!({}) }));
     };
-    let fault = desk.shared.with(|world| {
-        world.calls.push((method.clone(), Value::Object(arguments.fields.clone())));
-        world.faults.get_mut(&method).and_then(std::collections::VecDeque::pop_front)
-    });
+    desk.shared.with(|world| world.calls.push((method.clone(), Value::Object(arguments.fields.clone()))));
     let carry_out = || said(desk.shared.with(|world| api::call(world, (&method, &token), &arguments)));
-    match fault {
+    match fault(desk, &method) {
         None => carry_out(),
         Some(fault) => go_wrong(fault, wire, carry_out).await,
     }
+}
+
+/// What goes wrong with this call.
+fn fault(desk: &Desk, method: &str) -> Option<Fault> {
+    desk.shared.with(|world| world.faults.get_mut(method).and_then(std::collections::VecDeque::pop_front))
 }
 
 async fn go_wrong(fault: Fault, wire: &Wire, carry_out: impl Fn() -> Response) -> Response {
@@ -159,14 +166,13 @@ async fn connect(desk: &Desk, request: Request) -> Response {
 }
 
 /// A file, for whoever has the bot's token; for others Slack has a page to log in.
-fn download(desk: &Desk, rest: &str, request: &Request) -> Response {
-    let token = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+fn download(desk: &Desk, rest: &str, token: &str) -> Response {
     let known = format!("Bearer {}", FakeSlack::BOT_TOKEN);
     let may = desk.shared.with(|world| {
         world.calls.push(("download".to_owned(), json!({"path": rest})));
         world.scopes.contains("files:read")
     });
-    if token != Some(&known) || !may {
+    if token != known || !may {
         return (StatusCode::FOUND, [(header::LOCATION, "https://home.slack.com/?redir=x")]).into_response();
     }
     let id = rest.split('/').next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Socket Mode: envelopes out, acknowledgements in; what is not acknowledged comes again.
+//! Socket Mode: envelopes out, acknowledgements in. An event that is not acknowledged comes again; a press or a command
+//! does not, and whoever did it sees an error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Shared;
-use super::world::World;
+use super::world::{Envelope, World};
 
 /// How often Slack asks whether the app is there.
 const PING_EVERY: Duration = Duration::from_millis(200);
@@ -38,12 +39,14 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
         world.sockets.remove(&id);
         world.silent.remove(&id);
         // What this one had not acknowledged goes out on the next.
-        world
-            .envelopes
-            .iter_mut()
-            .filter(|envelope| envelope.sent_on == Some(id))
-            .for_each(|envelope| envelope.sent_on = None);
+        again(world, |envelope| envelope.sent_on == Some(id));
     });
+}
+
+/// What was sent in vain is sent again, or never.
+fn again(world: &mut World, in_vain: impl Fn(&Envelope) -> bool) {
+    world.envelopes.retain(|envelope| envelope.kind == "events_api" || !in_vain(envelope));
+    world.envelopes.iter_mut().filter(|envelope| in_vain(envelope)).for_each(|envelope| envelope.sent_on = None);
 }
 
 async fn run(socket: &mut WebSocket, shared: &Shared, id: u64) {
@@ -88,10 +91,7 @@ async fn run(socket: &mut WebSocket, shared: &Shared, id: u64) {
             }
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 let late: Vec<String> = sent.extract_if(.., |(due, _)| *due <= Instant::now()).map(|(_, id)| id).collect();
-                shared.with(|world| {
-                    let late = world.envelopes.iter_mut().filter(|envelope| late.contains(&envelope.id));
-                    late.for_each(|envelope| envelope.sent_on = None);
-                });
+                shared.with(|world| again(world, |envelope| late.contains(&envelope.id)));
             }
         }
     }
@@ -137,6 +137,11 @@ fn heard_of(shared: &Shared, said: &str) {
     let said: Value = serde_json::from_str(said).unwrap();
     let id = said["envelope_id"].as_str().unwrap_or_else(|| panic!("no acknowledgement: {said}")).to_owned();
     shared.with(|world| {
+        if let Some(words) = said.get("payload") {
+            let kind = world.envelopes.iter().find(|envelope| envelope.id == id).map(|envelope| envelope.kind);
+            assert!(kind != Some("events_api") && words["text"].is_string(), "nobody is told that: {said}");
+            world.told.push(words.clone());
+        }
         world.envelopes.retain(|envelope| envelope.id != id);
         world.acknowledged.push(id);
     });

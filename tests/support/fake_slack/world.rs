@@ -68,6 +68,12 @@ pub struct World {
     pub scopes: BTreeSet<&'static str>,
     /// Threads whose status was set: (channel, thread, status).
     pub statuses: Vec<(String, String, String)>,
+    /// The status that stands in a thread, by channel and thread: the app's next message there takes it away.
+    pub status: BTreeMap<(String, String), String>,
+    /// Channels whose history answers with a word for no.
+    pub broken: BTreeMap<String, String>,
+    /// What the app said to whoever pressed or typed something, with its acknowledgement.
+    pub told: Vec<Value>,
     /// Whether Slack puts what belongs to an unknown thread into the channel.
     pub strays: bool,
     last: u64,
@@ -116,6 +122,9 @@ impl World {
             calls: Vec::new(),
             scopes: SCOPES.into_iter().collect(),
             statuses: Vec::new(),
+            status: BTreeMap::new(),
+            broken: BTreeMap::new(),
+            told: Vec::new(),
             strays: false,
             last: 0,
             counter: 0,
