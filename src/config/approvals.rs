@@ -11,7 +11,7 @@ use crate::config::shape;
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<ApprovalsConfig>)]
 pub struct ApprovalsConfig {
-    /// Seconds for which a call can be approved; then it is not made, and the chat is told.
+    /// Seconds for which a call can be approved, by e-mail at least 1800; then it is not made, and the chat is told.
     #[schemars(range(min = 1, max = 604_800))]
     pub expire_secs: u64,
 }

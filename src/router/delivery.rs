@@ -32,7 +32,7 @@ use crate::domain::redactor::Redactor;
 use crate::domain::rng::Rng;
 use crate::model::message::MediaType;
 use crate::model::picture::{self, Unfit};
-use crate::router::delivery::records::{ListOpen, Over, Sweep};
+use crate::router::delivery::records::{ListOpen, Over, Queued, Sweep};
 use crate::router::delivery::turn::{Next, Settled, Turn, Turned, Wait, judge};
 use crate::router::delivery::ways::{Reach, Ways};
 use crate::router::signs::Signs;
@@ -46,6 +46,10 @@ use crate::tool::files::text::sniff;
 
 /// A channel must answer within this; its own deadlines are shorter.
 const DELIVER_MAX: Duration = Duration::from_secs(90);
+/// A file is given so much longer as it takes at this many bytes a second.
+const FILE_BYTES_A_SECOND: u64 = 100_000;
+/// After a start, so many messages that wait are looked after.
+const SEEN_MAX: i64 = 1_024;
 /// The wait after the database failed.
 const STORE_RETRY: Duration = Duration::from_secs(1);
 
@@ -134,6 +138,10 @@ impl Delivery {
     pub async fn sweep(&self) -> Result<u64, StoreError> {
         let unknown = self.inner.ports.store.write(Sweep).await?;
         self.inner.streaming.recall().await?;
+        // They show that they were seen: whoever takes one along is to find it.
+        for (run, destination) in self.inner.ports.store.read(Queued { most: SEEN_MAX }).await? {
+            self.seen(&destination, run);
+        }
         self.wake_all().await?;
         Ok(unknown)
     }
@@ -422,7 +430,8 @@ fn takes_draft(waiting: &Waiting) -> Option<(Conversation, RunId)> {
 async fn deliver(channel: &dyn Channel, message: &Outgoing) -> Result<Receipt, DeliveryError> {
     let unknown = |why: &str| Err(DeliveryError::Unknown { why: why.to_owned() });
     let sending = AssertUnwindSafe(channel.deliver(message)).catch_unwind();
-    match tokio::time::timeout(DELIVER_MAX, sending).await {
+    let file = message.file.as_ref().map_or(0, |file| file.bytes / FILE_BYTES_A_SECOND);
+    match tokio::time::timeout(DELIVER_MAX + Duration::from_secs(file), sending).await {
         Ok(Ok(sent)) => sent,
         Ok(Err(_panic)) => unknown("the channel's code panicked"),
         Err(_elapsed) => unknown("the platform did not answer"),

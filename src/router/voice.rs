@@ -54,14 +54,17 @@ impl Ear<'_> {
             return None;
         }
         let spoken = circumstances.spoken.as_ref();
-        let kind = Kind::of(fetched.mime, spoken.is_some())?;
+        let kind = Kind::of(fetched.mime, spoken.is_some());
+        // Who sends music does not expect to be told what it is about.
+        if spoken.is_none() && (kind.is_none() || self.transcriber.is_none()) {
+            return None;
+        }
         let own = spoken.is_some() && circumstances.forwarded_from.is_none();
         let seconds = spoken.and_then(|spoken| spoken.seconds);
-        let heard = match self.transcriber {
-            Some(transcriber) => self.heard(transcriber, inbound, (fetched, kind, seconds), end).await,
-            // Who sends music does not expect to be told what it is about.
-            None if spoken.is_none() => return None,
-            None => Err(DEAF.to_owned()),
+        let heard = match (self.transcriber, kind) {
+            (Some(transcriber), Some(kind)) => self.heard(transcriber, inbound, (fetched, kind, seconds), end).await,
+            (Some(_), None) => Err(format!("no service takes its format ({})", fetched.mime)),
+            (None, _) => Err(DEAF.to_owned()),
         };
         Some(Spoken { heard, own, seconds })
     }

@@ -1,6 +1,7 @@
 //! What comes while Hob is at work.
 
 use crate::support::fake_model::{Gate, Reply, Script};
+use crate::support::fake_telegram::world::World;
 use crate::support::fifo::Fifo;
 use crate::support::house::{ADA, BOB, House};
 use crate::support::process::within;
@@ -46,6 +47,31 @@ async fn b8_n5_messages_wait_in_order_and_can_be_seen_and_taken_back() {
     ");
     gate.open();
     assert_eq!(house.told(ADA, 10).await[7..], ["First.", "You said two", "You said four"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n9_what_waited_over_a_crash_shows_nothing_once_it_is_taken_back() {
+    let (mut house, _gate) = at_work("").await;
+    let waiting = house.say(ADA, "two");
+    house.told(ADA, 1).await;
+    let shows = |what: Option<&'static str>| {
+        move |world: &World| {
+            let shown = &world.chat(ADA).message(waiting).unwrap().reactions;
+            shown.last().is_some_and(|last| last.as_deref() == what)
+        }
+    };
+    house.telegram.until_true("that it is seen", shows(Some("👀"))).await;
+    house.crash().await;
+    let gate = Gate::default();
+    house.model.reply(gated(&gate, "First."));
+    house.start().await;
+    house.asked(2).await;
+    house.say(ADA, "/queue drop 1");
+    house.told(ADA, 2).await;
+    gate.open();
+    house.told(ADA, 3).await;
+    house.telegram.until_true("no sign", shows(None)).await;
     house.nothing_refused();
 }
 

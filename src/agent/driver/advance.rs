@@ -24,6 +24,7 @@ use crate::agent::quota::{Meter, Wanted};
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
 use crate::domain::ids::{CallId, SessionId};
+use crate::domain::inbound::ChannelKind;
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::memory::forget;
@@ -31,6 +32,9 @@ use crate::model::purse::{Purse, Refusal, Spender};
 use crate::store::error::StoreError;
 use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, blobs, millis, runs, signals};
+
+/// A letter is answered at the next look at the mailbox: a question in one stays open for at least so long (lesson 17).
+const EMAIL_APPROVAL_SECS: u64 = 30 * 60;
 
 /// Something whose start is in the journal. Only a commit makes one, and only a driver takes it apart.
 #[derive(Debug, Clone, PartialEq)]
@@ -214,7 +218,9 @@ impl Advance {
     /// How long the question that the run waits with stays open (lesson 17): only approvals expire.
     fn waits(&self, state: &State, recorded: &Step) -> Waits {
         let asks = |run: &Active| match &run.phase {
-            Phase::Waiting { question: Question::Approval { .. }, .. } => Some(run.policy.tools.approval_secs),
+            Phase::Waiting { question: Question::Approval { .. }, .. } => {
+                Some(approval_secs(run.policy.tools.approval_secs, self.destination.conversation.channel))
+            }
             Phase::Waiting { .. } | Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_) => None,
         };
         let Some(secs) = state.active().and_then(asks) else {
@@ -387,6 +393,11 @@ impl Advance {
     }
 }
 
+/// How long a call can be approved, where it is asked about.
+fn approval_secs(configured: u64, channel: ChannelKind) -> u64 {
+    if channel == ChannelKind::Email { configured.max(EMAIL_APPROVAL_SECS) } else { configured }
+}
+
 /// An agent's end that came when the run was over.
 fn late(event: &Event) -> Option<ChildEnd> {
     match event {
@@ -445,6 +456,18 @@ mod tests {
             both.effects.extend(moved(&[]).effects);
             both.forget_summaries(refused);
             assert_eq!(summaries(&both), left);
+        }
+    }
+
+    #[test]
+    fn d6_a_letter_gives_half_an_hour_to_approve_at_least() {
+        for (configured, channel, expected) in [
+            (300, ChannelKind::Telegram, 300),
+            (300, ChannelKind::Email, 1_800),
+            (3_600, ChannelKind::Email, 3_600),
+            (3_600, ChannelKind::Slack, 3_600),
+        ] {
+            assert_eq!(approval_secs(configured, channel), expected, "{channel}");
         }
     }
 }

@@ -73,7 +73,9 @@ async fn deliver(
     let text = if gone { texts::FILE_GONE } else { refused.as_deref().unwrap_or(delivery.text.as_str()) };
     // What does not fit under a file goes before it.
     let under = file.is_some() && Capabilities::of(place.channel).caption_limit().fits(text);
-    let mut parts = if under { Vec::new() } else { pieces(text, Form::Plain, place.channel) };
+    // Models write Markdown wherever they write; Hob's own words are none.
+    let form = if gone || refused.is_some() { Form::Plain } else { Form::Markdown };
+    let mut parts = if under { Vec::new() } else { pieces(text, form, place.channel) };
     if file.is_some() {
         parts.push(Piece { text: if under { text.to_owned() } else { String::new() }, markup: None });
     }

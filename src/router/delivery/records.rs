@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 
+use crate::agent::journal;
 use crate::domain::ids::{RunId, SessionId};
+use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
 use crate::store::{Statement, Tx, outbox, runs};
 
@@ -35,6 +37,25 @@ impl Statement for Over {
             over.extend((!open).then_some(*run));
         }
         Ok(over)
+    }
+}
+
+/// The messages that wait for their turn, at most so many.
+pub(super) struct Queued {
+    pub(super) most: i64,
+}
+
+#[async_trait]
+impl Statement for Queued {
+    type Output = Vec<(RunId, Destination)>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<Vec<(RunId, Destination)>, StoreError> {
+        let mut queued = Vec::new();
+        for run in runs::list_waiting(tx, self.most).await? {
+            let accepted = journal::first(tx, run).await?;
+            queued.extend(accepted.map(|accepted| (run, accepted.destination)));
+        }
+        Ok(queued)
     }
 }
 

@@ -31,6 +31,8 @@ struct Chat {
     calls: Vec<Call>,
     signs: VecDeque<Result<(), DeliveryError>>,
     drafts: VecDeque<Result<(), DeliveryError>>,
+    /// Messages wait for it.
+    held: Option<Arc<Notify>>,
 }
 
 pub(in crate::router) struct Platform(Mutex<Chat>);
@@ -61,6 +63,10 @@ impl Channel for Platform {
     }
 
     async fn deliver(&self, message: &Outgoing) -> Result<Receipt, DeliveryError> {
+        let held = self.chat().held.clone();
+        if let Some(held) = held {
+            held.notified().await;
+        }
         let mut chat = self.chat();
         let (text, markup) = (&message.text, message.markup.as_ref());
         if let Some(replaces) = &message.replaces {
@@ -152,6 +158,17 @@ impl Desk {
 
     pub(in crate::router) fn answer_drafts(&self, answers: Vec<Result<(), DeliveryError>>) {
         self.platform.chat().drafts = answers.into();
+    }
+
+    /// From now on what is delivered does not arrive.
+    pub(in crate::router) fn hold_deliveries(&self) {
+        self.platform.chat().held = Some(Arc::default());
+    }
+
+    /// It arrives.
+    pub(in crate::router) fn release_deliveries(&self) {
+        let held = self.platform.chat().held.take();
+        held.iter().for_each(|held| held.notify_one());
     }
 
     /// Until nobody is at work.

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use jiff::Timestamp;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng};
@@ -20,12 +22,23 @@ use crate::store::writer::Boundary;
 use crate::store::{Pace, sessions};
 use crate::store::{Statement, Tx};
 
-/// Time stands still while the database works.
 struct Still;
 
+/// Time stands still while the database works. When commits are late, others go on meanwhile.
+#[derive(Default)]
+struct Commits {
+    late: AtomicBool,
+}
+
 #[async_trait]
-impl Boundary for Still {
-    async fn before_commit(&self) {}
+impl Boundary for Commits {
+    async fn before_commit(&self) {
+        if self.late.load(Ordering::Relaxed) {
+            for _ in 0..20_000 {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
     async fn after_commit(&self) {}
 }
 
@@ -47,13 +60,18 @@ struct Bench {
     store: Store,
     raw: sqlx::SqliteConnection,
     session: SessionId,
+    commits: Arc<Commits>,
     /// Ends the process.
     stop: CancellationToken,
     _home: tempfile::TempDir,
 }
 
+/// The conversation's own session.
+const HOME: &str = "telegram:5";
+
 /// Queues words of a run, or of nobody.
 struct Say {
+    session: &'static str,
     key: String,
     run: Option<RunId>,
     text: String,
@@ -66,7 +84,7 @@ impl Statement for Say {
 
     async fn run(&self, tx: &mut Tx) -> Result<SessionId, StoreError> {
         let destination = place();
-        let session = sessions::ensure(tx, "telegram:5", ChannelKind::Telegram, Timestamp::UNIX_EPOCH).await?.id;
+        let session = sessions::ensure(tx, self.session, ChannelKind::Telegram, Timestamp::UNIX_EPOCH).await?.id;
         for (index, piece) in words(&self.text, self.reply).iter().enumerate() {
             let new = NewChunk {
                 key: &format!("{}:{index}", self.key),
@@ -133,14 +151,15 @@ impl Bench {
     async fn with(stream: StreamSettings) -> Self {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("hob.db");
-        let store = Store::open(&path, Pace::Lockstep(Arc::new(Still))).await.unwrap();
+        let commits = Arc::new(Commits::default());
+        let store = Store::open(&path, Pace::Lockstep(Arc::clone(&commits) as _)).await.unwrap();
         let mut raw = Store::raw(&path).await.unwrap();
         sqlx::query("PRAGMA foreign_keys = OFF").execute(&mut raw).await.unwrap();
-        let first = Say { key: "hello".to_owned(), run: None, text: "hello".to_owned(), reply: false };
+        let first = Say { session: HOME, key: "hello".to_owned(), run: None, text: "hello".to_owned(), reply: false };
         let session = store.write(first).await.unwrap();
         let (desk, stop) = (Desk::new(), CancellationToken::new());
         let delivery = delivery((&desk, &stop), &store, stream);
-        let mut bench = Self { desk, delivery, store, raw, session, stop, _home: home };
+        let mut bench = Self { desk, delivery, store, raw, session, commits, stop, _home: home };
         bench.delivery.wake(session);
         bench.desk.rest().await;
         bench.desk.clear();
@@ -162,9 +181,14 @@ impl Bench {
         sqlx::query(begin).bind(run).bind(self.session).execute(&mut self.raw).await.unwrap();
     }
 
-    async fn end(&mut self, run: i64, ended: Ended) {
+    /// It is on record that a run is over.
+    async fn over(&mut self, run: i64) {
         let end = "UPDATE runs SET state = 'completed', ended_at = 1 WHERE id = $1";
         sqlx::query(end).bind(run).execute(&mut self.raw).await.unwrap();
+    }
+
+    async fn end(&mut self, run: i64, ended: Ended) {
+        self.over(run).await;
         self.hear(run, Progress::Idle(ended));
         self.desk.rest().await;
     }
@@ -179,7 +203,7 @@ impl Bench {
 
     async fn say(&self, key: &str, run: Option<i64>, (text, reply): (&str, bool)) {
         let (key, run, text) = (key.to_owned(), run.map(RunId), text.to_owned());
-        self.store.write(Say { key, run, text, reply }).await.unwrap();
+        self.store.write(Say { session: HOME, key, run, text, reply }).await.unwrap();
         self.delivery.wake(self.session);
     }
 
@@ -305,6 +329,27 @@ async fn n9_what_is_said_meanwhile_stands_above_the_reply() {
     assert_eq!(bench.texts(), ["Budget is near.", "May I?"]);
     bench.answer("Done.").await;
     assert_eq!(bench.texts(), ["Budget is near.", "May I?", "Done."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn n9_a_draft_that_became_the_answer_is_nobodys_to_take_back() {
+    let mut bench = Bench::new().await;
+    bench.write(LONG);
+    pass(2_000).await;
+    bench.desk.hold_deliveries();
+    bench.say("run:1:9", Some(1), (LONG, true)).await;
+    pass(100).await;
+    // An agent's session speaks in the same conversation, and waits while the answer is on its way.
+    let (key, text) = ("note".to_owned(), "Budget is near.".to_owned());
+    let note = Say { session: "sub-1", key, run: None, text, reply: false };
+    let sub = bench.store.write(note).await.unwrap();
+    bench.delivery.wake(sub);
+    pass(100).await;
+    bench.commits.late.store(true, Ordering::Relaxed);
+    bench.desk.release_deliveries();
+    bench.end(1, Ended::Done).await;
+    assert_eq!(bench.texts(), [LONG, "Budget is near."]);
+    assert!(!bench.drawn().contains(&Call::Retract));
 }
 
 #[tokio::test(start_paused = true)]
