@@ -88,13 +88,13 @@ pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRu
     Ok(runs)
 }
 
-/// The runs that wait, in whatever lane, at most so many: the newest.
+/// The runs that wait, in whatever lane, at most so many.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn list_waiting(tx: &mut Tx, most: i64) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
-        r#"SELECT id AS "id!: RunId" FROM runs WHERE state = 'queued' ORDER BY id DESC LIMIT $1"#,
+        r#"SELECT id AS "id!: RunId" FROM runs INDEXED BY runs_queue WHERE state = 'queued' LIMIT $1"#,
         most
     )
     .fetch_all(&mut *tx)

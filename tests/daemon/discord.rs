@@ -47,7 +47,7 @@ async fn k2_discord_is_answered_and_what_came_during_an_outage_once() {
     fake.until_true("slash commands", |world| !world.commands.is_empty()).await;
     fake.command(DM, ADA, ("status", None));
     let told = fake.until_sent(DM, 3).await;
-    assert!(told[2].contains("discord: connected (@hob_test)"), "{}", told[2]);
+    assert!(told[2].contains(r"discord: connected (@hob\_test)"), "{}", told[2]);
     fake.until_true("deferred answer, taken back", |world| world.interactions.values().all(|known| known.taken_back))
         .await;
     assert_eq!(fake.sent(DM).len(), 3, "nothing is said twice");

@@ -84,11 +84,11 @@ async fn c6_a_voice_message_that_no_service_takes_says_so() {
     let fake = FakeTranscription::start().await;
     let house = hearing(&fake, "").await;
     house.model.reply(Reply::text("Write it."));
-    let mut voice = house.telegram.look(|world| world.upload("", "audio/amr", b"#!AMR\n\x3c\x48"));
+    let mut voice = house.telegram.look(|world| world.upload("", "audio/aac", b"\xff\xf1\x50\x80\x02\x1f\xfc"));
     voice["duration"] = json!(3);
     house.telegram.post(Post::new(ADA, ADA, "").with(json!({ "voice": voice })));
     house.told(ADA, 1).await;
-    let why = "[voice message, 3 s: not transcribed: no service takes its format (audio/amr); its sender does not know that yet]";
+    let why = "[voice message, 3 s: not transcribed: no service takes its format (audio/aac); its sender does not know that yet]";
     assert!(heard(&house).ends_with(why), "{}", heard(&house));
     assert_eq!(fake.asked(), 0);
     house.nothing_refused();
