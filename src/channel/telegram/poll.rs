@@ -113,6 +113,7 @@ impl<'a> Poller<'a> {
             Ok(updates) => updates,
             Err(why) => return self.pass_unreadable(&answer, &why),
         };
+        let singly = self.singly > 0;
         self.singly = self.singly.saturating_sub(1);
         if updates.is_empty() && started.elapsed() < EMPTY_MIN {
             // A server that doesn't hold polls open must not make this a busy loop.
@@ -125,7 +126,10 @@ impl<'a> Poller<'a> {
         }
         let named = updates.iter().filter_map(|update| update_id(update).map(|id| (id, update)));
         let fresh: Vec<_> = named.filter(|(id, _)| !self.taken.contains(id)).collect();
-        self.waiting = fresh.iter().map(|(id, _)| *id).collect();
+        // One alone says nothing of those behind it: what waited there still does.
+        let last = updates.iter().filter_map(update_id).max().filter(|_| singly);
+        self.waiting.retain(|id| last.is_some_and(|last| *id > last));
+        self.waiting.extend(fresh.iter().map(|(id, _)| *id));
         let idle = fresh.into_iter().filter(|(id, _)| !self.slow.has(*id));
         let batch: Vec<Numbered> = idle.map(|(id, raw)| (id, Desk::read(i64::from(id), raw))).collect();
         self.take(desk, &batch).await?;
