@@ -325,7 +325,6 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .pragma("temp_store", "MEMORY")
         .row_buffer_size(ROWS_AHEAD)
         .statement_cache_capacity(128)
-        .disable_statement_logging()
 }
 
 /// Applies the migrations that this file has not seen, after making sure that it is not from a newer Hob.

@@ -1,0 +1,69 @@
+//! What a turn costs, counted (row N17): statements, commits and bytes written to the log. A feature that adds to a turn has to raise a
+//! number here, and say why.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+#[path = "support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+
+use crate::support::fake_model::Reply;
+use crate::support::house::{House, OWNER};
+
+/// Statements are told by sqlx, one event each, without their values.
+const COUNTED: &str = "[daemon]\nlog = 'info,hob=debug,sqlx::query=debug'\nlog_format = 'json'";
+
+/// What was done since some moment.
+#[derive(Debug, Default, Clone)]
+struct Cost {
+    statements: BTreeMap<String, usize>,
+    log_bytes: u64,
+}
+
+impl Cost {
+    fn total(&self) -> usize {
+        self.statements.values().sum()
+    }
+
+    fn commits(&self) -> usize {
+        self.statements.get("COMMIT").copied().unwrap_or(0)
+    }
+}
+
+/// The statements that the log tells of, from this byte on.
+fn since(log: &str, from: usize) -> BTreeMap<String, usize> {
+    let mut found = BTreeMap::new();
+    for line in log[from..].lines().filter(|line| line.contains("sqlx::query")) {
+        let told: serde_json::Value = serde_json::from_str(line).unwrap();
+        let summary = told.pointer("/fields/summary").or_else(|| told.get("summary")).unwrap_or(&told);
+        *found.entry(summary.as_str().map_or_else(|| summary.to_string(), str::to_owned)).or_default() += 1;
+    }
+    found
+}
+
+fn log_file_bytes(house: &House) -> u64 {
+    std::fs::metadata(house.path("data/hob.db-wal")).map_or(0, |file| file.len())
+}
+
+/// A turn of the owner's, from a quiet moment to the next.
+async fn turn(house: &mut House, text: &str) -> Cost {
+    let (from, wal) = (house.hob().log().len(), log_file_bytes(house));
+    let delivered = house.hob().log().matches("outbox.delivered").count();
+    house.ask(OWNER, text, Reply::text("Hello.")).await;
+    house.recorded(delivered + 1).await;
+    house.acknowledged().await;
+    Cost { statements: since(&house.hob().log(), from), log_bytes: log_file_bytes(house) - wal }
+}
+
+#[tokio::test]
+async fn n17_a_plain_hi_costs_so_many_statements_and_commits() {
+    let mut house = House::with(COUNTED).await;
+    house.start().await;
+    for _ in 0..3 {
+        turn(&mut house, "hi").await;
+    }
+    let cost = turn(&mut house, "hi").await;
+    println!("{:#?}\ntotal {} commits {} log {}", cost.statements, cost.total(), cost.commits(), cost.log_bytes);
+    assert!(cost.total() <= 30, "{cost:#?}");
+}
