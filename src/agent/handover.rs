@@ -76,30 +76,24 @@ impl HandoverChange {
 /// # Errors
 /// When the database fails.
 pub async fn kept(tx: &mut Tx, session: SessionId) -> Result<Option<Handover>, StoreError> {
-    let Some(stored) = sessions::run_journal(tx, session).await? else {
-        return Ok(None);
-    };
-    match serde_json::from_str(&stored) {
-        Ok(handover) => Ok(Some(handover)),
+    let stored = sessions::run_journal(tx, session).await?;
+    Ok(stored.and_then(|stored| read(session, &stored)))
+}
+
+fn read(session: SessionId, stored: &str) -> Option<Handover> {
+    match serde_json::from_str(stored) {
+        Ok(handover) => Some(handover),
         Err(error) => {
             // Damaged notes cost themselves, not the conversation.
             tracing::error!(%session, line = error.line(), "a run journal cannot be read; left out");
-            Ok(None)
+            None
         }
     }
 }
 
-/// What a run that is about to begin goes on with.
-///
-/// # Errors
-/// When the database fails.
-pub(super) async fn for_run(
-    tx: &mut Tx,
-    session: SessionId,
-    accepted: &Accepted,
-) -> Result<Option<Handover>, StoreError> {
-    if accepted.order != Order::Answer {
-        return Ok(None);
-    }
-    Ok(kept(tx, session).await?.filter(|kept| kept.user == accepted.principal.user))
+/// What a run that is about to begin goes on with, of what its session has stored.
+#[must_use]
+pub(super) fn for_run(session: SessionId, stored: Option<&str>, accepted: &Accepted) -> Option<Handover> {
+    let stored = stored.filter(|_| accepted.order == Order::Answer)?;
+    read(session, stored).filter(|kept| kept.user == accepted.principal.user)
 }

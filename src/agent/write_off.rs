@@ -24,7 +24,7 @@ use crate::store::error::StoreError;
 use crate::store::model_calls::CallEnd;
 use crate::store::outbox::Part;
 use crate::store::runs::{Reached, Waits};
-use crate::store::{Statement, Tx, inbound, millis, model_calls, runs};
+use crate::store::{self, Statement, Tx, inbound, millis, model_calls, runs};
 
 /// Ends a run whose record is damaged, and tells its sender. Gives where that is, if it is told there.
 ///
@@ -45,7 +45,8 @@ pub async fn write_off(tx: &mut Tx, key: &RunKey, now: Timestamp) -> Result<Opti
     let Some(destination) = destination else {
         return Ok(None);
     };
-    let target = Target { key, destination: &destination, at: now };
+    let home = store::agents::home(tx, key.run).await?.unwrap_or(key.session);
+    let target = Target { key, home, destination: &destination, at: now };
     let unheard = agents::take_unheard(tx, key.run).await?;
     agents::tell_unheard(tx, &target, &unheard).await?;
     if agents::lost(tx, &target).await? {

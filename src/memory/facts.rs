@@ -25,7 +25,7 @@ use crate::memory::facts::keep::{Remembered, Saying, keep};
 use crate::memory::facts::same::{fold, one_line};
 use crate::memory::facts::weigh::weigh;
 use crate::memory::rank::dates::until::until;
-use crate::memory::recall::{KnownFact, match_expression};
+use crate::memory::recall::{KnownFact, list, match_expression};
 use crate::store::error::StoreError;
 use crate::store::facts::{Fact, FactRow, Source};
 use crate::store::{Statement, Tx, facts, memories, millis, users};
@@ -149,13 +149,8 @@ impl Statement for RelevantFacts {
             let matching = facts::matching(tx, &query, limit).await?;
             found.extend(matching.into_iter().enumerate().map(|(place, fact)| (fact.id, (Some(place), fact))));
         }
-        for scope in self.scopes.iter().copied() {
-            let mut others = facts::pinned(tx, scope, limit).await?;
-            others.extend(facts::newest(tx, scope, None, limit).await?);
-            others.extend(facts::used_last(tx, scope, limit).await?);
-            for fact in others {
-                found.entry(fact.id).or_insert((None, fact));
-            }
+        for fact in facts::standing(tx, &list(&self.scopes), limit).await? {
+            found.entry(fact.id).or_insert((None, fact));
         }
         let holds = |fact: &Fact| fact.rival_of.is_none() && !fact.is_over(now);
         let mut known: Vec<(f64, Fact)> = found

@@ -81,10 +81,7 @@ impl Statement for MarkUsed {
     type Output = ();
 
     async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
-        for fact in &self.facts {
-            facts::used(tx, *fact, millis(self.at)).await?;
-        }
-        Ok(())
+        facts::used(tx, &self.facts, millis(self.at)).await
     }
 }
 

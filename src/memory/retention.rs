@@ -182,12 +182,12 @@ mod tests {
                 importance: importance::score(self.0),
                 at: self.1 * DAY,
             };
-            let id = memories::add(tx, &new).await?;
+            let id = memories::add(tx, &new, None).await?;
             match self.2 {
                 "pinned" => {
                     sqlx::query("UPDATE memories SET pinned = 1 WHERE id = ?").bind(id.0).execute(&mut *tx).await?;
                 }
-                "used" => memories::mark_used(tx, id, 700 * DAY).await?,
+                "used" => memories::mark_used(tx, &[id], 700 * DAY).await?,
                 _ => {}
             }
             Ok(())

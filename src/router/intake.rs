@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tokio::sync::Notify;
 use tracing::Instrument;
 
@@ -129,15 +130,7 @@ impl Router {
         // From here on nobody has a name that they cannot prove.
         inbound.sender.external_id = known_as(&inbound.sender.external_id, &inbound.circumstances.proof);
         let now = self.clock.now();
-        // What is for Hob may need what is far away; the transaction looks again.
-        let known = self.store.read(Look { access: Arc::clone(&terms.access), inbound: inbound.clone() }).await?;
-        let heard = known.role.filter(|_| door::fate_of(&inbound, &known) == Fate::Heard);
-        let (looked, files) = match heard {
-            Some(role) => {
-                (memory::look(&terms.house.memory, &inbound, role, now).await?, self.fetch(&terms, &inbound).await?)
-            }
-            None => (None, Vec::new()),
-        };
+        let (looked, files) = self.look_afar(&terms, &inbound, now).await?;
         let others = match inbound.circumstances.proof {
             Proof::Platform => terms.access.others_of(&inbound.conversation, &inbound.sender.external_id),
             Proof::Nobody { .. } => Vec::new(),
@@ -178,6 +171,23 @@ impl Router {
             self.empty(&terms, scope).await;
         }
         Ok(taken.accepted)
+    }
+
+    /// What is for Hob may need what is far away, and is not to be waited for in a transaction, which looks again who speaks.
+    async fn look_afar(
+        &self,
+        terms: &Terms,
+        inbound: &Inbound,
+        now: Timestamp,
+    ) -> Result<(Option<memory::Looked>, Vec<Came>), StoreError> {
+        if inbound.attachments.is_empty() && !memory::is_asked_for(inbound) {
+            return Ok((None, Vec::new()));
+        }
+        let known = self.store.read(Look { access: Arc::clone(&terms.access), inbound: inbound.clone() }).await?;
+        let Some(role) = known.role.filter(|_| door::fate_of(inbound, &known) == Fate::Heard) else {
+            return Ok((None, Vec::new()));
+        };
+        Ok((memory::look(&terms.house.memory, inbound, role, now).await?, self.fetch(terms, inbound).await?))
     }
 
     /// What came with a new message is fetched before it is taken in, and not again when it is delivered again.

@@ -235,20 +235,6 @@ pub async fn rivals(tx: &mut Tx, of: FactId) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(tx, "facts f WHERE f.rival_of = $1 AND f.superseded_at IS NULL ORDER BY f.id", of))
 }
 
-/// What contradicts current facts of a scope and was not asked about, the oldest first.
-///
-/// # Errors
-/// When the database fails.
-pub async fn open_rivals(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<Fact>, StoreError> {
-    Ok(facts!(
-        tx,
-        "facts f WHERE f.rival_of IS NOT NULL AND f.scope = $1 AND f.superseded_at IS NULL AND f.asked_at IS NULL
-         ORDER BY f.id LIMIT $2",
-        scope,
-        limit
-    ))
-}
-
 /// Everything that was ever known under a key, the newest first.
 ///
 /// # Errors
@@ -278,31 +264,40 @@ pub async fn newest(tx: &mut Tx, scope: Scope, category: Option<&str>, limit: i6
     ))
 }
 
-/// The pinned current facts of a scope.
+/// The facts of the scopes (a JSON list) that go along whatever is asked: of each scope at most so many that are pinned, as many
+/// of the newest, and as many of those that were used last. Rivals are not among them.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn pinned(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<Fact>, StoreError> {
+pub async fn standing(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(
         tx,
-        "facts f WHERE f.scope = $1 AND f.pinned = 1 AND f.superseded_at IS NULL AND f.rival_of IS NULL
-         ORDER BY f.id DESC LIMIT $2",
-        scope,
+        "facts f WHERE f.id IN (
+           SELECT i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+             SELECT id FROM facts WHERE scope = s.value AND pinned = 1 AND superseded_at IS NULL AND rival_of IS NULL
+             ORDER BY id DESC LIMIT $2))) i
+           UNION SELECT i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+             SELECT id FROM facts WHERE scope = s.value AND superseded_at IS NULL AND rival_of IS NULL
+             ORDER BY created_at DESC, id DESC LIMIT $2))) i
+           UNION SELECT i.value FROM json_each($1) s, json_each((SELECT json_group_array(id) FROM (
+             SELECT id FROM facts
+             WHERE scope = s.value AND used_at IS NOT NULL AND superseded_at IS NULL AND rival_of IS NULL
+             ORDER BY used_at DESC LIMIT $2))) i)",
+        scopes,
         limit
     ))
 }
 
-/// The current facts of a scope that were used last.
+/// What contradicts current facts of the scopes (a JSON list) and was not asked about, the oldest first.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn used_last(tx: &mut Tx, scope: Scope, limit: i64) -> Result<Vec<Fact>, StoreError> {
+pub async fn open_rivals(tx: &mut Tx, scopes: &str) -> Result<Vec<Fact>, StoreError> {
     Ok(facts!(
         tx,
-        "facts f WHERE f.scope = $1 AND f.used_at IS NOT NULL AND f.superseded_at IS NULL AND f.rival_of IS NULL
-         ORDER BY f.used_at DESC LIMIT $2",
-        scope,
-        limit
+        "json_each($1) s CROSS JOIN facts f ON f.scope = s.value
+         WHERE f.rival_of IS NOT NULL AND f.superseded_at IS NULL AND f.asked_at IS NULL ORDER BY s.key, f.id",
+        scopes
     ))
 }
 
@@ -363,12 +358,22 @@ pub async fn asked(tx: &mut Tx, id: FactId, at: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Notes that a fact was put before a model.
+/// Notes that these facts were put before a model.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn used(tx: &mut Tx, id: FactId, at: i64) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE facts SET uses = uses + 1, used_at = $2 WHERE id = $1", id, at).execute(&mut *tx).await?;
+pub async fn used(tx: &mut Tx, facts: &[FactId], at: i64) -> Result<(), StoreError> {
+    if facts.is_empty() {
+        return Ok(());
+    }
+    let ids = serde_json::to_string(facts).map_err(|error| StoreError::Database(error.to_string()))?;
+    sqlx::query!(
+        "UPDATE facts SET uses = uses + 1, used_at = $2 WHERE id IN (SELECT value FROM json_each($1))",
+        ids,
+        at
+    )
+    .execute(&mut *tx)
+    .await?;
     Ok(())
 }
 

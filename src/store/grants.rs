@@ -55,21 +55,6 @@ pub async fn add(tx: &mut Tx, new: &NewGrant<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The tools that need no approval for this person here.
-///
-/// # Errors
-/// When the database fails.
-pub async fn tools(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Vec<String>, StoreError> {
-    let tools = sqlx::query_scalar!(
-        "SELECT tool FROM grants WHERE session_id = $1 AND user_id = $2 AND revoked_at IS NULL ORDER BY tool",
-        session,
-        user
-    )
-    .fetch_all(&mut *tx)
-    .await?;
-    Ok(tools)
-}
-
 /// The conversation's grants that hold, oldest first; with `user`, only that person's.
 ///
 /// # Errors

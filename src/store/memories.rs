@@ -35,16 +35,27 @@ pub struct NewMemory<'a> {
     pub at: i64,
 }
 
+/// What recall wants to know of a memory's words, as stored.
+#[derive(Debug, Clone)]
+pub struct StoredGist {
+    /// The bytes of its stems.
+    pub stems: Vec<u8>,
+    /// The manner, as bits.
+    pub manner: i64,
+}
+
 /// Remembers it, at the end of the scope's last episode in its conversation, or in a new one.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn add(tx: &mut Tx, new: &NewMemory<'_>) -> Result<MemoryId, StoreError> {
-    let episode = match open_episode(tx, new).await? {
-        Some(episode) => episode,
-        None => begin_episode(tx, new.scope, new.session, new.at).await?,
-    };
-    add_to(tx, episode, new).await
+pub async fn add(tx: &mut Tx, new: &NewMemory<'_>, gist: Option<&StoredGist>) -> Result<MemoryId, StoreError> {
+    match grow_last(tx, new).await? {
+        Some(place) => insert(tx, place, new, gist).await,
+        None => {
+            let episode = begin_episode(tx, new.scope, new.session, new.at).await?;
+            add_to(tx, episode, new, gist).await
+        }
+    }
 }
 
 /// Begins an episode.
@@ -69,25 +80,43 @@ pub async fn begin_episode(
     Ok(episode)
 }
 
-/// The scope's last episode in the conversation, if this still belongs to it.
-async fn open_episode(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<EpisodeId>, StoreError> {
+/// A place at the end of an episode.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    episode: EpisodeId,
+    place: i64,
+}
+
+/// Makes room at the end of the scope's last episode in the conversation, if this still belongs to it.
+async fn grow_last(tx: &mut Tx, new: &NewMemory<'_>) -> Result<Option<Place>, StoreError> {
     let Some(session) = new.session else { return Ok(None) };
-    let last = sqlx::query!(
-        r#"SELECT id AS "id!: EpisodeId", ended_at, turns FROM episodes
-           WHERE session_id = $1 AND scope = $2 ORDER BY id DESC LIMIT 1"#,
+    let place = sqlx::query_as!(
+        Place,
+        r#"UPDATE episodes SET turns = turns + 1, ended_at = max(ended_at, $3)
+           WHERE id = (SELECT id FROM episodes WHERE session_id = $1 AND scope = $2 ORDER BY id DESC LIMIT 1)
+             AND $3 - ended_at < $4 AND turns < $5
+           RETURNING id AS "episode!: EpisodeId", turns AS "place!: i64""#,
         session,
-        new.scope
+        new.scope,
+        new.at,
+        PAUSE_MS,
+        TURNS_MAX
     )
     .fetch_optional(&mut *tx)
     .await?;
-    Ok(last.filter(|last| new.at - last.ended_at < PAUSE_MS && last.turns < TURNS_MAX).map(|last| last.id))
+    Ok(place)
 }
 
 /// Remembers it at the end of this episode.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Result<MemoryId, StoreError> {
+pub async fn add_to(
+    tx: &mut Tx,
+    episode: EpisodeId,
+    new: &NewMemory<'_>,
+    gist: Option<&StoredGist>,
+) -> Result<MemoryId, StoreError> {
     let place = sqlx::query_scalar!(
         r#"UPDATE episodes SET turns = turns + 1, ended_at = max(ended_at, $2) WHERE id = $1
            RETURNING turns AS "turns!: i64""#,
@@ -96,10 +125,20 @@ pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Res
     )
     .fetch_one(&mut *tx)
     .await?;
+    insert(tx, Place { episode, place }, new, gist).await
+}
+
+async fn insert(
+    tx: &mut Tx,
+    Place { episode, place }: Place,
+    new: &NewMemory<'_>,
+    gist: Option<&StoredGist>,
+) -> Result<MemoryId, StoreError> {
+    let (stems, manner) = gist.map(|gist| (gist.stems.as_slice(), gist.manner)).unzip();
     let id = sqlx::query_scalar!(
         r#"INSERT INTO memories
-             (episode_id, place, scope, speaker, user_id, message_id, text, asked, origin, importance, at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id AS "id!: MemoryId""#,
+             (episode_id, place, scope, speaker, user_id, message_id, text, asked, origin, importance, at, stems, manner)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING id AS "id!: MemoryId""#,
         episode,
         place,
         new.scope,
@@ -110,7 +149,9 @@ pub async fn add_to(tx: &mut Tx, episode: EpisodeId, new: &NewMemory<'_>) -> Res
         new.asked,
         new.origin,
         new.importance,
-        new.at
+        new.at,
+        stems,
+        manner
     )
     .fetch_one(&mut *tx)
     .await?;
@@ -150,14 +191,22 @@ pub async fn last_said(tx: &mut Tx, run: RunId, user: UserId) -> Result<Option<M
     Ok(said)
 }
 
-/// A memory was of use.
+/// These memories were of use.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn mark_used(tx: &mut Tx, memory: MemoryId, at: i64) -> Result<(), StoreError> {
-    sqlx::query!("UPDATE memories SET uses = uses + 1, used_at = $2 WHERE id = $1", memory, at)
-        .execute(&mut *tx)
-        .await?;
+pub async fn mark_used(tx: &mut Tx, memories: &[MemoryId], at: i64) -> Result<(), StoreError> {
+    if memories.is_empty() {
+        return Ok(());
+    }
+    let ids = serde_json::to_string(memories).map_err(|error| StoreError::Database(error.to_string()))?;
+    sqlx::query!(
+        "UPDATE memories SET uses = uses + 1, used_at = $2 WHERE id IN (SELECT value FROM json_each($1))",
+        ids,
+        at
+    )
+    .execute(&mut *tx)
+    .await?;
     Ok(())
 }
 

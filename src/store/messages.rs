@@ -184,21 +184,6 @@ pub async fn prune(tx: &mut Tx, session: SessionId, run: RunId, after: i64) -> R
     Ok(())
 }
 
-/// How many of a session's messages after this ordinal models no longer read.
-///
-/// # Errors
-/// When the database fails.
-pub async fn count_pruned(tx: &mut Tx, session: SessionId, after: i64) -> Result<i64, StoreError> {
-    let count = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!: i64" FROM messages WHERE session_id = $1 AND ordinal > $2 AND pruned = 1"#,
-        session,
-        after
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    Ok(count)
-}
-
 /// The ordinal of the `n`th newest of a session's messages after this ordinal that models still read.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 //! Start at [`Store`], then [`writer`].
 
 pub mod agents;
+pub mod beginnings;
 pub mod beside;
 pub mod blobs;
 pub mod contents;
@@ -21,6 +22,7 @@ pub mod held;
 pub mod inbound;
 pub mod inspect;
 pub mod journal;
+pub mod lane;
 pub mod lock;
 pub mod members;
 pub mod memories;

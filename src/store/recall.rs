@@ -10,8 +10,8 @@ use crate::domain::ids::{MemoryId, SessionId};
 use crate::store::Tx;
 use crate::store::error::StoreError;
 
-/// The most speakers of a scope that are told.
-const SPEAKERS_MAX: usize = 100;
+/// The most speakers that are told.
+const SPEAKERS_MAX: i64 = 200;
 
 /// Reads a list that SQLite made.
 fn list<T: DeserializeOwned>(what: &'static str, json: &str) -> Result<Vec<T>, StoreError> {
@@ -29,35 +29,89 @@ fn cut<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
     first
 }
 
-/// Who speaks in a scope.
-///
-/// # Errors
-/// When the database fails.
-pub async fn speakers(tx: &mut Tx, scope: &str) -> Result<Vec<String>, StoreError> {
-    let mut speakers: Vec<String> = Vec::new();
-    // From one name to the next by the index, as there may be a million rows for each.
-    while speakers.len() < SPEAKERS_MAX {
-        let last = speakers.last().map_or("", String::as_str);
-        let next = sqlx::query_scalar!(
-            r#"SELECT min(speaker) AS "speaker: String" FROM memories WHERE scope = $1 AND speaker > $2"#,
-            scope,
-            last
-        )
-        .fetch_one(&mut *tx)
-        .await?;
-        let Some(next) = next else { break };
-        speakers.push(next);
-    }
-    Ok(speakers)
+/// What takes part in recall whatever the question is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// About how many memories there are, whoever's.
+    pub all: i64,
+    /// Who speaks in the scopes.
+    pub speakers: Vec<String>,
+    /// The pinned memories, those that matter most first.
+    pub pinned: Vec<i64>,
+    /// What matters most in each scope.
+    pub important: Vec<i64>,
+    /// What stands in the stretch of the conversation that goes along anyway.
+    pub window: Vec<i64>,
+    /// The last of the conversation.
+    pub recent: Vec<i64>,
 }
 
-/// About how many memories there are.
+/// A stretch of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// The conversation.
+    pub session: SessionId,
+    /// Its first ordinal.
+    pub from: i64,
+    /// Its last ordinal.
+    pub through: i64,
+}
+
+/// What takes part in recall whatever the question is: at most `salient` pinned memories, as many that matter in each scope, and
+/// the `recent` last of the conversation.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn about_all(tx: &mut Tx) -> Result<i64, StoreError> {
-    let last = sqlx::query_scalar!(r#"SELECT max(id) AS "last: i64" FROM memories"#).fetch_one(&mut *tx).await?;
-    Ok(last.unwrap_or(0))
+pub async fn standing(
+    tx: &mut Tx,
+    scopes: &str,
+    stretch: Option<Stretch>,
+    (salient, recent): (i64, i64),
+) -> Result<Standing, StoreError> {
+    let session = stretch.map(|of| of.session);
+    let (from, through) = stretch.map(|of| (of.from, of.through)).unzip();
+    let row = sqlx::query!(
+        r#"WITH RECURSIVE speakers (scope, name) AS (
+             -- From one name to the next by the index, as there may be a million rows for each.
+             SELECT s.value, (SELECT min(speaker) FROM memories WHERE scope = s.value) FROM json_each($1) s
+             UNION ALL
+             SELECT scope, (SELECT min(speaker) FROM memories WHERE scope = speakers.scope AND speaker > speakers.name)
+             FROM speakers WHERE name IS NOT NULL LIMIT $7)
+           SELECT (SELECT coalesce(max(id), 0) FROM memories) AS "all!: i64",
+             (SELECT json_group_array(DISTINCT name) FROM speakers WHERE name IS NOT NULL) AS "speakers!: String",
+             (SELECT json_group_array(id) FROM (
+                SELECT m.id FROM json_each($1) s CROSS JOIN memories m ON m.scope = s.value
+                WHERE m.pinned = 1 ORDER BY m.importance DESC, m.id DESC LIMIT $5)) AS "pinned!: String",
+             (SELECT json_group_array(i.value) FROM json_each($1) s, json_each((
+                SELECT json_group_array(id) FROM (
+                  SELECT id FROM memories WHERE scope = s.value AND importance >= 0.8
+                  ORDER BY importance DESC, id DESC LIMIT $5))) i) AS "important!: String",
+             (SELECT json_group_array(m.id) FROM messages g CROSS JOIN memories m ON m.message_id = g.id
+              WHERE g.session_id = $2 AND g.ordinal BETWEEN $3 AND $4) AS "window!: String",
+             (SELECT json_group_array(id) FROM (
+                SELECT m.id FROM (
+                  SELECT e.id FROM json_each($1) s CROSS JOIN episodes e ON e.session_id = $2 AND e.scope = s.value
+                  ORDER BY e.id DESC LIMIT $6) latest
+                CROSS JOIN memories m ON m.episode_id = latest.id
+                ORDER BY latest.id DESC, m.place DESC LIMIT $6)) AS "recent!: String""#,
+        scopes,
+        session,
+        from,
+        through,
+        salient,
+        recent,
+        SPEAKERS_MAX
+    )
+    .fetch_one(&mut *tx)
+    .await?;
+    Ok(Standing {
+        all: row.all,
+        speakers: list("speakers", &row.speakers)?,
+        pinned: list("pinned", &row.pinned)?,
+        important: list("important", &row.important)?,
+        window: list("window", &row.window)?,
+        recent: list("recent", &row.recent)?,
+    })
 }
 
 /// The rows that match each of FTS5's `queries` (a JSON list), in their order: of each at most so many, the newest first.
@@ -254,75 +308,6 @@ fn meanings(rows: &str, bytes: Option<Vec<u8>>) -> Result<Vec<MeaningRow>, Store
     let mut rest = bytes.as_slice();
     let meaning = |MeaningJson(id, length)| MeaningRow { id, bytes: cut(&mut rest, length).to_vec() };
     Ok(list("vectors", rows)?.into_iter().map(meaning).collect())
-}
-
-/// The pinned memories of the scopes, those that matter most first.
-///
-/// # Errors
-/// When the database fails.
-pub async fn pinned(tx: &mut Tx, scopes: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
-    let ids = sqlx::query_scalar!(
-        r#"SELECT m.id AS "id!: i64" FROM json_each($1) s CROSS JOIN memories m ON m.scope = s.value
-           WHERE m.pinned = 1 ORDER BY m.importance DESC, m.id DESC LIMIT $2"#,
-        scopes,
-        limit
-    )
-    .fetch_all(&mut *tx)
-    .await?;
-    Ok(ids)
-}
-
-/// What matters most in one scope.
-///
-/// # Errors
-/// When the database fails.
-pub async fn important(tx: &mut Tx, scope: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
-    let ids = sqlx::query_scalar!(
-        r#"SELECT id AS "id!: i64" FROM memories
-           WHERE scope = $1 AND importance >= 0.8 ORDER BY importance DESC, id DESC LIMIT $2"#,
-        scope,
-        limit
-    )
-    .fetch_all(&mut *tx)
-    .await?;
-    Ok(ids)
-}
-
-/// The last of a session in the scopes.
-///
-/// # Errors
-/// When the database fails.
-pub async fn last_of(tx: &mut Tx, session: SessionId, scopes: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
-    let ids = sqlx::query_scalar!(
-        r#"SELECT m.id AS "id!: i64" FROM (
-             SELECT e.id FROM json_each($1) s CROSS JOIN episodes e ON e.session_id = $2 AND e.scope = s.value
-             ORDER BY e.id DESC LIMIT $3) latest
-           CROSS JOIN memories m ON m.episode_id = latest.id ORDER BY latest.id DESC, m.place DESC LIMIT $3"#,
-        scopes,
-        session,
-        limit
-    )
-    .fetch_all(&mut *tx)
-    .await?;
-    Ok(ids)
-}
-
-/// The memories of a stretch of a conversation.
-///
-/// # Errors
-/// When the database fails.
-pub async fn within(tx: &mut Tx, session: SessionId, from: i64, through: i64) -> Result<Vec<i64>, StoreError> {
-    let ids = sqlx::query_scalar!(
-        r#"SELECT '[' || coalesce(group_concat(m.id), '') || ']' AS "ids!: String"
-           FROM messages g CROSS JOIN memories m ON m.message_id = g.id
-           WHERE g.session_id = $1 AND g.ordinal BETWEEN $2 AND $3"#,
-        session,
-        from,
-        through
-    )
-    .fetch_one(&mut *tx)
-    .await?;
-    list("ids", &ids)
 }
 
 /// The newest that was said in a scope from `from` until before `until`.

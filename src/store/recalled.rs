@@ -1,15 +1,15 @@
 //! What was recalled for which run, and why (`/why`).
 
+use serde::Serialize;
+
 use crate::domain::ids::{FactId, MemoryId, RunId};
 use crate::domain::memory::Leg;
 use crate::store::Tx;
 use crate::store::error::StoreError;
 
 /// A memory or a fact that was put before a run's model.
-#[derive(Debug, Clone)]
-pub struct NewRecalled<'a> {
-    /// The run.
-    pub run: RunId,
+#[derive(Debug, Clone, Serialize)]
+pub struct NewRecalled {
     /// Its place in the context, from 1.
     pub place: i64,
     /// The memory; none: it is a fact.
@@ -21,24 +21,25 @@ pub struct NewRecalled<'a> {
     /// How well it fits, in thousandths.
     pub score: i64,
     /// JSON: what each signal brought to that, in thousandths.
-    pub parts: &'a str,
+    pub parts: String,
 }
 
-/// Stores that it was recalled. What was forgotten meanwhile leaves its row, and nothing in it.
+/// Stores what was recalled for a run. What was forgotten meanwhile leaves its row, and nothing in it.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn add(tx: &mut Tx, new: &NewRecalled<'_>) -> Result<(), StoreError> {
+pub async fn add_all(tx: &mut Tx, run: RunId, all: &[NewRecalled]) -> Result<(), StoreError> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let rows = serde_json::to_string(all).map_err(|error| StoreError::Database(error.to_string()))?;
     sqlx::query!(
         "INSERT INTO recalled (run_id, place, memory_id, fact_id, leg, score, parts)
-         VALUES ($1, $2, (SELECT id FROM memories WHERE id = $3), (SELECT id FROM facts WHERE id = $4), $5, $6, $7)",
-        new.run,
-        new.place,
-        new.memory,
-        new.fact,
-        new.leg,
-        new.score,
-        new.parts
+         SELECT $1, value ->> 'place', (SELECT id FROM memories WHERE id = value ->> 'memory'),
+                (SELECT id FROM facts WHERE id = value ->> 'fact'), value ->> 'leg', value ->> 'score', value ->> 'parts'
+         FROM json_each($2)",
+        run,
+        rows
     )
     .execute(&mut *tx)
     .await?;

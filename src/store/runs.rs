@@ -233,24 +233,26 @@ pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<
 
 /// Writes the state that a driver's fold has reached; none if `owner` does not drive the run any more.
 ///
-/// Only a running run keeps its lease. Tells whether another run waits in the lane.
+/// Only a running run keeps its lease.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>) -> Result<Option<bool>, StoreError> {
+pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>) -> Result<Option<Advanced>, StoreError> {
     let (keeps, until) = match reached.waits {
         Waits::AsBefore => (true, None),
         Waits::Until(until) => (false, Some(until)),
         Waits::WithoutEnd => (false, None),
     };
-    let more = sqlx::query_scalar!(
+    let advanced = sqlx::query_as!(
+        Advanced,
         r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3,
              waits_until = CASE WHEN $6 THEN waits_until ELSE $7 END,
              lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
              lease_until = CASE WHEN $1 = 'running' THEN lease_until END
            WHERE id = $4 AND lease_owner = $5
            RETURNING EXISTS (
-             SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued') AS "more!: bool""#,
+             SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued') AS "more!: bool",
+             EXISTS (SELECT 1 FROM forgettings f WHERE f.run_id = runs.id) AS "forgets!: bool""#,
         reached.state,
         reached.ended_at,
         reached.hash,
@@ -261,7 +263,16 @@ pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>)
     )
     .fetch_optional(&mut *tx)
     .await?;
-    Ok(more)
+    Ok(advanced)
+}
+
+/// What a step of a run finds in its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advanced {
+    /// Another run waits there.
+    pub more: bool,
+    /// Something of this run is to be forgotten when it is over.
+    pub forgets: bool,
 }
 
 /// The state that a fold has reached.
@@ -400,15 +411,6 @@ pub async fn queue(tx: &mut Tx) -> Result<Queue, StoreError> {
     .fetch_one(&mut *tx)
     .await?;
     Ok(queue)
-}
-
-/// When a run was taken in, in Unix milliseconds.
-///
-/// # Errors
-/// When the database fails.
-pub async fn taken_in_at(tx: &mut Tx, run: RunId) -> Result<Option<i64>, StoreError> {
-    let at = sqlx::query_scalar!("SELECT created_at FROM runs WHERE id = $1", run).fetch_optional(&mut *tx).await?;
-    Ok(at)
 }
 
 /// A run and the session it belongs to, with its state.

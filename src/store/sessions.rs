@@ -189,8 +189,11 @@ pub async fn set_stand_in(tx: &mut Tx, id: SessionId, model: Option<&str>) -> Re
 /// When the database fails.
 pub async fn swap_prefix(tx: &mut Tx, id: SessionId, prefix: &str) -> Result<Option<String>, StoreError> {
     let row = sqlx::query!("SELECT prefix FROM sessions WHERE id = $1", id).fetch_optional(&mut *tx).await?;
-    sqlx::query!("UPDATE sessions SET prefix = $1 WHERE id = $2", prefix, id).execute(&mut *tx).await?;
-    Ok(row.and_then(|row| row.prefix))
+    let before = row.and_then(|row| row.prefix);
+    if before.as_deref() != Some(prefix) {
+        sqlx::query!("UPDATE sessions SET prefix = $1 WHERE id = $2", prefix, id).execute(&mut *tx).await?;
+    }
+    Ok(before)
 }
 
 /// A pause of one conversation.

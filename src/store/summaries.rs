@@ -30,22 +30,6 @@ pub struct Made {
     pub at: i64,
 }
 
-/// The summary that this person's runs in this conversation begin with.
-///
-/// # Errors
-/// When the database fails.
-pub async fn find(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Option<Summary>, StoreError> {
-    let summary = sqlx::query_as!(
-        Summary,
-        "SELECT through, text, taint FROM summaries WHERE session_id = $1 AND user_id = $2",
-        session,
-        user
-    )
-    .fetch_optional(&mut *tx)
-    .await?;
-    Ok(summary)
-}
-
 /// Puts a summary in the place of the one before; not where the conversation was begun afresh while it was made.
 ///
 /// # Errors

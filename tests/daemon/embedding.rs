@@ -61,7 +61,7 @@ impl Statement for Import {
                 importance: 0.5,
                 at: 0,
             };
-            ids.push(memories::add_to(tx, episode, &new).await?);
+            ids.push(memories::add_to(tx, episode, &new, None).await?);
         }
         Ok(ids)
     }

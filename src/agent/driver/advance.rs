@@ -68,6 +68,8 @@ pub(super) enum Cause {
 /// Moves a run on.
 pub(super) struct Advance {
     pub(super) key: RunKey,
+    /// The conversation that it belongs to.
+    pub(super) home: SessionId,
     pub(super) owner: String,
     pub(super) destination: Destination,
     pub(super) state: Arc<State>,
@@ -126,14 +128,14 @@ impl Statement for Advance {
         let waits = self.waits(&state, &recorded);
         let reached = Reached { state: status.as_str(), ended_at, hash: Some(&hash.0), waits };
         // Whoever has lost the lease takes nothing with them: the whole transaction is void.
-        let more = runs::advance(tx, self.key.run, &self.owner, reached).await?.ok_or(StoreError::LeaseLost)?;
+        let advanced = runs::advance(tx, self.key.run, &self.owner, reached).await?.ok_or(StoreError::LeaseLost)?;
         if !self.blobs.is_empty() {
             blobs::put(tx, &self.blobs).await?;
         }
         if !recorded.events.is_empty() {
             journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
         }
-        let target = Target { key: &self.key, destination: &self.destination, at: self.at };
+        let target = Target { key: &self.key, home: self.home, destination: &self.destination, at: self.at };
         let told = write(tx, &target, &rows).await?;
         let mut due = Vec::new();
         for change in &changes {
@@ -148,11 +150,11 @@ impl Statement for Advance {
         if let Some(run) = state.active().filter(|_| status == Status::Completed) {
             procedures::learn(tx, &target, run).await?;
         }
-        if status.is_final() {
+        if status.is_final() && advanced.forgets {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Advanced { state, seq, effects, refused, remembered, told, due, more })
+        Ok(Advanced { state, seq, effects, refused, remembered, told, due, more: advanced.more })
     }
 }
 
@@ -345,10 +347,7 @@ impl Advance {
     ///
     /// A run that goes on to wait for a person, or to its end, takes nobody along.
     fn is_boundary(&self, events: &[Event]) -> bool {
-        let settles = self.state.active().is_some_and(|active| match &active.phase {
-            Phase::Acting(_) | Phase::Waiting { .. } => true,
-            Phase::Calling(_) | Phase::Replied | Phase::Done(_) => false,
-        });
+        let settles = self.state.active().is_some_and(|active| settles(&active.phase));
         let mut after = State::clone(&self.state);
         for event in events.iter().filter(|_| settles) {
             step(&mut after, event.clone());
@@ -376,6 +375,10 @@ impl Advance {
         let Some(active) = self.state.active() else {
             return Ok(Vec::new());
         };
+        // Who is asked by a model, or has said the last word, takes nobody along.
+        if !settles(&active.phase) {
+            return Ok(Vec::new());
+        }
         let waiting = runs::list_joinable(tx, self.key.session, active.input.principal.user).await?;
         if waiting.is_empty() || !self.is_boundary(next) {
             return Ok(Vec::new());
@@ -390,6 +393,14 @@ impl Advance {
             }
         }
         Ok(events)
+    }
+}
+
+/// Can what comes next be the results of tools, or a person's answer?
+fn settles(phase: &Phase) -> bool {
+    match phase {
+        Phase::Acting(_) | Phase::Waiting { .. } => true,
+        Phase::Calling(_) | Phase::Replied | Phase::Done(_) => false,
     }
 }
 

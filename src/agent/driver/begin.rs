@@ -35,7 +35,7 @@ impl Driver {
         // A summary stands for what lies before it, as long as the conversation is the same.
         let summary = summary.as_ref().filter(|summary| summary.through > session.context_from);
         let known = summary.map_or(session.context_from, |summary| summary.through);
-        let from = self.history_from(session, known).await?;
+        let from = self.history_from(session, (known, claimed.pruned)).await?;
         let carried = summary.map(|summary| Carried {
             text: summary.text.clone(),
             left_out: u32::try_from(from - known - 1).unwrap_or(0),
@@ -113,10 +113,9 @@ impl Driver {
         }
     }
 
-    /// The first ordinal, after `known`, of the history that goes along.
-    async fn history_from(&mut self, session: &Session, known: i64) -> Result<i64, StoreError> {
+    /// The first ordinal, after `known`, of the history that goes along, where `pruned` messages are no longer read.
+    async fn history_from(&mut self, session: &Session, (known, pruned): (i64, i64)) -> Result<i64, StoreError> {
         let last = session.last_ordinal;
-        let pruned = self.read(claim::Pruned { session: session.id, after: known }).await?;
         let kept = last - pruned;
         let from = self.ports.prompt.history_from(known, kept);
         if pruned == 0 {

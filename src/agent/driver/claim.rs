@@ -18,11 +18,12 @@ use crate::model::message::{Message, UserPart};
 use crate::model::provider::ToolSchema;
 use crate::model::tokens;
 use crate::policy::access::AccessList;
+use crate::store::beginnings::{Beginning, BegunWith};
 use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, blobs, files, grants, members, messages, model_calls, occurrences, runs, sessions, summaries, users,
+    Statement, Tx, beginnings, blobs, files, members, messages, model_calls, occurrences, runs, sessions, summaries, users,
 };
 
 /// Claims the session's next run, if there is one to be driven.
@@ -51,6 +52,8 @@ pub struct Claimed {
     pub notebook: Option<Handover>,
     /// When it was taken in, in Unix milliseconds; only for such a run too.
     pub taken_in_at: Option<i64>,
+    /// How many messages of its conversation, behind the summary, are no longer read; only for such a run.
+    pub pruned: i64,
 }
 
 #[async_trait]
@@ -113,36 +116,21 @@ impl Statement for Attachments {
 }
 
 async fn with_session(tx: &mut Tx, key: RunKey, folded: Folded) -> Result<Claimed, StoreError> {
-    let user = match &folded.replay.state {
-        State::Queued(accepted) => Some(accepted.principal.user),
-        State::Empty | State::Active(_) | State::Closed(_) => None,
-    };
-    let summary = match user {
-        Some(user) => summaries::find(tx, key.session, user).await?,
-        None => None,
-    };
-    let home = match &folded.replay.state {
-        State::Queued(accepted) => accepted.home(key.session),
-        State::Empty | State::Active(_) | State::Closed(_) => key.session,
-    };
-    let granted = match user {
-        Some(user) => grants::tools(tx, home, user).await?,
-        None => Vec::new(),
-    };
-    let notebook = match &folded.replay.state {
-        State::Queued(accepted) => handover::for_run(tx, key.session, accepted).await?,
-        State::Empty | State::Active(_) | State::Closed(_) => None,
-    };
-    let session = sessions::lookup(tx, key.session).await?.ok_or_else(|| StoreError::Inconsistent {
+    let missing = || StoreError::Inconsistent {
         table: "sessions",
         id: key.session.to_string(),
         what: "a run refers to it, and it is missing".to_owned(),
-    })?;
-    let taken_in_at = match user {
-        Some(_) => runs::taken_in_at(tx, key.run).await?,
-        None => None,
     };
-    Ok(Claimed { key, folded, session, granted, summary, notebook, taken_in_at })
+    let State::Queued(accepted) = &folded.replay.state else {
+        let session = sessions::lookup(tx, key.session).await?.ok_or_else(missing)?;
+        let (granted, summary, notebook) = (Vec::new(), None, None);
+        return Ok(Claimed { key, folded, session, granted, summary, notebook, taken_in_at: None, pruned: 0 });
+    };
+    let (user, home) = (accepted.principal.user, accepted.home(key.session));
+    let found = beginnings::find(tx, &Beginning { run: key.run, session: key.session, home, user }).await?;
+    let BegunWith { session, run_journal, granted, summary, taken_in_at, pruned } = found.ok_or_else(missing)?;
+    let notebook = handover::for_run(key.session, run_journal.as_deref(), accepted);
+    Ok(Claimed { key, folded, session, granted, summary, notebook, taken_in_at: Some(taken_in_at), pruned })
 }
 
 /// A stretch of a conversation's history, as one person may see it.
@@ -241,23 +229,6 @@ impl Statement for LoadMaterial {
             tail: blobs::get(tx, &self.context.tail.0).await?,
             past: history.run(tx).await?,
         })
-    }
-}
-
-/// How much of a conversation is no longer read.
-#[derive(Clone)]
-pub(super) struct Pruned {
-    pub(super) session: SessionId,
-    /// Since this ordinal.
-    pub(super) after: i64,
-}
-
-#[async_trait]
-impl Statement for Pruned {
-    type Output = i64;
-
-    async fn run(&self, tx: &mut Tx) -> Result<i64, StoreError> {
-        messages::count_pruned(tx, self.session, self.after).await
     }
 }
 

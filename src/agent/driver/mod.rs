@@ -239,6 +239,7 @@ impl Driver {
         loop {
             let advance = Advance {
                 key: self.key.clone(),
+                home: self.home,
                 owner: self.ports.owner.clone(),
                 destination: self.destination.clone(),
                 state: Arc::clone(&self.state),

@@ -49,7 +49,7 @@ pub(super) async fn ask(
     for desk in desks(tx, &target.destination.conversation).await? {
         let key = target.key.of(desk.session);
         let destination = Destination { conversation: desk.conversation, reply_to: None };
-        let there = Target { key: &key, destination: &destination, at: target.at };
+        let there = Target { key: &key, home: desk.session, destination: &destination, at: target.at };
         say(tx, &there, &format!("run:{run}:{seq}:owner:{}", desk.session), Words { text: &text, ..words }).await?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use crate::agent::journal;
 use crate::agent::machine::begun::Recalled;
 use crate::agent::projection::said::Said;
 use crate::agent::projection::write::Target;
-use crate::domain::ids::MessageId;
+use crate::domain::ids::{FactId, MemoryId, MessageId};
 use crate::domain::principal::{Principal, Trust};
 use crate::memory::{importance, keep};
 use crate::policy::memory::{Place, kept_in};
@@ -104,19 +104,19 @@ fn is_listed(text: &str, at: usize) -> bool {
 /// Stores what was recalled for a run, and that it was of use.
 pub(super) async fn store_recalled(tx: &mut Tx, target: &Target<'_>, all: &[Recalled]) -> Result<(), StoreError> {
     let at = millis(target.at);
+    let mut rows = Vec::with_capacity(all.len());
     for (item, place) in all.iter().zip(1..) {
         let parts = serde_json::to_string(&item.parts).map_err(|error| StoreError::Database(error.to_string()))?;
         let Recalled { memory, fact, leg, score, .. } = *item;
-        recalled::add(tx, &NewRecalled { run: target.key.run, place, memory, fact, leg, score, parts: &parts }).await?;
-        if let Some(memory) = memory.filter(|_| item.is_use()) {
-            memories::mark_used(tx, memory, at).await?;
-        }
-        if let Some(fact) = fact.filter(|_| item.is_use()) {
-            facts::used(tx, fact, at).await?;
-        }
-        if let Some(fact) = fact.filter(|_| item.ask) {
-            facts::asked(tx, fact, at).await?;
-        }
+        rows.push(NewRecalled { place, memory, fact, leg, score, parts });
+    }
+    recalled::add_all(tx, target.key.run, &rows).await?;
+    let used: Vec<MemoryId> = all.iter().filter(|item| item.is_use()).filter_map(|item| item.memory).collect();
+    memories::mark_used(tx, &used, at).await?;
+    let used: Vec<FactId> = all.iter().filter(|item| item.is_use()).filter_map(|item| item.fact).collect();
+    facts::used(tx, &used, at).await?;
+    for fact in all.iter().filter(|item| item.ask).filter_map(|item| item.fact) {
+        facts::asked(tx, fact, at).await?;
     }
     Ok(())
 }

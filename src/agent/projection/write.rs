@@ -17,13 +17,15 @@ use crate::model::message::Message;
 use crate::render::{Form, Piece, pieces};
 use crate::store::error::StoreError;
 use crate::store::outbox::Part;
-use crate::store::{Tx, agents, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
+use crate::store::{Tx, files, grants, messages, millis, model_calls, outbox, sessions, summaries, tool_calls};
 
 /// Where a run's rows go.
 #[derive(Debug, Clone)]
 pub struct Target<'a> {
     /// Run and session.
     pub key: &'a RunKey,
+    /// The conversation that it belongs to: an agent's is the one that it works for.
+    pub home: SessionId,
     /// Where its words go.
     pub destination: &'a Destination,
     /// When.
@@ -154,8 +156,7 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::ModelEnded(end) => model_calls::end(tx, run, end, at).await,
         Row::Answered { seq, first, by, failure } => stand_in(tx, target, *seq, (first, by, failure.as_ref())).await,
         Row::Granted { user, tool } => {
-            let session = home(tx, target).await?;
-            grants::add(tx, &grants::NewGrant { user: *user, session, tool, run, at }).await
+            grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
         }
         Row::AskOwners { seq, who, text, choices, question } => {
             let words = Words { choices, part: Part::Question(*question), ..Words::note(text) };
@@ -231,11 +232,6 @@ async fn write_message(
     messages::append(tx, &new).await
 }
 
-/// The conversation that the run belongs to: an agent's is the one that it works for.
-async fn home(tx: &mut Tx, target: &Target<'_>) -> Result<SessionId, StoreError> {
-    Ok(agents::home(tx, target.key.run).await?.unwrap_or(target.key.session))
-}
-
 /// Words to be said.
 pub(in crate::agent) struct Words<'a> {
     pub(in crate::agent) text: &'a str,
@@ -269,13 +265,12 @@ pub(in crate::agent) async fn say(
     key: &str,
     words: Words<'_>,
 ) -> Result<(), StoreError> {
-    let session = home(tx, target).await?;
     let chunks = pieces(words.text, words.form, target.destination.conversation.channel);
     let last = chunks.len().saturating_sub(1);
     for (index, piece) in chunks.iter().enumerate() {
         let new = outbox::NewChunk {
             key: &format!("{key}:{index}"),
-            session,
+            session: target.home,
             run: Some(target.key.run),
             destination: target.destination,
             piece,

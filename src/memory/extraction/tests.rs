@@ -129,7 +129,7 @@ impl Statement for Say {
             importance: 0.3,
             at: self.at,
         };
-        memories::add(tx, &new).await?;
+        memories::add(tx, &new, None).await?;
         Ok(())
     }
 }

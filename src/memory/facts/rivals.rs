@@ -8,6 +8,7 @@ use crate::domain::ids::FactId;
 use crate::domain::memory::Scope;
 use crate::domain::origin::Taint;
 use crate::memory::facts::keep::settle;
+use crate::memory::recall::list;
 use crate::store::error::StoreError;
 use crate::store::facts::Fact;
 use crate::store::{Statement, Tx, facts, millis};
@@ -82,21 +83,20 @@ impl Statement for OpenRivals {
 /// # Errors
 /// When the database fails.
 pub async fn open_rivals(tx: &mut Tx, wanted: &OpenRivals) -> Result<Vec<Rivalry>, StoreError> {
-    let limit = i64::try_from(wanted.limit).unwrap_or(i64::MAX);
     let mut open = Vec::new();
-    for scope in &wanted.scopes {
-        for rival in facts::open_rivals(tx, *scope, limit).await? {
-            let current = match rival.rival_of {
-                Some(current) => facts::find(tx, current).await?,
-                None => None,
-            };
-            let over = |fact: &Fact| fact.is_over(millis(wanted.now));
-            if let Some(current) = current.filter(|current| !over(current) && !over(&rival)) {
-                open.push(Rivalry { current, rival });
-            }
+    for rival in facts::open_rivals(tx, &list(&wanted.scopes)).await? {
+        if open.len() >= wanted.limit {
+            break;
+        }
+        let current = match rival.rival_of {
+            Some(current) => facts::find(tx, current).await?,
+            None => None,
+        };
+        let over = |fact: &Fact| fact.is_over(millis(wanted.now));
+        if let Some(current) = current.filter(|current| !over(current) && !over(&rival)) {
+            open.push(Rivalry { current, rival });
         }
     }
-    open.truncate(wanted.limit);
     Ok(open)
 }
 

@@ -246,7 +246,7 @@ pub fn said_by(origin: &str, speaker: &str) -> Taint {
 }
 
 /// As the queries take it.
-fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+pub(super) fn list<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
     let values: Vec<String> = values.into_iter().map(|value| format!("\"{}\"", value.to_string())).collect();
     format!("[{}]", values.join(","))
 }

@@ -58,6 +58,9 @@ impl Statement for Episodes {
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Session>, StoreError> {
         let pool = &self.0;
         let anchors = pool.anchors(tx).await?;
+        if anchors.is_empty() {
+            return Ok(Vec::new());
+        }
         let episodes: HashMap<i64, i64> = anchors.iter().map(|place| (place.episode, place.began_at)).collect();
         let turns = rows::turns(tx, &in_order(episodes.keys().copied()), &pool.scopes).await?;
         let anchors: HashSet<i64> = anchors.iter().map(|place| place.id).collect();
@@ -92,7 +95,10 @@ impl Pool {
         let near: Vec<i64> = near.map(|(id, _)| *id).collect();
         let standing = found.pinned.iter().chain(&found.important).chain(&found.recent);
         let sure: Vec<i64> = standing.copied().filter(|id| !found.window.contains(id)).collect();
-        let all = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied();
+        let all: Vec<i64> = [&near, &found.hits, &sure, &found.of_days].into_iter().flatten().copied().collect();
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
         let placed = rows::places(tx, &in_order(all), &self.scopes).await?;
         let hits: HashSet<i64> = found.hits.iter().copied().collect();
         let (texts, places): (Vec<_>, Vec<_>) =

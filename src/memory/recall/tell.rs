@@ -33,6 +33,9 @@ impl Statement for Tell {
     type Output = Vec<Fragment>;
 
     async fn run(&self, tx: &mut Tx) -> Result<Vec<Fragment>, StoreError> {
+        if self.chosen.is_empty() {
+            return Ok(Vec::new());
+        }
         let wanted = ids(self.chosen.iter().map(|one| one.candidate.memory));
         let told = rows::told(tx, &wanted, &self.scopes).await?;
         Ok(fragments(&self.chosen, told, self.limits))

@@ -10,7 +10,7 @@ use crate::memory::rank::dates::{self, Days};
 use crate::memory::rank::features::{Wanted, wanted};
 use crate::memory::rank::gist::{hash, is_of_time};
 use crate::memory::rank::lexical::Term;
-use crate::memory::recall::{Question, ids, list};
+use crate::memory::recall::{Question, Window, ids, list};
 use crate::store::error::StoreError;
 use crate::store::recall as rows;
 use crate::store::{Statement, Tx};
@@ -68,22 +68,19 @@ impl Statement for ByWords {
 
     async fn run(&self, tx: &mut Tx) -> Result<Found, StoreError> {
         let Question { text, scopes, window, now, .. } = &self.question;
-        let scope_list = list(scopes);
+        let stretch = window.map(|Window { session, from, through }| rows::Stretch { session, from, through });
+        let standing = rows::standing(tx, &list(scopes), stretch, (SALIENT, RECENT)).await?;
         let mut found = Found {
             text: text.clone(),
+            all: standing.all,
             days: dates::spoken(text, now.to_zoned(self.zone.clone()).date()),
-            pinned: rows::pinned(tx, &scope_list, SALIENT).await?.into_iter().collect(),
+            pinned: standing.pinned.into_iter().collect(),
+            important: standing.important.into_iter().collect(),
+            recent: standing.recent.into_iter().collect(),
+            window: standing.window.into_iter().collect(),
             ..Found::default()
         };
-        let mut speakers = Vec::new();
-        for scope in scopes {
-            speakers.extend(rows::speakers(tx, &scope.to_string()).await?);
-            found.important.extend(rows::important(tx, &scope.to_string(), SALIENT).await?);
-        }
-        if let Some(window) = window {
-            found.window.extend(rows::within(tx, window.session, window.from, window.through).await?);
-            found.recent.extend(rows::last_of(tx, window.session, &scope_list, RECENT).await?);
-        }
+        let speakers = standing.speakers;
         let names: Vec<&str> = speakers.iter().map(String::as_str).collect();
         let mut wanted = wanted(text, &names);
         wanted.truncate(WORDS_MAX);
@@ -110,7 +107,10 @@ impl ByWords {
     }
 
     async fn matches(&self, tx: &mut Tx, wanted: Vec<Wanted>, found: &mut Found) -> Result<(), StoreError> {
-        found.all = rows::about_all(tx).await?;
+        // What has no telling word matches nothing.
+        if wanted.is_empty() {
+            return Ok(());
+        }
         let all = found.all.cast_unsigned();
         let texts: Vec<String> = wanted.iter().map(|wanted| in_text(&wanted.word)).collect();
         let newest = rows::matching(tx, &strings(&texts), COUNTED).await?;
@@ -144,6 +144,9 @@ impl ByWords {
     ) -> Result<Vec<i64>, StoreError> {
         let is_outside = |(id, _): &(i64, f64)| !found.window.contains(id);
         let first = best(sums.iter().copied().filter(is_outside).collect(), HITS);
+        if first.is_empty() {
+            return Ok(first);
+        }
         let mut wanted = first.clone();
         wanted.sort_unstable();
         let seen: HashSet<i64> =

@@ -165,7 +165,7 @@ impl Bringing {
             importance: whole.importance,
             at: whole.at,
         };
-        let id = memories::add_to(tx, episode, &new).await?;
+        let id = memories::add_to(tx, episode, &new, None).await?;
         transfer::set_use(tx, id, &whole).await?;
         self.imported.memories += 1;
         Ok(true)

@@ -311,7 +311,7 @@ impl Statement for Say {
                 importance: 0.5,
                 at: 0,
             };
-            ids.push(memories::add_to(tx, self.episode, &new).await?);
+            ids.push(memories::add_to(tx, self.episode, &new, None).await?);
         }
         Ok(ids)
     }

@@ -20,7 +20,7 @@ use crate::store::{Tx, inbound, runs, signals};
 impl Take {
     /// `/compact`: a word to one's own run, or a run of its own, which is recorded and paid for as any other.
     pub(super) async fn compact(&self, tx: &mut Tx, arriving: &Arriving, text: &str) -> Result<Taken, StoreError> {
-        let active = runs::find_active(tx, arriving.session.id).await?;
+        let active = arriving.active(tx).await?;
         let by = arriving.principal.user;
         match active {
             Some(run) if run.user == by => {
@@ -43,7 +43,7 @@ impl Take {
         active: Option<&runs::ActiveRun>,
     ) -> Result<Taken, StoreError> {
         let session = &arriving.session;
-        let waiting = runs::count_queued(tx, session.id).await?;
+        let waiting = arriving.lane.queued;
         if waiting >= self.limits.queue_len_max {
             let told = texts::queue_full(self.limits.queue_len_max);
             return self.refuse(tx, arriving, text, told).await;
@@ -54,7 +54,7 @@ impl Take {
         let told = self.with_files(tx, arriving, (inbound, text)).await?;
         let user = arriving.principal.user;
         let run = runs::enqueue(tx, session.id, inbound, user, self.now).await?;
-        let standstill = pause::standstill(tx, session.id).await?;
+        let standstill = if arriving.lane.is_paused { pause::standstill(tx, session.id).await? } else { None };
         let near = if order == Order::Answer { self.near(tx, session).await? } else { Near::default() };
         let mode = match order {
             // What joins a run joins it as bare words of its own person.
@@ -65,8 +65,8 @@ impl Take {
             Order::Compact => Mode::Queue,
         };
         let joins = mode == Mode::Steer && active.is_some() && standstill.is_none();
-        let near =
-            if order == Order::Answer && !joins { near.with_overheard(tx, session.id, self.now).await? } else { near };
+        let tells = order == Order::Answer && !joins && arriving.lane.has_overheard;
+        let near = if tells { near.with_overheard(tx, session.id, self.now).await? } else { near };
         let (around, mut taint) = near.split();
         taint.join(&told.taint);
         let accepted = AcceptedEvent {

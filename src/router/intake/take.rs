@@ -27,10 +27,12 @@ use crate::router::{texts, voice};
 use crate::store::agents::OpenAgent;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
+use crate::store::lane::LaneStanding;
 use crate::store::open_runs::OpenRun;
+use crate::store::runs::ActiveRun;
 use crate::store::sessions::Session;
 use crate::store::users::Identity;
-use crate::store::{Statement, Tx, agents, cursors, inbound, open_runs, private_chats, runs, sessions, users};
+use crate::store::{Statement, Tx, agents, cursors, inbound, lane, open_runs, private_chats, runs, sessions, users};
 
 /// What a transaction of intake did, and whom to wake for it.
 pub(super) struct Taken {
@@ -97,8 +99,17 @@ pub(super) struct Take {
 /// A message that is being taken in: who said it, and where its answer goes.
 pub(super) struct Arriving {
     pub(super) session: Session,
+    /// What stands in the session's lane.
+    pub(super) lane: LaneStanding,
     pub(super) principal: Principal,
     pub(super) destination: Destination,
+}
+
+impl Arriving {
+    /// The run that has the lane.
+    pub(super) async fn active(&self, tx: &mut Tx) -> Result<Option<ActiveRun>, StoreError> {
+        if self.lane.is_active { runs::find_active(tx, self.session.id).await } else { Ok(None) }
+    }
 }
 
 #[async_trait]
@@ -166,7 +177,9 @@ impl Take {
             private_chats::note(tx, user, conversation, self.now).await?;
         }
         let reply_to = Some(self.inbound.external_id.clone());
-        Ok(Arriving { session, principal, destination: Destination { conversation: conversation.clone(), reply_to } })
+        let destination = Destination { conversation: conversation.clone(), reply_to };
+        let lane = lane::standing(tx, session.id).await?;
+        Ok(Arriving { session, lane, principal, destination })
     }
 
     pub(super) async fn claim(
@@ -208,7 +221,7 @@ impl Take {
         }
         // What somebody hands on is another's: it commands nothing, and decides nothing.
         if self.inbound.circumstances.forwarded_from.is_some() {
-            let active = runs::find_active(tx, arriving.session.id).await?;
+            let active = arriving.active(tx).await?;
             return self.enqueue(tx, arriving, (text, Order::Answer), active.as_ref()).await;
         }
         if command::parse(text) == Some(Command::Compact) {
@@ -217,9 +230,11 @@ impl Take {
         if let Some(command) = command::parse(text) {
             return self.command(tx, arriving, text, command).await;
         }
-        let mut active = runs::find_active(tx, arriving.session.id).await?;
+        let mut active = arriving.active(tx).await?;
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
-        for asking in asking(tx, arriving.session.id, active.as_ref()).await? {
+        let may_ask = active.is_some() || arriving.lane.has_others;
+        let asking = if may_ask { asking(tx, arriving.session.id, active.as_ref()).await? } else { Vec::new() };
+        for asking in asking {
             let run = &asking.run;
             match self.open_question(tx, asking.session, run.id).await? {
                 Asked::Question(asked) if asked.may_be_answered_by(&arriving.principal, run) => {

@@ -58,6 +58,11 @@ pub(in crate::router) async fn look(
     Ok(Some(Looked { memories, means: recollection.means }))
 }
 
+/// Does the message ask for memories by a command?
+pub(in crate::router) fn is_asked_for(inbound: &Inbound) -> bool {
+    words(inbound).is_some()
+}
+
 /// Who wrote, and in which conversation, if Hob knows both.
 struct WhoAndWhere {
     inbound: Inbound,

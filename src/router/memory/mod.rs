@@ -10,7 +10,7 @@ mod why;
 
 pub(super) use desk::take_out;
 pub(super) use forgetting::{forget, pin};
-pub(super) use look::{Looked, look};
+pub(super) use look::{Looked, is_asked_for, look};
 pub(super) use why::why;
 
 use crate::domain::ids::{FactId, MemoryId};
