@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::ids::MemberId;
+use crate::domain::ids::{MemberId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::domain::principal::Role;
 use crate::policy::access::AccessList;
@@ -54,6 +54,29 @@ pub async fn role_of(
 ) -> Result<Option<Role>, StoreError> {
     let member = role(tx, conversation, sender).await?;
     Ok(access.role_of(conversation, sender, member))
+}
+
+/// What a user may under each of their names at Hob's account on a conversation's platform; none of them: they have no name there.
+///
+/// # Errors
+/// When the database fails.
+pub async fn roles_of_user(
+    tx: &mut Tx,
+    access: &AccessList,
+    (conversation, user): (&Conversation, UserId),
+) -> Result<Vec<Option<Role>>, StoreError> {
+    let channel = conversation.channel.as_str();
+    let names = sqlx::query!(
+        r#"SELECT i.external_id, m.role AS "role?: Role" FROM identities i LEFT JOIN members m
+             ON m.channel = i.channel AND m.account = i.account AND m.external_id = i.external_id
+           WHERE i.channel = $1 AND i.account = $2 AND i.user_id = $3"#,
+        channel,
+        conversation.account,
+        user
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(names.into_iter().map(|name| access.role_of(conversation, &name.external_id, name.role)).collect())
 }
 
 /// Lets somebody in; who was paired before has the new role.

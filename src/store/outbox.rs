@@ -297,26 +297,31 @@ pub enum Attempt {
     },
 }
 
-/// Records what came of an attempt.
+/// Records what came of an attempt. False: nothing else of its session is open.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp) -> Result<(), StoreError> {
+pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp) -> Result<bool, StoreError> {
     let now = millis(now);
     match attempt {
         Attempt::Delivered { external_id } => {
-            let took_draft_of = sqlx::query_scalar!(
+            let delivered = sqlx::query!(
                 r#"UPDATE outbox SET state = 'delivered', external_id = $1, error = NULL, ended_at = $2 WHERE id = $3
-                   RETURNING CASE WHEN takes_draft = 1 THEN run_id END AS "run: RunId""#,
+                   RETURNING
+                     CASE WHEN takes_draft = 1 AND EXISTS (SELECT 1 FROM drafts d WHERE d.run_id = outbox.run_id)
+                       THEN run_id END AS "run: RunId",
+                     EXISTS (SELECT 1 FROM outbox o WHERE o.session_id = outbox.session_id AND o.id <> outbox.id
+                             AND o.state IN ('pending', 'sending', 'unknown')) AS "more!: bool""#,
                 external_id,
                 now,
                 id
             )
             .fetch_optional(&mut *tx)
             .await?;
-            if let Some(run) = took_draft_of.flatten() {
+            if let Some(run) = delivered.as_ref().and_then(|row| row.run) {
                 drafts::remove(tx, run).await?;
             }
+            return Ok(delivered.is_none_or(|row| row.more));
         }
         Attempt::Again { at, unknown, why } => {
             let (state, at) = (if *unknown { "unknown" } else { "pending" }, millis(*at));
@@ -350,7 +355,7 @@ pub async fn settle(tx: &mut Tx, id: OutboxId, attempt: &Attempt, now: Timestamp
             }
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// At the start: what an earlier process was sending when it died has an unknown outcome.

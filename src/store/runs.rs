@@ -237,7 +237,12 @@ pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<
 ///
 /// # Errors
 /// When the database fails.
-pub async fn advance(tx: &mut Tx, run: RunId, owner: &str, reached: Reached<'_>) -> Result<Option<Advanced>, StoreError> {
+pub async fn advance(
+    tx: &mut Tx,
+    run: RunId,
+    owner: &str,
+    reached: Reached<'_>,
+) -> Result<Option<Advanced>, StoreError> {
     let (keeps, until) = match reached.waits {
         Waits::AsBefore => (true, None),
         Waits::Until(until) => (false, Some(until)),

@@ -128,23 +128,6 @@ pub async fn find(tx: &mut Tx, conversation: &Conversation, external_id: &str) -
     Ok(user)
 }
 
-/// The names that a user has at Hob's account on a conversation's platform.
-///
-/// # Errors
-/// When the database fails.
-pub async fn names(tx: &mut Tx, user: UserId, conversation: &Conversation) -> Result<Vec<String>, StoreError> {
-    let channel = conversation.channel.as_str();
-    let names = sqlx::query_scalar!(
-        "SELECT external_id FROM identities WHERE channel = $1 AND account = $2 AND user_id = $3",
-        channel,
-        conversation.account,
-        user
-    )
-    .fetch_all(&mut *tx)
-    .await?;
-    Ok(names)
-}
-
 /// A name of somebody on a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {

@@ -23,7 +23,7 @@ use crate::store::error::StoreError;
 use crate::store::runs::Lease;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, beginnings, blobs, files, members, messages, model_calls, occurrences, runs, sessions, summaries, users,
+    Statement, Tx, beginnings, blobs, files, members, messages, model_calls, occurrences, runs, sessions, summaries,
 };
 
 /// Claims the session's next run, if there is one to be driven.
@@ -326,13 +326,8 @@ impl Statement for IsLetIn {
     type Output = bool;
 
     async fn run(&self, tx: &mut Tx) -> Result<bool, StoreError> {
-        let names = users::names(tx, self.user, &self.place).await?;
-        for name in &names {
-            if members::role_of(tx, &self.access, (&self.place, name)).await?.is_some() {
-                return Ok(true);
-            }
-        }
+        let roles = members::roles_of_user(tx, &self.access, (&self.place, self.user)).await?;
         // Who has got another name since is known by that one.
-        Ok(names.is_empty())
+        Ok(roles.is_empty() || roles.iter().any(Option::is_some))
     }
 }

@@ -92,10 +92,11 @@ impl Statement for Turn {
 
 impl Turn {
     async fn next(&self, tx: &mut Tx, asked: &mut Vec<SessionId>) -> Result<Next, StoreError> {
-        if let Some(settled) = &self.settled {
-            outbox::settle(tx, settled.id, &settled.attempt, self.now).await?;
-        }
-        if !self.take {
+        let is_open = match &self.settled {
+            Some(settled) => outbox::settle(tx, settled.id, &settled.attempt, self.now).await?,
+            None => true,
+        };
+        if !self.take || !is_open {
             return Ok(Next::Nothing);
         }
         loop {

@@ -18,7 +18,7 @@ use crate::router::schedules::texts;
 use crate::router::unasked::{self, Unasked, say};
 use crate::store::error::StoreError;
 use crate::store::schedules::ScheduleRow;
-use crate::store::{Statement, Tx, members, millis, occurrences, schedules, sessions, users};
+use crate::store::{Statement, Tx, members, millis, occurrences, schedules, sessions};
 use crate::tool::schedule::shown;
 
 /// Begins what is due of a schedule.
@@ -110,12 +110,8 @@ impl Fire {
         user: UserId,
         conversation: &Conversation,
     ) -> Result<Option<Role>, StoreError> {
-        let names = users::names(tx, user, conversation).await?;
-        let mut highest = None;
-        for name in &names {
-            highest = highest.max(members::role_of(tx, &self.access, (conversation, name)).await?);
-        }
-        Ok(highest)
+        let roles = members::roles_of_user(tx, &self.access, (conversation, user)).await?;
+        Ok(roles.into_iter().flatten().max())
     }
 
     async fn by_rule(
