@@ -18,6 +18,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
+use tracing::Metadata;
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -130,6 +132,12 @@ pub fn start_traced(sink: Sink<'_>, format: Format, filter: &str, otlp: Otlp) ->
     Ok(exporter)
 }
 
+/// Whoever hears of changed files tells of each in the log: where the log lies in a folder that is listened to, each line would
+/// make the next. So what the listener says of itself is in no log, at whatever level.
+fn is_told(of: &Metadata<'_>) -> bool {
+    !of.target().starts_with("notify")
+}
+
 /// What writes the lines of the log, and what keeps the last of them.
 fn lines(
     sink: Sink<'_>,
@@ -138,7 +146,7 @@ fn lines(
 ) -> Result<Vec<Box<dyn Layer<Registry> + Send + Sync>>, TelemetryError> {
     let is_on = matches!(sink, Sink::Journal);
     let tail = tail::layer(filter)?;
-    let (filter, writer) = (EnvFilter::builder().parse(filter)?, writer(sink)?);
+    let (filter, writer) = (EnvFilter::builder().parse(filter)?.and(filter_fn(is_told)), writer(sink)?);
     let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false);
     let lines = match format {
         Format::Text => lines.map_event_format(|inner| Prioritised { inner, is_on }).with_filter(filter).boxed(),

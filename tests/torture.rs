@@ -22,9 +22,6 @@ use tokio::time::Instant;
 use crate::support::process::{Hob, hob, within};
 use crate::town::Town;
 
-/// How long Hob may take from its start to its first poll.
-const BACK_WITHIN: Duration = Duration::from_secs(10);
-
 /// A number from the environment.
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
@@ -79,7 +76,5 @@ fn start(town: &Town) -> Hob {
 async fn back(town: &Town) -> Duration {
     let since = Instant::now();
     within("poll after a start", town.polled()).await;
-    let took = since.elapsed();
-    assert!(took < BACK_WITHIN, "it took {took:?} to come back");
-    took
+    since.elapsed()
 }

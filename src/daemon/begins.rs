@@ -35,6 +35,7 @@ use crate::store::error::StoreError;
 use crate::store::schedules::Timing;
 use crate::store::{Statement, Store, Tx, members, private_chats};
 use crate::web;
+use crate::web::door::judge::Places;
 use crate::web::hooks::{self, Webhook, Webhooks};
 use crate::web::limit::PerMinute;
 use crate::web::signature::Signed;
@@ -96,18 +97,18 @@ impl Begun {
         });
     }
 
-    /// Answers whoever calls; `page`: what else is served.
+    /// Answers whoever calls; `page`: what else is served, and under which names it all is reached.
     pub(super) fn serve(
         &self,
         listener: TcpListener,
-        page: Option<Routes>,
+        (page, places): (Option<Routes>, Places),
         (switches, router): (&Switches, &Arc<Router>),
     ) {
         let hooks = hooks::routes(Arc::clone(router), Arc::clone(&self.webhooks));
-        let routes = hooks.merge(web::health::routes(Arc::clone(router)));
+        let routes = hooks.merge(web::health::routes_at(places, Arc::clone(router)));
         let routes = routes.merge(telegram::routes(Arc::clone(&self.sinks)));
         let routes = page.into_iter().fold(routes, Routes::merge);
-        switches.channels.spawn(web::serve(listener, routes, switches.intake.clone()));
+        switches.channels.spawn(web::serve::serve(listener, routes, switches.intake.clone()));
     }
 }
 

@@ -23,7 +23,6 @@ mod page;
 mod parts;
 mod people;
 pub mod reload;
-mod residence;
 pub mod rest;
 mod slack;
 mod slot;
@@ -203,7 +202,6 @@ impl Daemon {
         let (reloader, current) = Reloader::of(blueprint, parts, (switches, &router));
         let house = Household { lanes: &lanes, delivery: &delivery, blueprint, current: &current };
         chores::keep_house(switches, &house);
-        residence::keep_small(switches);
         lastgood::keep_up(switches, blueprint, (current.clone(), heard));
         Box::pin(reloader.begin(listener)).await?;
         let (store, switches) = (store.clone(), switches.clone());

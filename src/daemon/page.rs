@@ -94,6 +94,13 @@ pub(super) fn address(listener: &TcpListener, page: Option<&Arc<Page>>, config: 
     public.or_else(|| listener.local_addr().ok().map(|listens| format!("http://{listens}")))
 }
 
+/// Under which names it all is reached.
+pub(super) fn places(listener: &TcpListener, config: &Config) -> Result<Places, StartError> {
+    let listens = listener.local_addr();
+    let listens = listens.map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
+    Ok(Places::new(listens, config.server.public().as_ref()))
+}
+
 /// The page and its API. Where no owner was ever let in, a link that lets the owner in is told.
 pub(super) async fn routes(
     listener: &TcpListener,
@@ -105,8 +112,7 @@ pub(super) async fn routes(
         listener.local_addr().map_err(|source| StartError::Listen { address: "the port taken".to_owned(), source })?;
     tracing::info!(address = %listens, "server.listening");
     let Some(page) = page else { return Ok(None) };
-    let public = blueprint.config.server.public();
-    let door = Door::new(Arc::clone(router), Places::new(listens, public.as_ref()));
+    let door = Door::new(Arc::clone(router), places(listener, &blueprint.config)?);
     let at = address(listener, Some(page), &blueprint.config).unwrap_or_default();
     if !router.store.read(OwnerEntered).await? {
         let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());

@@ -171,6 +171,10 @@ pub struct Assessment {
     /// Why, in words for people; each is a sentence without its full stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
+    /// The site that a look goes out to by an address which the run was told. A tainted run has few of these unasked: which
+    /// of many addresses it chooses says something as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<String>,
 }
 
 impl Assessment {

@@ -9,6 +9,9 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::Host;
 
 use crate::domain::network::{NamedHost, NamedPlace};
+use crate::policy::net::near::{Near, Nearness};
+
+pub mod near;
 
 /// What an address belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +80,26 @@ const V6: [(Ipv6Addr, u8, Zone); 15] = {
     ]
 };
 
-/// What this address belongs to. One that has another in it is as that one is, but is never opened.
+/// What this address belongs to where the machine is: its own, and those of its networks, are not everybody's.
+#[must_use]
+fn zone_near(near: &Near, address: IpAddr) -> Zone {
+    let of = |address: IpAddr| match near.of(address) {
+        Nearness::Own => Some("this machine"),
+        Nearness::OnLink => Some("a network that this machine is in"),
+        Nearness::Far => None,
+    };
+    let IpAddr::V6(outer) = address.to_canonical() else {
+        return of(address).filter(|_| zone(address) == Zone::Public).map_or_else(|| zone(address), Zone::Private);
+    };
+    let inner = embedded(outer).into_iter().flatten().find_map(|inner| of(inner.into()));
+    match (zone(address), of(address), inner) {
+        (Zone::Public, Some(what), _) => Zone::Private(what),
+        (Zone::Public, None, Some(what)) => Zone::Closed(what),
+        (known, _, _) => known,
+    }
+}
+
+/// What this address belongs to, wherever the machine is. One that has another in it is as that one is, but is never opened.
 #[must_use]
 pub fn zone(address: IpAddr) -> Zone {
     match address.to_canonical() {
@@ -173,13 +195,13 @@ impl Allowed {
         self
     }
 
-    /// May `address`, which is where `host` leads, be spoken to at `port`? A range opens what is written as an address, a
+    /// May `address`, which is where `host` leads, be spoken to at `port` from where `near` is? A range opens what is written as an address, a
     /// name that name alone: else whoever owns any name could point it into the house.
     ///
     /// # Errors
     /// When not.
-    pub fn check(&self, host: &Host<&str>, address: IpAddr, port: u16) -> Result<Open, Barred> {
-        match zone(address) {
+    pub fn check(&self, near: &Near, host: &Host<&str>, (address, port): (IpAddr, u16)) -> Result<Open, Barred> {
+        match zone_near(near, address) {
             Zone::Public => Ok(Open::ToAll),
             Zone::Private(_) if self.names(host, port) => Ok(Open::ByName),
             Zone::Private(what) => Err(Barred::Private(what)),

@@ -10,6 +10,7 @@ use crate::domain::ids::UserId;
 use crate::domain::money::Money;
 use crate::domain::principal::{Principal, Role};
 use crate::model::purse::Purse;
+use crate::policy::budget::Scope;
 use crate::store::error::StoreError;
 use crate::store::model_calls::PrefixBreak;
 use crate::store::spend::{Line, Spent};
@@ -40,7 +41,7 @@ pub(super) async fn bill(
         models: spend::by_model(tx, since, user).await?,
         people,
         breaks: model_calls::prefix_breaks(tx, since, user).await?,
-        budgets: budgets(tx, purse, principal.user, now).await?,
+        budgets: budgets(tx, purse, (principal.user, principal.role), now).await?,
     }))
 }
 
@@ -51,9 +52,18 @@ fn month_start(now: Timestamp, zone: &TimeZone) -> Zoned {
 }
 
 /// The caps that hold now, with what is used of each; a run's own is shown by its size alone.
-async fn budgets(tx: &mut Tx, purse: &Purse, user: UserId, now: Timestamp) -> Result<Vec<String>, StoreError> {
+async fn budgets(
+    tx: &mut Tx,
+    purse: &Purse,
+    (user, role): (UserId, Role),
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
     let mut shown = Vec::new();
     for (window, used) in purse.standing(tx, user, now).await? {
+        // What all use together is not a guest's to know.
+        if role == Role::Guest && !matches!(window.scope, Scope::Run | Scope::PersonMonth) {
+            continue;
+        }
         let words = window.scope.words();
         shown.push(match used {
             Some(used) => format!("{used} of {} for {words}", window.cap),

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::domain::health::{ChannelHealth, Liveness};
 use crate::domain::inbound::{ChannelKind, DEFAULT_ACCOUNT};
 use crate::domain::money::Money;
+use crate::domain::principal::Role;
 use crate::policy::budget::{Scope, Window};
 use crate::router::answering::waits_for_agents;
 use crate::router::respond::{Caller, Desk, config_line};
@@ -40,9 +41,7 @@ struct Status {
     queue: runs::Queue,
     outbox: Vec<outbox::StateCount>,
     next_jobs: Vec<i64>,
-    today: Money,
-    caps: Vec<(Window, Option<Money>)>,
-    spent: Spent,
+    sums: Option<Sums>,
     standing: Vec<String>,
     channels: Vec<(ChannelKind, String, ChannelHealth)>,
     memory: String,
@@ -51,6 +50,30 @@ struct Status {
     config: Option<String>,
     zone: TimeZone,
     now: Timestamp,
+}
+
+/// What the whole house uses; none of it is a guest's to know.
+#[derive(Debug, Clone)]
+struct Sums {
+    today: Money,
+    caps: Vec<(Window, Option<Money>)>,
+    spent: Spent,
+}
+
+impl Sums {
+    async fn of(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<Option<Self>, StoreError> {
+        let (principal, purse, now) = (caller.principal, &desk.house.purse, desk.now);
+        if principal.role == Role::Guest {
+            return Ok(None);
+        }
+        let day_ago = now - SignedDuration::from_hours(24);
+        let midnight = now.to_zoned(purse.zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
+        Ok(Some(Self {
+            today: Money::from_nanos(spend::since(tx, millis(midnight), None).await?.cost),
+            caps: purse.standing(tx, principal.user, now).await?,
+            spent: spend::since(tx, millis(day_ago), None).await?,
+        }))
+    }
 }
 
 /// How Hob is, for whoever asks here.
@@ -66,7 +89,6 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
     let routed = chosen.is_none().then(|| house.tiers());
     let chain = house.models.chain(chosen);
     let zone = house.purse.zone.clone();
-    let midnight = now.to_zoned(zone.clone()).start_of_day().map_or(day_ago, |midnight| midnight.timestamp());
     let status = Status {
         up: now.duration_since(house.started),
         troubles: house.conditions.all().iter().map(|(part, trouble)| format!("{part}: {trouble}")).collect(),
@@ -81,9 +103,7 @@ pub(super) async fn status(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Res
         queue: runs::queue(tx).await?,
         outbox: outbox::count(tx, day_ago).await?,
         next_jobs: schedules::next_times(tx, JOBS_MAX).await?,
-        today: Money::from_nanos(spend::since(tx, millis(midnight), None).await?.cost),
-        caps: house.purse.standing(tx, caller.principal.user, now).await?,
-        spent: spend::since(tx, millis(day_ago), None).await?,
+        sums: Sums::of(tx, desk, caller).await?,
         standing: house.meter.standing(tx, (caller.principal.user, caller.principal.role), now).await?,
         channels: desk.channels.clone(),
         memory: house.memory.nearby.standing().to_string(),
@@ -113,16 +133,18 @@ fn shown(status: &Status) -> String {
     lines.push(format!("model: {}", status.model));
     lines.extend(some_of(("resting: ", "models that rest"), &status.resting));
     lines.extend(status.persona.iter().map(|persona| format!("persona: {persona}")));
-    lines.push(format!("runs: {}", listed(status.runs.iter().map(|row| open(row, status)), "none")));
-    let chunks = status.outbox.iter().map(|row| {
-        let oldest = since(row.oldest, *now);
-        format!("{} {} (oldest {oldest})", row.count, row.state)
-    });
-    lines.push(format!("outbox: {}", listed(chunks, "empty")));
-    let jobs = status.next_jobs.iter().map(|at| job(*at, *now, zone));
-    lines.push(format!("next jobs: {}", listed(jobs, "none")));
-    lines.push(money(status));
-    lines.push(tokens(&status.spent));
+    if let Some(sums) = &status.sums {
+        lines.push(format!("runs: {}", listed(status.runs.iter().map(|row| open(row, status)), "none")));
+        let chunks = status.outbox.iter().map(|row| {
+            let oldest = since(row.oldest, *now);
+            format!("{} {} (oldest {oldest})", row.count, row.state)
+        });
+        lines.push(format!("outbox: {}", listed(chunks, "empty")));
+        let jobs = status.next_jobs.iter().map(|at| job(*at, *now, zone));
+        lines.push(format!("next jobs: {}", listed(jobs, "none")));
+        lines.push(money(sums));
+        lines.push(tokens(&sums.spent));
+    }
     lines.extend(status.standing.iter().cloned());
     lines.extend(channels(&status.channels));
     lines.push(format!("memory: {}", status.memory));
@@ -167,13 +189,13 @@ fn job(at: i64, now: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// What today cost, of how much, and which other cap is nearly used up.
-fn money(status: &Status) -> String {
-    let day = status.caps.iter().find(|(window, _)| window.scope == Scope::Day);
+fn money(sums: &Sums) -> String {
+    let day = sums.caps.iter().find(|(window, _)| window.scope == Scope::Day);
     let today = match day {
-        Some((window, used)) => format!("{} of {}", used.unwrap_or(status.today), window.cap),
-        None => format!("{}, no cap for a day", status.today),
+        Some((window, used)) => format!("{} of {}", used.unwrap_or(sums.today), window.cap),
+        None => format!("{}, no cap for a day", sums.today),
     };
-    let near = status.caps.iter().filter_map(|(window, used)| {
+    let near = sums.caps.iter().filter_map(|(window, used)| {
         let used = used.filter(|used| window.scope != Scope::Day && window.is_nearly_used(*used))?;
         Some(format!("; {used} of {} for {}", window.cap, window.scope.words()))
     });
@@ -270,9 +292,7 @@ mod tests {
             queue: runs::Queue::default(),
             outbox: Vec::new(),
             next_jobs: Vec::new(),
-            today: Money::ZERO,
-            caps: Vec::new(),
-            spent: Spent::default(),
+            sums: Some(Sums { today: Money::ZERO, caps: Vec::new(), spent: Spent::default() }),
             standing: Vec::new(),
             channels: vec![(ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned(), health(Liveness::Connected))],
             memory: "by words alone".to_owned(),
@@ -306,6 +326,18 @@ mod tests {
     }
 
     #[test]
+    fn n11_a_guest_learns_nothing_of_what_the_house_does_and_spends() {
+        insta::assert_snapshot!(shown(&Status { sums: None, ..quiet() }), @r"
+        Hob 0.1.0, up 1 h 6 min
+        here: idle, 0 queued
+        model: offline/hob
+        telegram: connected; last heard 1 s ago; no message yet; last sent 10 s ago
+        memory: by words alone
+        sandbox: commands are confined
+        ");
+    }
+
+    #[test]
     fn n11_a_full_house_fits_one_screen() {
         let agents = (1..=9).map(|id| AtWork {
             id: RunId(id),
@@ -329,9 +361,17 @@ mod tests {
             queue: runs::Queue { count: 3, oldest: Some(30_000) },
             outbox: vec![outbox::StateCount { state: "pending".to_owned(), count: 1, oldest: 0 }],
             next_jobs: vec![80_000, 3_600_000, 90_000_000],
-            today: Money::from_usd(1.5),
-            caps: vec![cap(Scope::Day, 2.0, 1.6), cap(Scope::Month, 20.0, 19.0), cap(Scope::Hour, 9.0, 0.1)],
-            spent: Spent { calls: 3, input_tokens: 1_200, cached_tokens: 600, output_tokens: 80, ..Spent::default() },
+            sums: Some(Sums {
+                today: Money::from_usd(1.5),
+                caps: vec![cap(Scope::Day, 2.0, 1.6), cap(Scope::Month, 20.0, 19.0), cap(Scope::Hour, 9.0, 0.1)],
+                spent: Spent {
+                    calls: 3,
+                    input_tokens: 1_200,
+                    cached_tokens: 600,
+                    output_tokens: 80,
+                    ..Spent::default()
+                },
+            }),
             standing: vec![
                 "your tokens: 12 of 5000 for a guest's month, anew on Tuesday, 1 December, 00:00".to_owned(),
             ],

@@ -15,6 +15,8 @@ pub const SKILL_FILE: &str = "SKILL.md";
 pub const FILES_MAX: usize = 200;
 /// The most bytes of all of them.
 pub const TOTAL_BYTES_MAX: u64 = 8 * 1024 * 1024;
+/// The most folders of a skill: each is opened, however little lies in it.
+pub const FOLDERS_MAX: usize = 100;
 /// How deep folders may lie in it.
 pub const DEPTH_MAX: usize = 6;
 /// The most bytes of a file that is shown to a model.
@@ -65,7 +67,7 @@ pub enum FolderError {
     #[error("{0} is neither a file nor a folder; take it away")]
     Special(String),
     /// Too much.
-    #[error("it has more than {FILES_MAX} files, {} MiB, or folders {DEPTH_MAX} deep: take away what it does not need", TOTAL_BYTES_MAX >> 20)]
+    #[error("it has more than {FILES_MAX} files, {FOLDERS_MAX} folders, {} MiB, or folders {DEPTH_MAX} deep: take away what it does not need", TOTAL_BYTES_MAX >> 20)]
     TooLarge,
     /// A name that is no text.
     #[error("a file in it has a name that is no UTF-8; rename it")]
@@ -118,16 +120,21 @@ pub fn read(dir: &Dir, name: &str) -> Result<Found, FolderError> {
 /// # Errors
 /// When it holds what a skill's may not, or too much.
 pub fn list(dir: &Dir) -> Result<Vec<Entry>, FolderError> {
-    let mut files = Vec::new();
-    let mut left = TOTAL_BYTES_MAX;
-    walk(dir, "", DEPTH_MAX, (&mut files, &mut left))?;
+    let mut tally = Tally { files: Vec::new(), bytes_left: TOTAL_BYTES_MAX, folders_left: FOLDERS_MAX };
+    walk(dir, "", DEPTH_MAX, &mut tally)?;
+    let mut files = tally.files;
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
 
-type Tally<'a> = (&'a mut Vec<Entry>, &'a mut u64);
+/// What was found up to now, and how much more there may be.
+struct Tally {
+    files: Vec<Entry>,
+    bytes_left: u64,
+    folders_left: usize,
+}
 
-fn walk(dir: &Dir, within: &str, depth: usize, (files, left): Tally<'_>) -> Result<(), FolderError> {
+fn walk(dir: &Dir, within: &str, depth: usize, tally: &mut Tally) -> Result<(), FolderError> {
     for entry in dir.entries().map_err(unreadable(within))? {
         let entry = entry.map_err(unreadable(within))?;
         let name = entry.file_name().into_string().map_err(|_not_utf8| FolderError::Name)?;
@@ -138,17 +145,18 @@ fn walk(dir: &Dir, within: &str, depth: usize, (files, left): Tally<'_>) -> Resu
         }
         if kind.is_dir() {
             let depth = depth.checked_sub(1).ok_or(FolderError::TooLarge)?;
+            tally.folders_left = tally.folders_left.checked_sub(1).ok_or(FolderError::TooLarge)?;
             let below = dir.open_dir(&name).map_err(unreadable(&path))?;
-            walk(&below, &path, depth, (&mut *files, &mut *left))?;
+            walk(&below, &path, depth, tally)?;
             continue;
         }
         if !kind.is_file() {
             return Err(FolderError::Special(path));
         }
-        let file = look_at(dir, &name, path, *left)?;
-        *left -= file.bytes;
-        files.push(file);
-        if files.len() > FILES_MAX {
+        let file = look_at(dir, &name, path, tally.bytes_left)?;
+        tally.bytes_left -= file.bytes;
+        tally.files.push(file);
+        if tally.files.len() > FILES_MAX {
             return Err(FolderError::TooLarge);
         }
     }

@@ -3,11 +3,11 @@
 //! Editors replace files, and write in several steps: it waits for quiet. Where the system cannot watch (a network disk, no
 //! watches left), the folders are looked at from time to time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::event::{AccessKind, EventKind};
+use notify::event::{AccessKind, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -100,19 +100,31 @@ fn watching<'a>(
     folders: impl Iterator<Item = &'a Path>,
     changed: &mpsc::Sender<()>,
 ) -> notify::Result<RecommendedWatcher> {
-    let changed = changed.clone();
+    let (changed, folders) = (changed.clone(), folders.map(Path::to_owned).collect::<Vec<_>>());
+    let places = folders.clone();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // To have read a file changes nothing, and reading is what follows.
-        let is_change = !matches!(&event, Ok(event) if matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(notify::event::AccessMode::Write)));
+        // Whatever went wrong, a look costs little.
+        let is_change = event.map_or(true, |event| matters(&event, &places));
         // One that is told already is enough.
         if is_change && matches!(changed.try_send(()), Err(mpsc::error::TrySendError::Closed(()))) {
             tracing::debug!("nobody waits for changes of skills any more");
         }
     })?;
-    for folder in folders {
+    for folder in &folders {
         watcher.watch(folder, RecursiveMode::Recursive)?;
     }
     Ok(watcher)
+}
+
+/// May it have changed a skill? To have read a file changes nothing, and reading is what follows. A skill is a folder: what is
+/// written to a file beside those is none of them, be it the log, which tells of each reading.
+fn matters(event: &notify::Event, places: &[PathBuf]) -> bool {
+    let is_read =
+        matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(notify::event::AccessMode::Write));
+    let is_written = matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)));
+    let is_beside = |path: &PathBuf| places.iter().any(|place| path.parent() == Some(place)) && path.is_file();
+    let is_loose = is_written && !event.paths.is_empty() && event.paths.iter().all(is_beside);
+    !is_read && !is_loose
 }
 
 #[cfg(test)]
@@ -126,6 +138,30 @@ mod tests {
 
     fn skill(name: &str, body: &str) -> String {
         format!("---\nname: {name}\ndescription: For tests.\n---\n{body}\n")
+    }
+
+    #[test]
+    fn k4_what_is_written_beside_the_skills_changes_none() {
+        use notify::event::{AccessMode, CreateKind, DataChange};
+        let home = tempfile::tempdir().unwrap();
+        let places = [home.path().to_owned()];
+        std::fs::create_dir(home.path().join("tea")).unwrap();
+        std::fs::write(home.path().join("tea/SKILL.md"), "x").unwrap();
+        std::fs::write(home.path().join("hob.log"), "x").unwrap();
+        let written = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        let closed = EventKind::Access(AccessKind::Close(AccessMode::Write));
+        for (kind, path, is_change) in [
+            (written, "hob.log", false),
+            (closed, "hob.log", false),
+            (written, "tea/SKILL.md", true),
+            (closed, "tea/SKILL.md", true),
+            (EventKind::Access(AccessKind::Open(AccessMode::Any)), "tea/SKILL.md", false),
+            (EventKind::Create(CreateKind::Any), "new", true),
+            (EventKind::Any, "hob.log", true),
+        ] {
+            let event = notify::Event::new(kind).add_path(home.path().join(path));
+            assert_eq!(matters(&event, &places), is_change, "{event:?}");
+        }
     }
 
     #[tokio::test]

@@ -27,6 +27,7 @@ pub mod remember_fact;
 pub mod request_more_iterations;
 pub mod results;
 pub mod run_journal;
+pub mod said;
 pub mod sandbox;
 pub mod schedule;
 pub mod shed;
@@ -58,6 +59,7 @@ use crate::policy::memory::Place;
 use crate::store::error::StoreError;
 use crate::tool::hook::Hooks;
 use crate::tool::results::Results;
+use crate::tool::said::Said;
 
 /// How long a tool may take (row E3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,8 +272,8 @@ impl Outcome {
     }
 }
 
-/// Whether words stand in what a run has seen up to now.
-pub type Heard<'a> = dyn Fn(&str) -> bool + Send + Sync + 'a;
+/// Whether somebody has told the run this.
+pub type Heard<'a> = dyn Fn(&Said<'_>) -> bool + Send + Sync + 'a;
 
 /// A tool. Dropping the future of [`Tool::call`] stops it, with everything it started.
 #[async_trait]
@@ -280,7 +282,7 @@ pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
     /// What is to be known of a call before it is made. Its arguments fit the schema; nothing may be changed or sent for it.
-    /// `heard` tells whether words stand in what the run has seen up to now, letter by letter.
+    /// `heard` tells whether somebody has told the run an address or a word up to now.
     async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
         Assessment::usual(self.spec().facts.risk)
     }

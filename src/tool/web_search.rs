@@ -1,8 +1,8 @@
 //! `web_search`: what a search service finds (row N6: nobody here vouches for what it answers).
 //!
-//! A search tells the service its words, and nobody else: who wrote a page does not learn of it. So ordinary words that
-//! the run has heard may go out by themselves even if the run has read such a page; what was put together here, a number,
-//! a key, a new word, may not.
+//! A search tells the service its words, and nobody else: who wrote a page does not learn of it. So ordinary words may go out by
+//! themselves even if the run has read such a page, if a person said them or the web did. What was put together here, or stands
+//! in the house's own files, facts and letters (a number, a key, a name), may not.
 
 pub mod brave;
 pub mod duckduckgo;
@@ -20,6 +20,7 @@ use crate::domain::secret::Secret;
 use crate::domain::tools::{Assessment, Risk, ToolFacts};
 use crate::tool::net::{Answer, Guard, Query};
 use crate::tool::registry::{parse, spec_of};
+use crate::tool::said::Said;
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
 
 /// How many results there are where nobody says.
@@ -32,6 +33,8 @@ const TITLE_CHARS_MAX: usize = 150;
 const SNIPPET_CHARS_MAX: usize = 300;
 /// A word that is longer is no ordinary one.
 const WORD_CHARS_MAX: usize = 24;
+/// A number that is longer may be somebody's.
+const DIGITS_MAX: usize = 4;
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
@@ -176,15 +179,13 @@ impl Tool for WebSearch {
     }
 }
 
-/// A word of letters that was heard, a little one, or a short number (a year, a size).
+/// A word of letters or a short number (a year, a size) that was heard. Little words count like others: a long one can be
+/// spelt in them.
 fn is_ordinary(word: &str, heard: &Heard<'_>) -> bool {
     let chars = word.chars().count();
-    let digits = word.chars().all(|c| c.is_ascii_digit());
-    let letters = word.chars().all(char::is_alphabetic);
-    let lower = word.to_lowercase();
-    chars == 0
-        || (digits && chars <= 4 && heard(word))
-        || (letters && (chars <= 3 || chars <= WORD_CHARS_MAX && (heard(word) || heard(&lower))))
+    let digits = word.chars().all(|c| c.is_ascii_digit()) && chars <= DIGITS_MAX;
+    let letters = word.chars().all(char::is_alphabetic) && chars <= WORD_CHARS_MAX;
+    chars == 0 || ((digits || letters) && heard(&Said::Word(word)))
 }
 
 /// The results, numbered.

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::Router as Routes;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use jiff::Timestamp;
@@ -25,7 +26,9 @@ use crate::router::intake::Router;
 use crate::store::error::StoreError;
 use crate::store::footprint::{Footprint, PageCount, Pages};
 use crate::store::{Statement, Tx, outbox, runs};
+use crate::web::door::judge::{Places, Refusal};
 use crate::web::metrics;
+use crate::web::serve::Reached;
 
 /// A database that takes longer than that does not answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
@@ -33,6 +36,20 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 /// The routes.
 pub fn routes(router: Arc<Router>) -> Routes {
     Routes::new().route("/health", get(health)).route("/metrics", get(metrics::metrics)).with_state(router)
+}
+
+/// The same for whoever can reach the port: a page of anybody's may have a browser ask, under a name of its own.
+pub fn routes_at(places: Places, router: Arc<Router>) -> Routes {
+    routes(router).layer(middleware::from_fn_with_state(Arc::new(places), by_its_name))
+}
+
+async fn by_its_name(State(places): State<Arc<Places>>, request: Request, next: Next) -> Response {
+    let reached = request.extensions().get::<Reached>().map(|reached| reached.0);
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    if host.is_some_and(|host| places.are_named(host, reached)) {
+        return next.run(request).await;
+    }
+    (StatusCode::FORBIDDEN, format!("{}\n", Refusal::Host)).into_response()
 }
 
 /// How Hob fares. docs/telemetry.md says what each field means.

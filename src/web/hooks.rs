@@ -10,24 +10,17 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use sha2::{Digest, Sha256};
 
 use crate::domain::secret::Secret;
 use crate::router::events::{Called, Hook};
 use crate::router::intake::Router;
 use crate::web::limit::PerMinute;
-use crate::web::signature::{Signed, is_good};
+use crate::web::signature::{Signed, judged};
 
 /// The longest body.
 const BODY_BYTES_MAX: usize = 256 * 1024;
 /// The longest time that a body may take.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest id of a delivery.
-const DELIVERY_CHARS_MAX: usize = 200;
-/// Calls of names that are not there, in a minute.
-const UNKNOWN_PER_MINUTE: u32 = 60;
-/// Where callers name their deliveries.
-const DELIVERY_HEADERS: [&str; 2] = ["X-GitHub-Delivery", "Idempotency-Key"];
 
 /// A webhook, as configured.
 pub struct Webhook {
@@ -39,7 +32,7 @@ pub struct Webhook {
     pub header: String,
     /// What is signed.
     pub signed: Signed,
-    /// How often it may call.
+    /// How often whoever has its secret may call.
     pub limit: PerMinute,
 }
 
@@ -57,14 +50,13 @@ struct Hooks {
     router: Arc<Router>,
     now: Arc<Webhooks>,
     /// For names that are not there: nobody learns which are.
-    unknown: PerMinute,
     decoy: Secret,
 }
 
 /// The routes of these webhooks.
 pub fn routes(router: Arc<Router>, now: Arc<Webhooks>) -> Routes {
-    let (unknown, decoy) = (PerMinute::new(UNKNOWN_PER_MINUTE), Secret::new(router.terms().house.rng.id()));
-    let hooks = Hooks { router, now, unknown, decoy };
+    let decoy = Secret::new(router.terms().house.rng.id());
+    let hooks = Hooks { router, now, decoy };
     Routes::new().route("/hooks/{name}", post(call)).with_state(Arc::new(hooks))
 }
 
@@ -72,9 +64,6 @@ async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers
     let now = hooks.router.clock.now().as_second();
     let by_name = hooks.now.load_full();
     let webhook = by_name.get(&name);
-    if !webhook.map_or(&hooks.unknown, |webhook| &webhook.limit).allows(now) {
-        return StatusCode::TOO_MANY_REQUESTS;
-    }
     let body = match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, BODY_BYTES_MAX)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_too_long_or_broken)) => return StatusCode::PAYLOAD_TOO_LARGE,
@@ -85,8 +74,8 @@ async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers
         (&webhook.secret, webhook.header.as_str(), webhook.signed)
     });
     let signature = headers.get(header).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let good = is_good(signed, secret, (signature, &body), now);
-    let Some(webhook) = webhook.filter(|_| good) else {
+    let known = judged(signed, secret, (signature, &body), now);
+    let Some((webhook, mac)) = webhook.zip(known) else {
         // Only whoever runs Hob learns which; a name that is not there is a stranger's words.
         match by_name.contains_key(&name) {
             true => tracing::warn!(hook = name, "webhook.refused: a wrong signature"),
@@ -94,7 +83,11 @@ async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers
         }
         return StatusCode::UNAUTHORIZED;
     };
-    let delivery = delivery(signed, &headers, (signature, &body));
+    // Only whoever has the secret uses up its calls.
+    if !webhook.limit.allows(now) {
+        return StatusCode::TOO_MANY_REQUESTS;
+    }
+    let delivery = delivery(&mac);
     match hooks.router.called(&webhook.hook, &delivery, &body).await {
         Ok(Called::Committed) => StatusCode::ACCEPTED,
         Ok(Called::Duplicate) => {
@@ -109,18 +102,9 @@ async fn call(State(hooks): State<Arc<Hooks>>, Path(name): Path<String>, headers
     }
 }
 
-/// What a call is known by. A signature over time and body is no other's; an id in a header is not signed, so that it is
-/// trusted only to tell calls apart that have no time.
-fn delivery(signed: Signed, headers: &HeaderMap, (signature, body): (&str, &[u8])) -> String {
-    let named = DELIVERY_HEADERS.iter().find_map(|name| headers.get(*name)?.to_str().ok());
-    let named = named.filter(|id| !id.is_empty() && id.chars().count() <= DELIVERY_CHARS_MAX);
-    match (signed, named) {
-        (Signed::Timestamped { .. }, _) => format!("signature:{}", digest(signature.to_lowercase().as_bytes())),
-        (Signed::Body, Some(id)) => format!("id:{id}"),
-        (Signed::Body, None) => format!("body:{}", digest(body)),
-    }
-}
-
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+/// What a call is known by: the code that proves it, which covers the body, and the time where that is signed. Nothing else of a
+/// call is its caller's for certain, neither another id in a header nor what stands beside the signature.
+fn delivery(mac: &[u8]) -> String {
+    let hex: String = mac.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("mac:{hex}")
 }

@@ -1,7 +1,7 @@
 //! HTTP: from outside (`[server]`), and over the socket in the data directory. What is served stands in a file of its own.
 //!
 //! Never: a decision about a run, or an answer that tells more than whoever asks has proved to know.
-//! Start at [`serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] and [`status`] tell how Hob
+//! Start at [`serve::serve`]; [`hooks`] takes events in, [`telegram`] what Telegram posts, [`health`] and [`status`] tell how Hob
 //! fares; [`page`] is Hob's own page, behind the [`door`], with
 //! [`chat`] and [`memory`]; [`local`] is the socket, [`ask`] asks over it.
 
@@ -21,19 +21,8 @@ mod owner;
 pub mod page;
 pub mod reply;
 mod runs;
+pub mod serve;
 pub mod served;
 pub mod signature;
 pub mod status;
 pub mod telegram;
-
-use axum::Router as Routes;
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
-
-/// Answers until `stop`; what is being answered then is answered to its end.
-pub async fn serve(listener: TcpListener, routes: Routes, stop: CancellationToken) {
-    let served = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned()).await;
-    if let Err(error) = served {
-        tracing::error!(%error, "server.failed: nothing is served over HTTP any more");
-    }
-}

@@ -17,19 +17,29 @@ pub enum Signed {
     },
 }
 
-/// Is `header` the signature of `body` under `secret`, at `now` in Unix seconds?
+/// The code by which `header` proves that whoever has `secret` signed `body`, at `now` in Unix seconds; none: it does not. That
+/// takes as long whatever the header says.
 #[must_use]
-pub fn is_good(signed: Signed, secret: &Secret, (header, body): (&str, &[u8]), now: i64) -> bool {
-    match signed {
-        Signed::Body => header.strip_prefix("sha256=").is_some_and(|hex| fits(secret, &[body], hex)),
+pub fn judged(signed: Signed, secret: &Secret, (header, body): (&str, &[u8]), now: i64) -> Option<Vec<u8>> {
+    let (time, hex, fresh) = match signed {
+        Signed::Body => (None, header.strip_prefix("sha256="), true),
         Signed::Timestamped { tolerance_secs } => {
             let field = |name: &str| header.split(',').find_map(|field| field.trim().strip_prefix(name));
-            let (Some(time), Some(hex)) = (field("t="), field("v1=")) else { return false };
-            let Ok(at) = time.parse::<i64>() else { return false };
-            let fresh = now.abs_diff(at) <= tolerance_secs;
-            fits(secret, &[time.as_bytes(), b".", body], hex) && fresh
+            let time = field("t=").unwrap_or_default();
+            let fresh = time.parse::<i64>().is_ok_and(|at| now.abs_diff(at) <= tolerance_secs);
+            (Some(time), field("v1="), fresh)
         }
+    };
+    // A key of any length is one.
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()).ok()?;
+    if let Some(time) = time {
+        mac.update(time.as_bytes());
+        mac.update(b".");
     }
+    mac.update(body);
+    let code = mac.clone().finalize().into_bytes().to_vec();
+    let said = hex.and_then(bytes).unwrap_or_default();
+    (mac.verify_slice(&said).is_ok() && fresh).then_some(code)
 }
 
 /// Is `said` the secret itself? Neither its length nor its beginning can be found out by the time that takes.
@@ -38,14 +48,6 @@ pub fn is_same(secret: &Secret, said: &[u8]) -> bool {
     let Ok(mac) = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()) else { return false };
     let expected = mac.clone().chain_update(secret.expose()).finalize().into_bytes();
     mac.chain_update(said).verify(&expected).is_ok()
-}
-
-fn fits(secret: &Secret, parts: &[&[u8]], hex: &str) -> bool {
-    let Some(expected) = bytes(hex) else { return false };
-    // A key of any length is one.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes()) else { return false };
-    parts.iter().for_each(|part| mac.update(part));
-    mac.verify_slice(&expected).is_ok()
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
@@ -67,7 +69,7 @@ mod tests {
     #[test]
     fn a12_a_signature_over_the_body() {
         let secret = Secret::new("It's a Secret to Everybody".to_owned());
-        let good = |header: &str, body: &[u8]| is_good(Signed::Body, &secret, (header, body), 0);
+        let good = |header: &str, body: &[u8]| judged(Signed::Body, &secret, (header, body), 0).is_some();
         assert!(good(GITHUB, BODY));
         assert!(good(&GITHUB.replace('b', "B"), BODY), "hex has no case");
         for header in
@@ -77,7 +79,9 @@ mod tests {
         }
         assert!(!good(GITHUB, b"Hello, World?"));
         let other = Secret::new("another".to_owned());
-        assert!(!is_good(Signed::Body, &other, (GITHUB, BODY), 0));
+        assert_eq!(judged(Signed::Body, &other, (GITHUB, BODY), 0), None);
+        let code = |header: &str| judged(Signed::Body, &secret, (header, BODY), 0).unwrap();
+        assert_eq!(code(GITHUB), code(&GITHUB.replace('b', "B")), "the same call");
     }
 
     #[test]
@@ -97,10 +101,19 @@ mod tests {
         let hex: String = mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         let header = format!("t=1000,v1={hex}");
         let good = |header: &str, body: &[u8], now| {
-            is_good(Signed::Timestamped { tolerance_secs: 300 }, &secret, (header, body), now)
+            judged(Signed::Timestamped { tolerance_secs: 300 }, &secret, (header, body), now).is_some()
         };
         for (now, fresh) in [(1000, true), (1300, true), (700, true), (1301, false), (699, false), (i64::MAX, false)] {
             assert_eq!(good(&header, b"{}", now), fresh, "{now}");
+        }
+        let code =
+            |header: &str| judged(Signed::Timestamped { tolerance_secs: 300 }, &secret, (header, b"{}"), 1000).unwrap();
+        for junk in [
+            format!("{header},junk"),
+            format!(" v1={hex} , t=1000,v0=00"),
+            header.to_uppercase().replace("T=", "t=").replace("V1=", "v1="),
+        ] {
+            assert_eq!(code(&junk), code(&header), "{junk}");
         }
         assert!(!good(&format!("t=1001,v1={hex}"), b"{}", 1000), "the time is signed");
         assert!(!good(&header, b"[]", 1000));

@@ -9,6 +9,7 @@ use syn::buffer::{Cursor, TokenBuffer};
 use syn::visit::{self, Visit};
 
 mod checker;
+mod clocks;
 
 /// The rank of every top-level module. A new module gets its rank here.
 const RANKS: &[(&str, u8)] = &[

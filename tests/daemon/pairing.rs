@@ -206,4 +206,12 @@ async fn n11_health_and_metrics_tell_whether_hob_hears() {
     for told in [&text, &metrics] {
         assert!(!told.contains("private") && !told.contains("Person") && !told.contains("123456"), "{told}");
     }
+    // A page of anybody's can point a name of its own at this machine, and have its visitor's browser ask.
+    for path in ["health", "metrics"] {
+        let asked = client.get(format!("{base}/{path}")).header("host", "evil.example").send().await.unwrap();
+        assert_eq!(asked.status(), 403, "{path}");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(asked.text().await.unwrap(), @"this page is not reached under that name; [server] public_url says under which");
+        }
+    }
 }

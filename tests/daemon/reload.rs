@@ -61,6 +61,18 @@ async fn k5_a_key_changes_in_place_and_a_run_ends_with_what_it_began_with() {
 }
 
 #[tokio::test]
+async fn k5_what_happens_to_files_beside_the_config_makes_no_line_of_the_log() {
+    let mut house = House::with("[daemon]\nlog = 'trace'").await;
+    house.start().await;
+    // If each made a line, a log that lies there would feed itself.
+    std::fs::write(house.path("hob.log"), "a line").unwrap();
+    house.configure("agent = { iterations_max = 9 }\ndaemon = { log = 'trace' }");
+    house.hob().until_log("config.reloaded").await;
+    let log = house.hob().log();
+    assert!(log.contains("TRACE") && !log.contains("inotify"), "{log}");
+}
+
+#[tokio::test]
 async fn k5_who_is_let_in_changes_at_once() {
     let mut house = owned("").await;
     house.say(BOB, "/help");

@@ -42,7 +42,7 @@ impl Served {
         let sinks = web::telegram::by_name(Arc::clone(&hob.telegram).sink());
         let routes = web::telegram::routes(Arc::new(ArcSwap::from_pointee(sinks)));
         let stop = CancellationToken::new();
-        tokio::spawn(web::serve(listener, routes, stop.clone()));
+        tokio::spawn(web::serve::serve(listener, routes, stop.clone()));
         fake.until_true("a webhook", |world| world.webhook.is_some()).await;
         Self { hob, url, stop }
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hob::tool::Outcome;
 use hob::tool::leftovers::Leftovers;
@@ -79,9 +79,7 @@ async fn e3_nothing_is_left_of_a_command_that_ended() {
         for command in
             ["sleep 600 & echo up", "setsid sleep 600 & echo up", "(setsid sleep 600 >/dev/null 2>&1 &); echo up"]
         {
-            let begun = Instant::now();
             assert_eq!(place.run(command).await.0, "up", "{way:?}: {command}");
-            assert!(begun.elapsed() < Duration::from_secs(30), "it was not waited for: {command}");
             place.quiet().await;
         }
     }

@@ -22,6 +22,7 @@ use crate::domain::ids::{CallId, RunId};
 use crate::domain::tools::{Assessment, Grade, Risk};
 use crate::model::message::{Completion, ToolCall};
 use crate::policy::memory::Place;
+use crate::tool::said::Said;
 use crate::tool::{Invocation, Tool};
 
 /// No tool looks longer at a call.
@@ -54,13 +55,13 @@ impl Look {
         let Some((tool, invocation)) = self.invocation(run, index, &call) else {
             return Assessment::usual(if self.is_malformed(&call) { Risk::Read } else { most });
         };
-        let heard = |words: &str| self.heard(run, words);
+        let heard = |said: &Said<'_>| self.heard(run, said);
         let look = AssertUnwindSafe(tool.assess(&invocation, &heard)).catch_unwind();
         match tokio::time::timeout(ASSESS_MAX, look).await {
             Ok(Ok(known)) => Assessment { risk: self.at_least(&*tool, known.risk), ..known },
             Ok(Err(_)) | Err(_) => {
                 tracing::warn!(run = %self.run, tool = call.name, "tool.unassessed: it is taken for a dangerous call");
-                Assessment { risk: most, grade: Grade::High, reasons: vec![UNKNOWN.to_owned()] }
+                Assessment { risk: most, grade: Grade::High, reasons: vec![UNKNOWN.to_owned()], site: None }
             }
         }
     }
@@ -102,10 +103,10 @@ impl Look {
         Some((tool, invocation))
     }
 
-    /// Whether somebody told the run these words.
-    fn heard(&self, run: &Active, words: &str) -> bool {
+    /// Whether somebody told the run this.
+    fn heard(&self, run: &Active, said: &Said<'_>) -> bool {
         let messages = self.material.past.messages.iter().chain(run.transcript.messages());
         let is_handed_on = run.input.agent.is_some() && !run.input.taint.is_clean();
-        heard::heard(Told { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on }, words)
+        heard::heard(Told { messages, tail: &self.material.tail, tools: &run.tools, is_handed_on }, said)
     }
 }

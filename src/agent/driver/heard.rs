@@ -10,9 +10,12 @@ use serde_json::Value;
 use crate::agent::machine::disclosed;
 use crate::domain::tools::{ToolFacts, USE_TOOL};
 use crate::model::message::{Message, ToolCall};
+use crate::tool::said::Said;
 
-/// What they answer with comes from those whom they asked; whatever these were told was looked at before it went out.
-const OUTSIDE: [&str; 2] = ["web_fetch", "web_search"];
+/// What it answers with comes from whoever it asked, at an address that was looked at before it went out.
+const FETCHES: &str = "web_fetch";
+/// What it answers with is public as well, but services repeat what they were asked for.
+const SEARCHES: &str = "web_search";
 
 /// What they answer with may be put together of what the model said.
 const ECHOES: [&str; 9] = [
@@ -39,12 +42,11 @@ pub(super) struct Told<'a, M> {
     pub(super) is_handed_on: bool,
 }
 
-/// Did somebody tell it these words, letter by letter?
-pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, words: &str) -> bool {
-    if words.is_empty() {
-        return false;
-    }
-    if told.tail.contains(words) {
+/// Did somebody tell it this? A word goes to a service that knows nothing of the house: only a person's, and those of the web,
+/// are nobody's secret.
+pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, said: &Said<'_>) -> bool {
+    let is_public = matches!(said, Said::Word(_));
+    if !is_public && said.stands_in(told.tail) {
         return true;
     }
     let (mut own, mut calls) = (false, BTreeMap::new());
@@ -52,17 +54,18 @@ pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, words
         let is_proof = match message {
             Message::Assistant { .. } => {
                 let meant = message.calls().map(|call| disclosed::meant(call, told.tools));
-                own |= message.text().contains(words);
+                own |= said.is_hinted_in(&message.text());
                 for call in meant {
-                    own |= names(&call, words);
+                    own |= names(&call, said);
                     calls.insert(call.id, call.name);
                 }
                 false
             }
-            Message::User { .. } => !told.is_handed_on && message.text().contains(words),
+            Message::User { .. } => !told.is_handed_on && said.stands_in(&message.text()),
             Message::Tool(result) => {
                 let tool = calls.get(&result.call).unwrap_or(&result.name);
-                !result.is_error && proves(tool, own) && result.text.contains(words)
+                let may = !is_public || tool == FETCHES || tool == SEARCHES;
+                may && !result.is_error && proves(tool, own) && said.stands_in(&result.text)
             }
         };
         if is_proof {
@@ -72,20 +75,20 @@ pub(super) fn heard<'a>(told: Told<'a, impl Iterator<Item = &'a Message>>, words
     false
 }
 
-/// Can a tool's answer prove that somebody else said the words, where the model may have said them first?
+/// Can a tool's answer prove that somebody else said it, where the model may have said it first?
 fn proves(tool: &str, own: bool) -> bool {
-    OUTSIDE.contains(&tool) || (!own && !ECHOES.contains(&tool))
+    tool == FETCHES || (!own && !ECHOES.contains(&tool))
 }
 
-/// Do the words stand in the arguments, however they are written down?
-fn names(call: &ToolCall, words: &str) -> bool {
+/// Does it stand in the arguments, however they are written down?
+fn names(call: &ToolCall, said: &Said<'_>) -> bool {
     let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else {
-        return call.arguments.contains(words);
+        return said.is_hinted_in(&call.arguments);
     };
     let mut open = vec![&arguments];
     while let Some(value) = open.pop() {
         match value {
-            Value::String(text) if text.contains(words) => return true,
+            Value::String(text) if said.is_hinted_in(text) => return true,
             Value::Array(items) => open.extend(items),
             Value::Object(fields) => open.extend(fields.values()),
             Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -96,6 +99,8 @@ fn names(call: &ToolCall, words: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use url::Url;
+
     use super::*;
     use crate::domain::ids::CallId;
     use crate::model::message::ToolResult;
@@ -111,7 +116,32 @@ mod tests {
 
     fn is_heard(messages: &[Message], tail: &str, is_handed_on: bool) -> bool {
         let tools = ["terminal", "mail", USE_TOOL].map(|name| (name.to_owned(), ToolFacts::default())).into();
-        heard(Told { messages: messages.iter(), tail, tools: &tools, is_handed_on }, ADDRESS)
+        let address = Url::parse(ADDRESS).unwrap();
+        heard(Told { messages: messages.iter(), tail, tools: &tools, is_handed_on }, &Said::Address(&address))
+    }
+
+    fn is_word_heard(messages: &[Message], tail: &str) -> bool {
+        let told = Told { messages: messages.iter(), tail, tools: &BTreeMap::new(), is_handed_on: false };
+        heard(told, &Said::Word("hunter"))
+    }
+
+    #[test]
+    fn n6_a_word_of_the_house_is_not_searched_for_unasked() {
+        assert!(is_word_heard(&[Message::user("A Hunter?")], ""));
+        for tool in ["web_fetch", "web_search"] {
+            assert!(is_word_heard(&called(tool, "{}", "The hunter."), ""), "{tool}");
+        }
+        assert!(!is_word_heard(&[], "password: hunter"), "what is remembered");
+        assert!(!is_word_heard(&called("read_file", "{}", "password: hunter"), ""));
+        assert!(!is_word_heard(&called("web_search", r#"{"query":"hunter"}"#, "Nothing for hunter"), ""), "its own");
+    }
+
+    #[test]
+    fn n6_what_a_search_repeats_is_no_address_that_was_told() {
+        let asked = format!(r#"{{"query": "{ADDRESS}"}}"#);
+        let nothing = format!("Nothing was found for {ADDRESS:?}.");
+        assert!(!is_heard(&called("web_search", &asked, &nothing), "", false));
+        assert!(is_heard(&called("web_search", "{}", ADDRESS), "", false));
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let owners =
         is_driven && Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
     let this_run = is_driven && !each_time;
-    let Assessment { risk, grade, reasons } = known;
+    let Assessment { risk, grade, reasons, .. } = known;
     // What the tool's own setting asks about needs no more words.
     let risk = if is_driven || !grade.is_safe() { risk } else { Risk::default() };
     let concern = Box::new(Concern { risk, grade, reasons, sources, this_run, owners });

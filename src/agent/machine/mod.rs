@@ -35,6 +35,7 @@ pub mod human;
 mod input;
 mod model;
 mod pause;
+pub mod reach;
 mod resume;
 pub mod texts;
 mod tools;

@@ -24,7 +24,7 @@ use crate::agent::machine::note::Phantom;
 use crate::agent::machine::state::{Active, Failure, Phase, Unfinished};
 use crate::agent::machine::texts::Cut;
 use crate::agent::machine::truth::{self, Check};
-use crate::agent::machine::{approval, compaction, declared, guards, texts, tools};
+use crate::agent::machine::{approval, compaction, declared, guards, reach, texts, tools};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, StopReason};
@@ -196,6 +196,7 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
         call.id = CallId::new(run.cycles, index);
     }
     let batch = Batch::new(reply, std::mem::take(&mut run.assessed));
+    let batch = reach::count(run, batch);
     run.phase = Phase::Acting(if run.rules >= Rules::FOURTH { batch.meaning(&run.tools) } else { batch });
     match guards::before(run) {
         guards::Look::Stop(effects) => effects,

@@ -84,6 +84,9 @@ pub struct Active {
     /// The tools that it may call all the same, until it reads something new.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub excused: BTreeSet<String>,
+    /// How often it looked at which site unasked, since it has read anything that nobody vouches for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reached: BTreeMap<String, u32>,
     /// The numbers and switches it goes by, from the third edition of the rules on.
     #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
@@ -240,6 +243,7 @@ impl Active {
             tools: begun.tools,
             granted: begun.granted.into_iter().collect(),
             assessed: Vec::new(),
+            reached: BTreeMap::new(),
             taint: begun.taint,
             sees: begun.sees,
             excused: BTreeSet::new(),

@@ -354,7 +354,8 @@ impl StartedWith {
             let current = this.running.subscribe();
             let parts = (&blueprint, &switches);
             let page = page::routes(&listener, this.roots.page.as_ref(), parts, (&router, current)).await?;
-            this.begun.serve(listener, page, (&switches, &router));
+            let places = page::places(&listener, &blueprint.config)?;
+            this.begun.serve(listener, (page, places), (&switches, &router));
         }
         local::serve(&switches, &router, (&blueprint, page_at));
         if blueprint.stays {

@@ -135,7 +135,7 @@ fn verdict(allowed: &Allowed, url: &str, leads_to: &str) -> Result<Open, Barred>
         Host::Ipv4(address) => IpAddr::V4(address),
         Host::Ipv6(address) => IpAddr::V6(address),
     };
-    allowed.check(&host, address, url.port_or_known_default().unwrap())
+    allowed.check(&Near::default(), &host, (address, url.port_or_known_default().unwrap()))
 }
 
 #[test]
@@ -189,6 +189,39 @@ fn n6_a_range_opens_addresses_and_a_name_itself() {
         ("http://[64:ff9b::192.168.1.9]/", "", Err(Barred::Closed("a private network"))),
     ] {
         assert_eq!(verdict(&opened, url, leads_to), expected, "{url} {leads_to}");
+    }
+}
+
+#[test]
+fn n6_this_machines_own_addresses_and_networks_are_not_everybodys() {
+    let mut near = Near::default();
+    near.has("81.2.69.7".parse().unwrap(), 24);
+    near.has("2001:470:0:1::aa".parse().unwrap(), 64);
+    near.reaches("10.0.0.0".parse().unwrap(), 8);
+    let (own, link) = ("this machine", "a network that this machine is in");
+    for (address, expected) in [
+        ("81.2.69.7", Err(Barred::Private(own))),
+        ("::ffff:81.2.69.7", Err(Barred::Private(own))),
+        ("81.2.69.8", Err(Barred::Private(link))),
+        ("81.2.70.8", Ok(Open::ToAll)),
+        ("64:ff9b::81.2.69.7", Err(Barred::Closed(own))),
+        ("2002:5102:4507::1", Err(Barred::Closed(own))),
+        ("2001:470:0:1::aa", Err(Barred::Private(own))),
+        ("2001:470:0:1::9", Err(Barred::Private(link))),
+        ("2001:470:0:2::9", Ok(Open::ToAll)),
+        ("10.1.2.3", Err(Barred::Private("a private network"))),
+        ("169.254.169.254", Err(Barred::Closed("a cloud's metadata service"))),
+    ] {
+        let address: IpAddr = address.parse().unwrap();
+        let host = Host::Domain("home.example");
+        assert_eq!(Allowed::default().check(&near, &host, (address, 80)), expected, "{address}");
+        let opened = allowed(&["home.example:80"]).check(&near, &host, (address, 80));
+        let is_opened = match expected {
+            Ok(open) => Ok(open),
+            Err(Barred::Private(_)) => Ok(Open::ByName),
+            Err(closed @ Barred::Closed(_)) => Err(closed),
+        };
+        assert_eq!(opened, is_opened, "{address}");
     }
 }
 

@@ -66,6 +66,11 @@ fn k4_what_leads_out_or_is_too_much_is_no_skill() {
         (0..FILES_MAX).for_each(|n| std::fs::write(at.join(n.to_string()), "").unwrap());
     };
     assert!(refused(&many, "many").contains("more than 200 files"));
+    let hollow = |at: &Path| {
+        std::fs::create_dir(at).unwrap();
+        (0..FOLDERS_MAX).for_each(|n| std::fs::create_dir(at.join(n.to_string())).unwrap());
+    };
+    assert!(refused(&hollow, "hollow").contains("100 folders"), "empty folders are work as well");
     let large = |at: &Path| std::fs::File::create(at).unwrap().set_len(TOTAL_BYTES_MAX).unwrap();
     assert!(refused(&large, "large").contains("8 MiB"));
     std::fs::remove_file(tea.join(SKILL_FILE)).unwrap();

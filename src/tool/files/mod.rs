@@ -80,7 +80,7 @@ fn assess_path(room: &Room, arguments: &Value, risk: Risk) -> Assessment {
     let path = arguments.get("path").and_then(Value::as_str);
     let refused = path.and_then(|path| room.refusal(path, !risk.is_read()));
     match refused {
-        Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason] },
+        Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason], site: None },
         None => Assessment::usual(risk),
     }
 }

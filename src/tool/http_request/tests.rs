@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::tool::net::tests::{Names, Server, guard, reply};
+use crate::tool::said::Said;
 
 fn profile(place: &str) -> Profile {
     let secret = || Secret::new("hunter2-token".to_owned());
@@ -143,7 +144,7 @@ async fn d6_an_answer_is_shown_within_bounds() {
 async fn n6_what_a_request_may_do_is_in_its_arguments() {
     let server = echo().await;
     let tool = tool(&server);
-    let heard = |words: &str| "https://api.example.com/state".contains(words);
+    let heard = |said: &Said<'_>| said.stands_in("https://api.example.com/state");
     let url = "https://api.example.com/state";
     for (arguments, risk, grade) in [
         (json!({ "method": "GET", "url": url }), Risk::Read, Grade::Safe),

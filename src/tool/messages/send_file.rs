@@ -90,7 +90,7 @@ impl Tool for SendFile {
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
         let path = invocation.arguments.get("path").and_then(serde_json::Value::as_str);
         match path.and_then(|path| self.room.refusal(path, false)) {
-            Some(reason) => Assessment { risk: Risk::Write, grade: Grade::Refused, reasons: vec![reason] },
+            Some(reason) => Assessment { risk: Risk::Write, grade: Grade::Refused, reasons: vec![reason], site: None },
             // It goes to those who ask, as an answer does.
             None => Assessment::usual(Risk::Write),
         }

@@ -56,11 +56,11 @@ impl Tool for SendMessage {
         };
         if let Err(why) = self.addresses.find(&invocation.principal, to) {
             let reasons = vec![why.trim_end_matches('.').to_owned()];
-            return Assessment { risk: Risk::Send, grade: Grade::Refused, reasons };
+            return Assessment { risk: Risk::Send, grade: Grade::Refused, reasons, site: None };
         }
         let text: String = word("text").unwrap_or_default().chars().take(SHOWN_CHARS).collect();
         let reasons = vec![format!("It tells {to}: {text:?}")];
-        Assessment { risk: Risk::Send, grade: Grade::Medium, reasons }
+        Assessment { risk: Risk::Send, grade: Grade::Medium, reasons, site: None }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -114,7 +114,7 @@ mod tests {
         ];
         for (role, arguments, risk, grade, sent) in table {
             let asked = invocation(role, arguments.clone());
-            let assessed = tool().assess(&asked, &|_: &str| false).await;
+            let assessed = tool().assess(&asked, &|_| false).await;
             assert_eq!((assessed.risk, assessed.grade), (risk, grade), "{role:?} {arguments}");
             let outcome = tool().call(asked).await;
             assert_eq!(matches!(outcome, Outcome::Request(Request::Deliver(_))), sent, "{outcome:?}");

@@ -1,4 +1,7 @@
 //! What a request's address tells whoever gets it, and whether that is more than they know already (row N6).
+//!
+//! An address that was heard whole is asked for by itself, but not without end: which of many it is, tells something too. The
+//! machine counts by site (`agent::machine::reach`).
 
 use url::{Host, Url};
 
@@ -6,6 +9,7 @@ use crate::domain::tools::{Assessment, Grade, Risk};
 use crate::policy::net::{Allowed, Zone, zone};
 use crate::tool::Heard;
 use crate::tool::net::address;
+use crate::tool::said::Said;
 
 /// A look at an address. One that stood whole in what the run has heard tells its host nothing; one that was put together
 /// here may say anything that the run knows.
@@ -14,7 +18,9 @@ pub fn look(text: &str, allowed: &Allowed, heard: &Heard<'_>) -> Assessment {
     // What is no address, or is not gone to, tells nobody anything.
     let Ok(url) = address(text) else { return Assessment::usual(Risk::Read) };
     let mut found = Assessment::usual(Risk::Read);
-    if !was_heard(text.trim(), &url, heard) {
+    if heard(&Said::Address(&url)) {
+        found.site = url.host().map(|host| site_of(&host));
+    } else {
         found.risk = Risk::Send;
         found.reasons.push(format!("it tells {} what is in the address", url.host_str().unwrap_or_default()));
     }
@@ -42,17 +48,18 @@ fn special(url: &Url, allowed: &Allowed) -> Option<String> {
     }
 }
 
-/// Did this address stand, letter by letter, in what was heard? What people leave out does not count: the scheme, a slash
-/// at the end. What is behind `?` always does.
-fn was_heard(text: &str, url: &Url, heard: &Heard<'_>) -> bool {
-    let mut forms = vec![text.to_owned(), url.as_str().to_owned()];
-    if url.query().is_none() {
-        forms.push(url.as_str().trim_end_matches('/').to_owned());
-        let without_scheme = |form: &str| form.split_once("://").map(|(_, rest)| rest.to_owned());
-        let bare: Vec<String> = forms.iter().filter_map(|form| without_scheme(form)).collect();
-        forms.extend(bare);
+/// Whom a host belongs to, as far as its name tells: whoever has a name can put any other before it. Where several share
+/// one (`co.uk`), they share what is counted of it.
+fn site_of(host: &Host<&str>) -> String {
+    match host {
+        Host::Domain(name) => {
+            let labels: Vec<&str> = name.trim_end_matches('.').rsplit('.').take(2).collect();
+            labels.into_iter().rev().collect::<Vec<_>>().join(".")
+        }
+        Host::Ipv4(address) => address.to_string(),
+        // Whoever has one of these has all of its network.
+        Host::Ipv6(address) => format!("{:x}", address.to_bits() >> 64),
     }
-    forms.iter().any(|form| !form.is_empty() && heard(form))
 }
 
 #[cfg(test)]
@@ -64,11 +71,11 @@ mod tests {
     fn n6_an_address_that_was_made_up_tells_its_host_something() {
         let said = "Look at https://a.example/page?id=7 and at news.example, or http://192.168.1.9/state. Also \
                     https://b.example/#top and http://8.8.8.8/ and https://c.example/log";
-        let heard = |words: &str| said.contains(words);
+        let heard = |what: &Said<'_>| what.stands_in(said);
         let allowed = Allowed::new(vec![NamedPlace::parse("192.168.1.0/24").unwrap()]);
         for (text, risk, grade) in [
             ("https://a.example/page?id=7", Risk::Read, Grade::Safe),
-            ("https://a.example/page", Risk::Read, Grade::Safe),
+            ("https://a.example/page", Risk::Send, Grade::Safe),
             ("https://a.example/page?id=8", Risk::Send, Grade::Safe),
             ("https://a.example/page?id=7&secret=1", Risk::Send, Grade::Safe),
             ("https://c.example/log?d=hunter2", Risk::Send, Grade::Safe),
@@ -87,6 +94,11 @@ mod tests {
             let found = look(text, &allowed, &heard);
             assert_eq!((found.risk, found.grade), (risk, grade), "{text}");
         }
+        let site = |text: &str| look(text, &allowed, &|_: &Said<'_>| true).site.unwrap_or_default();
+        assert_eq!(site("https://a.b.evil.example./x"), "evil.example");
+        assert_eq!(site("http://8.8.8.8/"), "8.8.8.8");
+        assert_eq!(site("http://[2001:4860::1]/"), site("http://[2001:4860::2:3]/"));
+        assert_eq!(look("https://new.example/", &allowed, &heard).site, None);
         insta::assert_snapshot!(look("http://192.168.1.9/off", &allowed, &heard).reasons.join("\n"), @r"
         it tells 192.168.1.9 what is in the address
         192.168.1.9 is in a private network

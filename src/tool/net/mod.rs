@@ -8,6 +8,7 @@ mod body;
 pub mod error;
 pub mod heard;
 pub mod resolve;
+pub mod surroundings;
 #[cfg(test)]
 pub(crate) mod tests;
 
@@ -24,6 +25,7 @@ use crate::model::http;
 use crate::policy::net::{Allowed, Open};
 use crate::tool::net::error::NetError;
 use crate::tool::net::resolve::{Pinned, Resolver};
+use crate::tool::net::surroundings::{Surroundings, SystemSurroundings};
 
 /// The most redirects that are followed.
 const REDIRECTS_MAX: usize = 5;
@@ -140,6 +142,7 @@ pub fn address(text: &str) -> Result<Url, NetError> {
 pub struct Guard {
     allowed: Arc<Allowed>,
     resolver: Arc<dyn Resolver>,
+    surroundings: Arc<dyn Surroundings>,
     limits: Limits,
 }
 
@@ -153,7 +156,14 @@ impl Guard {
     /// A guard that lets through to the public network and to what is allowed besides.
     #[must_use]
     pub fn new(allowed: Allowed, resolver: Arc<dyn Resolver>) -> Self {
-        Self { allowed: Arc::new(allowed), resolver, limits: Limits::default() }
+        let surroundings = Arc::new(SystemSurroundings);
+        Self { allowed: Arc::new(allowed), resolver, surroundings, limits: Limits::default() }
+    }
+
+    /// The same, somewhere else.
+    #[must_use]
+    pub fn amid(self, surroundings: Arc<dyn Surroundings>) -> Self {
+        Self { surroundings, ..self }
     }
 
     /// The same, with other limits.
@@ -218,10 +228,12 @@ impl Guard {
                 self.resolver.resolve(name).await.map_err(unknown)?
             }
         };
+        // Networks come and go: what is near is looked up for each connection.
+        let near = self.surroundings.now();
         let mut addresses = Vec::new();
         let (mut open, mut barred) = (Open::ToAll, None);
         for address in found {
-            match self.allowed.check(&host, address, port) {
+            match self.allowed.check(&near, &host, (address, port)) {
                 Ok(how) => {
                     addresses.push(SocketAddr::new(address, port));
                     open = if how == Open::ByName { how } else { open };

@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
+use crate::policy::net::near::Near;
 
 /// What a test's server answers to the head of a request: bytes, and whether it then holds the connection open.
 type Script = dyn Fn(&str) -> Vec<u8> + Send + Sync;
@@ -225,6 +226,41 @@ async fn n6_a_name_is_looked_up_once_and_what_was_checked_is_connected_to() {
     let answer = get(&guard, &format!("http://nas.home:{port}/")).await.unwrap();
     assert_eq!((answer.status, answer.body.as_slice()), (200, b"inside".as_slice()));
     assert_eq!(*names.1.lock().unwrap(), 1);
+}
+
+/// A machine on the public network.
+struct Home;
+
+impl Surroundings for Home {
+    fn now(&self) -> Near {
+        let mut near = Near::default();
+        near.has("81.2.69.7".parse().unwrap(), 24);
+        near.has("2001:470:0:1::aa".parse().unwrap(), 64);
+        near
+    }
+}
+
+#[tokio::test]
+async fn n6_a_public_address_of_this_machine_or_its_neighbour_is_not_asked() {
+    let names = Names::of(&[("evil.example", &["2001:470:0:1::aa 81.2.69.7 2001:470:0:1::9 81.2.69.9"])]);
+    let guard = guard(&[], names).amid(Arc::new(Home));
+    let mut told = String::new();
+    for url in [
+        "http://81.2.69.7:8080/",
+        "http://[2001:470:0:1::aa]/",
+        "http://[2001:470:0:1::9]:631/",
+        "http://[64:ff9b::81.2.69.7]/",
+        "http://evil.example/",
+    ] {
+        writeln!(told, "{}", refusal(&guard, url).await).unwrap();
+    }
+    insta::assert_snapshot!(told, @r"
+    81.2.69.7 was not asked: it leads to this machine, which is not opened to Hob.
+    [2001:470:0:1::aa] was not asked: it leads to this machine, which is not opened to Hob.
+    [2001:470:0:1::9] was not asked: it leads to a network that this machine is in, which is not opened to Hob.
+    [64:ff9b::5102:4507] was not asked: it leads to this machine.
+    evil.example was not asked: it leads to a network that this machine is in, which is not opened to Hob.
+    ");
 }
 
 #[tokio::test]

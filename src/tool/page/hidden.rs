@@ -7,6 +7,9 @@ use crate::tool::page::style::{self, Style};
 /// A comment of at least so many words is a passage; shorter ones are a template's marks.
 const COMMENT_WORDS_MIN: usize = 5;
 
+/// How often a selector is held against a node at most.
+pub(super) const MATCHES_MAX: usize = 5_000_000;
+
 /// An element on the way down, with what its surroundings say.
 struct Step<'a> {
     node: NodeRef<'a>,
@@ -33,7 +36,8 @@ pub(super) fn take_out(document: &Document) -> usize {
             gone.push(step.node);
             continue;
         }
-        let background = style.background().or_else(|| step.node.attr("bgcolor").map(|c| c.to_lowercase()));
+        let background =
+            style.background().or_else(|| step.node.attr("bgcolor").map(|c| style::color(&c.to_lowercase())));
         let background = background.or(step.background);
         let classed = step.classed || step.node.has_attr("class") && !step.node.has_name("html");
         let below = |node| Step { node, background: background.clone(), classed };
@@ -48,8 +52,7 @@ pub(super) fn take_out(document: &Document) -> usize {
 /// What the page's own style sheets hide by plain rules.
 fn by_sheets(document: &Document) -> usize {
     let mut passages = 0;
-    let sheets: Vec<String> = document.select("style").iter().map(|sheet| sheet.text().to_string()).collect();
-    for selector in sheets.iter().flat_map(|sheet| style::hiding(sheet)) {
+    for selector in selectors(document) {
         let Some(found) = document.try_select(&selector) else { continue };
         for node in found.nodes().iter().filter(|node| !node.has_name("html") && !node.has_name("body")) {
             passages += usize::from(says_something(node));
@@ -57,6 +60,13 @@ fn by_sheets(document: &Document) -> usize {
         }
     }
     passages
+}
+
+/// What the page's sheets hide, as far as that can be looked for: each selector is held against each node.
+pub(super) fn selectors(document: &Document) -> Vec<String> {
+    let sheets: Vec<String> = document.select("style").iter().map(|sheet| sheet.text().to_string()).collect();
+    let most = MATCHES_MAX / document.tree.len().max(1);
+    sheets.iter().flat_map(|sheet| style::hiding(sheet)).take(most).collect()
 }
 
 fn is_hidden(node: &NodeRef<'_>, style: &Style) -> bool {

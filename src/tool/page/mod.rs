@@ -124,7 +124,8 @@ fn read(document: &Document, url: &Url) -> (Option<String>, Option<String>, Stri
 }
 
 fn markdown(html: &str, url: &Url) -> String {
-    let document = Document::from(html);
+    // What was written out is read within the same bounds as what came.
+    let document = tree::parse(html).document;
     document.select(APPARATUS).remove();
     for link in document.select("a[href]").iter() {
         let to = link.attr_or("href", "");

@@ -4,6 +4,8 @@
 const RULES_MAX: usize = 500;
 /// The most characters of a selector.
 const SELECTOR_CHARS_MAX: usize = 100;
+/// A colour that is longer is none: each element below keeps the one behind it.
+const COLOR_CHARS_MAX: usize = 40;
 /// From here on something is out of the page, in pixels.
 const OUTSIDE_PX: f32 = 500.0;
 
@@ -138,7 +140,7 @@ fn pixels(value: &str) -> Option<f32> {
 }
 
 /// A colour in one spelling, as far as the usual ones go.
-fn color(value: &str) -> String {
+pub(super) fn color(value: &str) -> String {
     let value = value.split("url(").next().unwrap_or(value);
     let hex: String = value.strip_prefix('#').unwrap_or_default().chars().filter(char::is_ascii_hexdigit).collect();
     match (value, hex.len()) {
@@ -146,7 +148,7 @@ fn color(value: &str) -> String {
         ("black" | "rgb(0,0,0)" | "rgba(0,0,0,1)", _) => "000000".to_owned(),
         (_, 3 | 4) => hex.chars().take(3).flat_map(|c| [c, c]).collect(),
         (_, 6 | 8) => hex[..6].to_owned(),
-        _ => value.to_owned(),
+        _ => value.chars().take(COLOR_CHARS_MAX).collect(),
     }
 }
 

@@ -177,7 +177,7 @@ async fn n6_what_its_run_had_read_goes_along() {
     let stored = home.store.read(Taints).await.unwrap();
     assert_eq!(serde_json::from_str::<Taint>(&stored[0]).unwrap(), taint);
     let tool = home.tools.get("schedule").unwrap();
-    let assessed = async |arguments| tool.assess(&nth(0, arguments), &|_: &str| false).await.risk;
+    let assessed = async |arguments| tool.assess(&nth(0, arguments), &|_| false).await.risk;
     assert_eq!(assessed(create("in 2h", "x")).await, Risk::Write);
     assert_eq!(assessed(json!({"action": "list"})).await, Risk::Read);
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::tool::net::tests::{Names, Server, guard, pages, reply};
+use crate::tool::said::Said;
 
 fn tool(server: &Server, chars_max: usize) -> WebFetch {
     WebFetch::new(guard(&[format!("127.0.0.1:{}", server.port)], Names::of(&[])), chars_max)
@@ -120,9 +121,11 @@ async fn d6_a_long_page_is_read_in_parts() {
 async fn n6_what_it_may_do_depends_on_whether_the_address_was_heard() {
     let server = Server::start(pages(&[])).await;
     let tool = tool(&server, 8_000);
-    let heard = |words: &str| "see https://example.org/a".contains(words);
+    let heard = |said: &Said<'_>| said.stands_in("see https://example.org/a");
     let assess = async |url: &str| tool.assess(&Invocation::trial(json!({ "url": url })), &heard).await;
-    assert_eq!(assess("https://example.org/a").await, Assessment::usual(Risk::Read));
+    let known = Assessment { site: Some("example.org".to_owned()), ..Assessment::usual(Risk::Read) };
+    assert_eq!(assess("https://example.org/a").await, known);
+    assert_eq!(assess("https://example.org/").await.risk, Risk::Send, "a part of what was heard");
     let made_up = assess("https://example.org/a?secret=1").await;
     assert_eq!((made_up.risk, made_up.reasons.len()), (Risk::Send, 1));
     assert!(server.heard().is_empty(), "nothing is asked to find out");

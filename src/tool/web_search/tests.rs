@@ -137,11 +137,14 @@ async fn n6_words_that_were_heard_may_be_sought_and_others_are_told_to_somebody(
     let (server, tool) = service(Backend::DuckDuckGo, 200, EMPTY).await;
     let said =
         "What is a good leek soup for 4 people? My PIN is 4711-0815 and my key k3y9x, Ada says. Call me on 0171555333.";
-    let heard = |words: &str| said.contains(words);
+    let heard = |what: &Said<'_>| what.stands_in(said);
     for (query, risk) in [
         ("good leek soup", Risk::Read),
         ("Soup, leek: for 4", Risk::Read),
         ("leek soup recipe", Risk::Send),
+        ("47", Risk::Send),
+        ("PI", Risk::Send),
+        ("so up", Risk::Send),
         ("k3y9x", Risk::Send),
         ("0171555333", Risk::Send),
         ("leek 2026", Risk::Send),

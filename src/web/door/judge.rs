@@ -3,7 +3,7 @@
 //! A browser sends cookies with whatever any page has it ask. So whoever shows a cookie must come from the page itself, and
 //! the page must be asked under a name of its own, lest a stranger's name be pointed at this machine.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Under which names the page is reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Places {
 impl Places {
     /// Those of a page that listens there, and of its public address.
     #[must_use]
-    pub fn new(listens: std::net::SocketAddr, public: Option<&url::Url>) -> Self {
+    pub fn new(listens: SocketAddr, public: Option<&url::Url>) -> Self {
         let port = listens.port();
         let mut hosts: Vec<String> =
             ["localhost", "127.0.0.1", "[::1]"].iter().map(|host| with_port(host, port)).collect();
@@ -33,6 +33,16 @@ impl Places {
                 .push(public.and_then(url::Url::port).map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")));
         }
         Self { hosts, secure: public.is_some_and(|url| url.scheme() == "https") }
+    }
+
+    /// Is it one of them, or the very address at which a request came in? Nobody else's name can be an address.
+    #[must_use]
+    pub fn are_named(&self, host: &str, reached: Option<SocketAddr>) -> bool {
+        let is_where = |at: SocketAddr| {
+            let host = host.parse::<SocketAddr>().or_else(|_no_port| host.parse().map(|ip: IpAddr| (ip, 80).into()));
+            host.is_ok_and(|host| (host.ip(), host.port()) == (at.ip().to_canonical(), at.port()))
+        };
+        self.know(host) || reached.is_some_and(is_where)
     }
 
     fn know(&self, host: &str) -> bool {
@@ -146,6 +156,24 @@ mod tests {
         }
         let nowhere = Asked { host: None, origin: None, site: None, matters: false, shown: Shown::Key };
         assert_eq!(judge(&places(), &nowhere), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn n8_a_look_is_asked_for_under_hobs_names_or_where_it_came_in() {
+        let reached = Some("192.168.1.5:8787".parse().unwrap());
+        for (host, is_own) in [
+            ("127.0.0.1:8787", true),
+            ("hob.example.org", true),
+            ("192.168.1.5:8787", true),
+            ("192.168.1.5", false),
+            ("192.168.1.6:8787", false),
+            ("evil.example:8787", false),
+            ("evil", false),
+            ("", false),
+        ] {
+            assert_eq!(places().are_named(host, reached), is_own, "{host}");
+        }
+        assert!(!places().are_named("192.168.1.5:8787", None));
     }
 
     #[test]

@@ -109,6 +109,7 @@ async fn get_updates(shared: &Shared, arguments: &Arguments) -> Result<Value, Re
     };
     let batch = tokio::time::timeout(timeout, shared.until(come)).await.unwrap_or(Ok(Vec::new()));
     drop(waiting);
+    shared.with(|world| world.polls_answered += 1);
     batch.map(Value::Array)
 }
 

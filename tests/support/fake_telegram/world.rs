@@ -225,6 +225,8 @@ pub struct World {
     pub faults: HashMap<String, VecDeque<Fault>>,
     /// Polls that wait now.
     pub waiting: usize,
+    /// Polls that waited and were answered.
+    pub polls_answered: usize,
     /// The newest poll; an older one that still waits is ended with 409.
     pub(super) newest_poll: u64,
     next_update: i64,
@@ -250,6 +252,7 @@ impl World {
             commands: Value::Null,
             faults: HashMap::new(),
             waiting: 0,
+            polls_answered: 0,
             newest_poll: 0,
             next_update: 817_000_001,
             next_press: 1,

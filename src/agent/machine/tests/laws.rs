@@ -48,7 +48,12 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
             source: Some(Source::new(Origin::Web, "x")),
         },
         Event::Assessed {
-            calls: vec![Assessment { risk: Risk::Send, grade: Grade::Refused, reasons: vec!["no".to_owned()] }],
+            calls: vec![Assessment {
+                risk: Risk::Send,
+                grade: Grade::Refused,
+                reasons: vec!["no".to_owned()],
+                site: None,
+            }],
         },
         Event::HumanAsked(Question::CrashLoop),
         Event::HumanAsked(Question::Asked { call: call(), text: "which?".to_owned() }),

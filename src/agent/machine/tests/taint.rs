@@ -58,6 +58,7 @@ fn assessed(all: &[(Risk, Grade, &str)]) -> Event {
         risk: *risk,
         grade: *grade,
         reasons: vec![(*why).to_owned()],
+        site: None,
     };
     Event::Assessed { calls: all.iter().map(of).collect() }
 }
@@ -103,6 +104,49 @@ fn n6_what_a_run_has_read_is_in_its_way_until_its_end() {
     run.check(answers("no"), &["ask a/one Work"]);
     assert_eq!(run.on(says("Not sent.")).last().unwrap(), "end Completed");
     assert!(run.run().granted.is_empty());
+}
+
+/// The next reply looks at these sites, by addresses that it was told.
+fn looks_at(run: &mut Script, cycle: u32, sites: &[&str]) -> Vec<String> {
+    let of = |site: &&str| Assessment { site: Some((*site).to_owned()), ..Assessment::usual(Risk::Read) };
+    run.on(Event::Assessed { calls: sites.iter().map(of).collect() });
+    let told = run.on(wants(&vec!["look"; sites.len()]));
+    for (index, _) in sites
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| told.iter().any(|said| said.starts_with(&format!("run {cycle}.{index} "))))
+    {
+        run.on(done(&format!("{cycle}.{index}")));
+    }
+    told
+}
+
+#[test]
+fn n6_a_tainted_run_looks_at_few_pages_of_a_site_unasked() {
+    let mut run = tainted();
+    let told = looks_at(&mut run, 2, &["evil.example"; 6]);
+    assert_eq!(told, (0..4).map(|index| format!("run 2.{index} look #1")).collect::<Vec<_>>());
+    let (_, asked) = concern(&run);
+    assert_eq!(asked.risk, Risk::Send);
+    insta::assert_snapshot!(asked.reasons.join("\n"), @"it has looked at 4 pages of evil.example unasked, and which one it chooses tells its host something");
+    run.check(answers("no"), &["human approves 2.5 look"]);
+    run.check(answers("no"), &["ask a/one Work"]);
+    // A process that is new folds the same journal: it has not forgotten.
+    run.check(crash(), &["ask a/one Work"]);
+    assert_eq!(looks_at(&mut run, 3, &["evil.example"]), ["human approves 3.0 look"]);
+    run.check(answers("no"), &["ask a/one Work"]);
+    assert_eq!(looks_at(&mut run, 4, &["good.example"]), ["run 4.0 look #1"]);
+}
+
+#[test]
+fn n6_a_tainted_run_looks_at_few_pages_in_all_unasked() {
+    let mut run = tainted();
+    let sites: Vec<String> = (0..20).map(|number| format!("{number}.example")).collect();
+    let sites: Vec<&str> = sites.iter().map(String::as_str).collect();
+    let told = looks_at(&mut run, 2, &sites);
+    assert_eq!(told.len(), 16, "{told:?}");
+    let mut clean = started(house());
+    assert_eq!(looks_at(&mut clean, 1, &["a.example"; 20]).len(), 20, "nobody has told a clean run what to choose");
 }
 
 #[test]

@@ -247,6 +247,7 @@ fn assessed(how: u8) -> Event {
         risk: risks[usize::from(how >> index) % risks.len()],
         grade: grades[usize::from(how >> (index + 1)) % grades.len()],
         reasons: Vec::new(),
+        site: (how & 1 == 0).then(|| "a.example".to_owned()),
     });
     Event::Assessed { calls: calls.collect() }
 }

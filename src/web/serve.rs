@@ -1,0 +1,225 @@
+//! How callers are listened to: who may connect, how long they may take to say what they want, and nothing else.
+//!
+//! Whoever can reach the port can open connections and say nothing on them. So each has a seat, of which there are few for one
+//! address and some for all; a request that does not come in time loses it. Callers on this machine have seats of their own: a
+//! proxy among them speaks for many. Start at [`serve`].
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router as Routes;
+use axum::body::{Body, HttpBody as _};
+use axum::extract::Request;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use futures::{StreamExt as _, stream};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::net::sockopt::set_tcp_user_timeout;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+
+/// How long is waited after the system had no room for another connection.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// What callers are held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Until a request's head is there; as long may a connection be idle between two requests.
+    pub head: Duration,
+    /// Between two pieces of a request's body.
+    pub body_pause: Duration,
+    /// For all of a request's body: the largest, over a slow line.
+    pub body: Duration,
+    /// How long an answer may wait to be taken.
+    pub untaken: Duration,
+    /// Connections from one address, or from one IPv6 network of 64 bits.
+    pub per_address: usize,
+    /// Connections from all other machines.
+    pub remote: usize,
+    /// Connections from this machine.
+    pub local: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(20),
+            body_pause: Duration::from_secs(20),
+            body: Duration::from_secs(15 * 60),
+            untaken: Duration::from_secs(60),
+            per_address: 64,
+            remote: 192,
+            local: 256,
+        }
+    }
+}
+
+/// At which of this machine's addresses a request came in.
+#[derive(Debug, Clone, Copy)]
+pub struct Reached(pub SocketAddr);
+
+/// Answers until `stop`; what is being answered then is answered to its end.
+pub async fn serve(listener: TcpListener, routes: Routes, stop: CancellationToken) {
+    serve_within(Bounds::default(), listener, routes, stop).await;
+}
+
+async fn serve_within(bounds: Bounds, listener: TcpListener, routes: Routes, stop: CancellationToken) {
+    let routes = routes.layer(middleware::from_fn(move |request: Request, next: Next| timely(bounds, request, next)));
+    let (seats, connections) = (Arc::new(Seats::new(bounds)), TaskTracker::new());
+    while let Some(accepted) = stop.run_until_cancelled(listener.accept()).await {
+        let (stream, from) = match accepted {
+            Ok(accepted) => accepted,
+            // The caller has given up.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+            Err(error) => {
+                tracing::warn!(%error, "server.deaf: no connection can be taken for the moment");
+                tokio::time::sleep(AGAIN_AFTER).await;
+                continue;
+            }
+        };
+        let Some(seat) = seats.take(from.ip()) else {
+            tracing::debug!(%from, "server.full: a connection was closed");
+            continue;
+        };
+        let attended = attend(bounds, stream, routes.clone(), stop.clone());
+        connections.spawn(async move {
+            attended.await;
+            drop(seat);
+        });
+    }
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+}
+
+/// One connection, from its first request to its last.
+async fn attend(bounds: Bounds, stream: TcpStream, routes: Routes, stop: CancellationToken) {
+    let Ok(local) = stream.local_addr() else { return };
+    let untaken = u32::try_from(bounds.untaken.as_millis()).unwrap_or(u32::MAX);
+    if let Err(error) = set_tcp_user_timeout(&stream, untaken) {
+        tracing::debug!(%error, "an answer may wait for ever to be taken");
+    }
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Reached(local));
+        routes.clone().oneshot(request)
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(bounds.head);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Reads a request's body as long as it comes.
+async fn timely(bounds: Bounds, request: Request, next: Next) -> Response {
+    if request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let last = Instant::now() + bounds.body;
+    let request = request.map(|body| {
+        let pieces = stream::try_unfold(body.into_data_stream(), move |mut body| async move {
+            let until = last.min(Instant::now() + bounds.body_pause);
+            match tokio::time::timeout_at(until, body.next()).await {
+                Ok(None) => Ok(None),
+                Ok(Some(piece)) => piece.map(|piece| Some((piece, body))),
+                Err(_) => Err(axum::Error::new(io::Error::from(io::ErrorKind::TimedOut))),
+            }
+        });
+        Body::from_stream(pieces)
+    });
+    next.run(request).await
+}
+
+/// Whose seats are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Caller {
+    /// This machine.
+    Local,
+    /// An address.
+    V4(u32),
+    /// A network of 64 bits: whoever has one address of it has all.
+    V6(u64),
+}
+
+impl Caller {
+    fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            address if address.is_loopback() => Self::Local,
+            IpAddr::V4(address) => Self::V4(address.to_bits()),
+            IpAddr::V6(address) => Self::V6(u64::try_from(address.to_bits() >> 64).unwrap_or(u64::MAX)),
+        }
+    }
+}
+
+/// The connections that are open, by whose they are.
+#[derive(Debug)]
+struct Seats {
+    bounds: Bounds,
+    taken: Mutex<BTreeMap<Caller, usize>>,
+}
+
+/// A connection's place; dropped, it is free.
+#[derive(Debug)]
+struct Seat {
+    seats: Arc<Seats>,
+    caller: Caller,
+}
+
+impl Seats {
+    fn new(bounds: Bounds) -> Self {
+        Self { bounds, taken: Mutex::default() }
+    }
+
+    fn take(self: &Arc<Self>, from: IpAddr) -> Option<Seat> {
+        let caller = Caller::of(from);
+        // Numbers that are written one by one: a panic elsewhere leaves nothing half done.
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = taken.get(&caller).copied().unwrap_or(0);
+        let is_free = match caller {
+            Caller::Local => own < self.bounds.local,
+            Caller::V4(_) | Caller::V6(_) => {
+                let remote: usize = taken.iter().filter(|(of, _)| **of != Caller::Local).map(|(_, count)| count).sum();
+                own < self.bounds.per_address && remote < self.bounds.remote
+            }
+        };
+        if !is_free {
+            return None;
+        }
+        taken.insert(caller, own + 1);
+        Some(Seat { seats: Arc::clone(self), caller })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut taken = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        match taken.get_mut(&self.caller) {
+            Some(count) if *count > 1 => *count -= 1,
+            Some(_) | None => {
+                taken.remove(&self.caller);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

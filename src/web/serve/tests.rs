@@ -1,0 +1,123 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::routing::{get, post};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::*;
+
+/// A server on this machine; what it says of a body is its length, or that it did not come.
+struct Served {
+    at: SocketAddr,
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<()>,
+    /// Bodies that were begun.
+    begun: Arc<AtomicUsize>,
+}
+
+impl Served {
+    async fn start(bounds: Bounds) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let (stop, begun) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
+        let seen = Arc::clone(&begun);
+        let read = move |body: Body| async move {
+            seen.fetch_add(1, Ordering::SeqCst);
+            match axum::body::to_bytes(body, 1_000).await {
+                Ok(body) => body.len().to_string(),
+                Err(_) => "it did not come".to_owned(),
+            }
+        };
+        let reached = |request: Request| async move { request.extensions().get::<Reached>().unwrap().0.to_string() };
+        let routes = Routes::new().route("/hello", get(reached)).route("/body", post(read));
+        let task = tokio::spawn(serve_within(bounds, listener, routes, stop.clone()));
+        Self { at, stop, task, begun }
+    }
+
+    /// A connection on which this was said.
+    async fn says(&self, words: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.at).await.unwrap();
+        stream.write_all(words.as_bytes()).await.unwrap();
+        stream
+    }
+}
+
+/// All that comes until the server hangs up.
+async fn to_its_end(mut stream: TcpStream) -> String {
+    let mut all = Vec::new();
+    // A server that hangs up on what it has not read resets the connection.
+    match stream.read_to_end(&mut all).await {
+        Ok(_) | Err(_) => String::from_utf8_lossy(&all).into_owned(),
+    }
+}
+
+const ASKS: &str = "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+#[tokio::test(start_paused = true)]
+async fn n8_who_does_not_say_what_they_want_is_hung_up_on() {
+    let served = Served::start(Bounds::default()).await;
+    for words in ["", "GET /hel", "GET /hello HTTP/1.1\r\nHost: x\r\n"] {
+        let answer = to_its_end(served.says(words).await).await;
+        assert!(!answer.starts_with("HTTP/1.1 200"), "{words:?}: {answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn n8_a_body_that_stops_coming_is_not_waited_for() {
+    let served = Served::start(Bounds::default()).await;
+    let head = "POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10\r\n\r\n";
+    let answer = to_its_end(served.says(&format!("{head}abc")).await).await;
+    assert!(answer.ends_with("it did not come"), "{answer}");
+    assert_eq!(served.begun.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn n8_a_whole_request_is_answered_and_knows_where_it_came_in() {
+    let served = Served::start(Bounds::default()).await;
+    assert!(to_its_end(served.says(ASKS).await).await.ends_with(&served.at.to_string()));
+    let body = "POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc";
+    assert!(to_its_end(served.says(body).await).await.ends_with("\r\n\r\n3"));
+    let silent = served.says("").await;
+    served.stop.cancel();
+    assert_eq!(to_its_end(silent).await, "", "who says nothing holds up no stop");
+    served.task.await.unwrap();
+}
+
+#[tokio::test]
+async fn n8_who_takes_all_seats_is_turned_away_and_a_seat_is_free_again() {
+    let served = Served::start(Bounds { local: 2, ..Bounds::default() }).await;
+    let held = [served.says("GET /hel").await, served.says("GET /hel").await];
+    assert_eq!(to_its_end(served.says(ASKS).await).await, "", "there is no seat left");
+    drop(held);
+    // When the server notices that they are gone is the system's affair.
+    while !to_its_end(served.says(ASKS).await).await.starts_with("HTTP/1.1 200") {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn n8_seats_are_few_for_an_address_and_some_for_all() {
+    let bounds = Bounds { per_address: 2, remote: 5, local: 1, ..Bounds::default() };
+    let seats = Arc::new(Seats::new(bounds));
+    let take = |address: &str| seats.take(address.parse().unwrap());
+    let mut held = Vec::new();
+    for (address, is_free) in [
+        ("9.9.9.9", true),
+        ("::ffff:9.9.9.9", true),
+        ("9.9.9.9", false),
+        ("2606:4700::1", true),
+        ("2606:4700::2:3", true),
+        ("2606:4700::9", false),
+        ("2606:4700:0:1::9", true),
+        ("8.8.8.8", false),
+        ("127.0.0.1", true),
+        ("::1", false),
+    ] {
+        let seat = take(address);
+        assert_eq!(seat.is_some(), is_free, "{address}");
+        held.extend(seat);
+    }
+    drop(held.remove(0));
+    assert!(take("8.8.8.8").is_some());
+    drop(held);
+    assert!(seats.taken.lock().unwrap().is_empty());
+}
