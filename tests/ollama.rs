@@ -345,3 +345,15 @@ proptest! {
         })?;
     }
 }
+
+#[tokio::test]
+async fn a_server_that_tells_nothing_of_its_model_is_asked_all_the_same() {
+    let fake = FakeOllama::start(Model { is_told: false, ..Model::default() }).await;
+    let provider = provider(&fake);
+    for _ in 0..2 {
+        fake.says(Script::default().words("ok").finish("stop"));
+        assert_eq!(provider.complete(&hi(), &NoSink).await.unwrap().text(), "ok");
+    }
+    assert_eq!(provider.check().await, Ok(Checked { listed: None, context_tokens: Some(16_384) }));
+    assert_eq!(fake.refused(), Vec::<String>::new());
+}

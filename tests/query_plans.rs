@@ -40,6 +40,7 @@ const GROWING: &[&str] = &[
     "held_letters",
     "correspondents",
     "letters_sent",
+    "letters_to",
 ];
 
 /// The scans in the plan of a query: lines such as `SCAN runs` or `SCAN r`. One along an index counts, too, unless the index

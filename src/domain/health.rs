@@ -65,6 +65,8 @@ pub struct ChannelHealth {
     pub sent_at: Option<Timestamp>,
     /// Why what came in is not stored.
     pub stuck: Option<String>,
+    /// How many messages were ignored since the start, though they were for Hob: their senders are not let in.
+    pub ignored: u64,
     /// Whether what receives is at work; none: nothing here has to come round.
     pub pulse: Option<Pulse>,
     /// The moment.
@@ -75,7 +77,8 @@ impl ChannelHealth {
     /// Of a channel that is simply there or not, such as a terminal.
     #[must_use]
     pub fn plain(liveness: Liveness, now: Timestamp) -> Self {
-        Self { liveness, name: None, heard_at: None, message_at: None, sent_at: None, stuck: None, pulse: None, now }
+        let (heard_at, message_at, sent_at) = (None, None, None);
+        Self { liveness, name: None, heard_at, message_at, sent_at, stuck: None, ignored: 0, pulse: None, now }
     }
 }
 
@@ -103,6 +106,9 @@ impl fmt::Display for ChannelHealth {
         if let Some(sent) = self.sent_at {
             write!(f, "; last sent {} s ago", since(sent))?;
         }
+        if self.ignored > 0 {
+            write!(f, "; {} ignored since the start, the log says whose and why", self.ignored)?;
+        }
         if let Some(why) = &self.stuck {
             write!(f, "; messages wait: {why}")?;
         }
@@ -123,6 +129,7 @@ struct State {
     trouble: Option<String>,
     /// Why what came in is not stored.
     stuck: Option<String>,
+    ignored: u64,
     pulse: Pulse,
 }
 
@@ -144,6 +151,11 @@ impl Monitor {
         let mut state = self.state();
         state.heard_at = Some(now);
         state.trouble.take()
+    }
+
+    /// A message came, and its sender is not let in.
+    pub fn ignored(&self) {
+        self.state().ignored += 1;
     }
 
     /// A message came and is stored.
@@ -187,6 +199,7 @@ impl Monitor {
             message_at: state.message_at,
             sent_at: None,
             stuck: state.stuck.clone(),
+            ignored: state.ignored,
             pulse: Some(state.pulse),
             now,
         }

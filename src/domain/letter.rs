@@ -49,6 +49,25 @@ impl Envelope {
         serde_json::from_str(text).ok()
     }
 
+    /// The same, to these addresses alone.
+    #[must_use]
+    pub fn only(&self, addresses: &[&str]) -> Self {
+        let kept = |all: &[Mailbox]| -> Vec<Mailbox> {
+            all.iter().filter(|mailbox| addresses.contains(&mailbox.address.as_str())).cloned().collect()
+        };
+        let (mut to, mut cc) = (kept(&self.to), kept(&self.cc));
+        if to.is_empty() {
+            to.append(&mut cc);
+        }
+        Self { to, cc, ..self.clone() }
+    }
+
+    /// Whether it begins a conversation: it answers nothing that anybody wrote.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.written.is_empty()
+    }
+
     /// The addresses of all who would get an answer.
     pub fn recipients(&self) -> impl Iterator<Item = &str> {
         self.to.iter().chain(&self.cc).map(|mailbox| mailbox.address.as_str())

@@ -12,7 +12,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::exchange::answer::Failure;
 use crate::model::exchange::frame::{Frame, Frames, Framing};
-use crate::model::message::Completion;
+use crate::model::exchange::halves::{Halves, repaired};
+use crate::model::message::{Completion, ReplyPart};
 use crate::model::metered;
 use crate::model::provider::Sink;
 use crate::model::settings::Deadlines;
@@ -21,6 +22,7 @@ use crate::telemetry::genai;
 pub mod answer;
 pub mod endpoint;
 pub mod frame;
+pub(in crate::model) mod halves;
 
 /// How long a reply may take in all: one that never ends is given up, however lively.
 const REPLY_DURATION_MAX: Duration = Duration::from_secs(30 * 60);
@@ -68,6 +70,11 @@ pub async fn exchange<F: ReplyFold>(
     let stream = Stream { response, frames: Frames::new(call.framing) };
     let limits = Limits { first, between: deadlines.between_events, over: sent + REPLY_DURATION_MAX };
     let mut completion = read(stream, limits, fold, sink).await?;
+    for part in &mut completion.parts {
+        if let ReplyPart::Call(call) = part {
+            call.arguments = repaired(std::mem::take(&mut call.arguments));
+        }
+    }
     completion.latency_ms = u64::try_from(sent.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(completion)
 }
@@ -104,6 +111,7 @@ async fn read<F: ReplyFold>(
 ) -> Result<Completion, ModelError> {
     let mut deadline = limits.first;
     let mut begun = false;
+    let mut halves = Halves::default();
     let mut named = !genai::is_on();
     loop {
         let whole = fold.finished();
@@ -121,7 +129,7 @@ async fn read<F: ReplyFold>(
         begun = true;
         deadline = Instant::now() + limits.between;
         named = named || event.as_deref().is_some_and(metered::introduced);
-        let shown = match event.map(|event| fold.take(&event)) {
+        let shown = match event.map(|event| fold.take(&halves.whole(event))) {
             None => String::new(),
             Some(Ok(shown)) => shown,
             Some(Err(_)) if whole => break,

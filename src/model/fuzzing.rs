@@ -8,6 +8,7 @@ use crate::model::classify::{RETRY_AFTER_MAX, Refusal, classify};
 use crate::model::error::ModelError;
 use crate::model::exchange::ReplyFold;
 use crate::model::exchange::frame::{Frame, Frames, Framing};
+use crate::model::exchange::halves::Halves;
 use crate::model::message::Completion;
 use crate::model::{anthropic, gemini, ollama, openai};
 
@@ -78,10 +79,10 @@ fn told<F: ReplyFold>(
     piece_len: usize,
 ) -> (String, Result<Completion, ModelError>) {
     let (events, broken) = events(framing, stream, piece_len);
-    let mut shown = String::new();
+    let (mut shown, mut halves) = (String::new(), Halves::default());
     for frame in events {
         let Frame::Event(event) = frame else { continue };
-        match fold.take(&event) {
+        match fold.take(&halves.whole(event)) {
             Ok(more) => shown.push_str(&more),
             Err(_) if fold.finished() => break,
             Err(error) => return (shown, Err(error)),

@@ -67,7 +67,12 @@ impl Ollama {
 
     /// The body of a call, as it is sent. The first one asks the server what the model can do.
     pub async fn body(&self, request: &Request) -> Result<Vec<u8>, ModelError> {
-        let traits = *self.traits.get_or_try_init(|| self.show()).await.map_err(|failure| failure.error)?;
+        let traits = match self.traits.get_or_try_init(|| self.show()).await {
+            Ok(traits) => *traits,
+            // Whether it has the model, its answer to the call says. The next call asks again: it may have it by then.
+            Err(failure) if is_not_told(&failure) => Traits::of(&Shown::default()),
+            Err(failure) => return Err(failure.error),
+        };
         self.tell_of_tools(traits, request);
         ChatRequest::new(&self.settings, traits, request).into_body()
     }
@@ -107,6 +112,10 @@ impl Provider for Ollama {
             Err(failure) if failure.status == 404 && failure.error.class == ErrorClass::UnknownModel => {
                 Ok(Checked { listed: Some(false), context_tokens: None })
             }
+            Err(failure) if is_not_told(&failure) => {
+                let window = Traits::of(&Shown::default()).window(self.settings.context_tokens);
+                Ok(Checked { listed: None, context_tokens: Some(window) })
+            }
             Err(failure) => Err(failure.error),
         }
     }
@@ -116,6 +125,12 @@ impl Provider for Ollama {
         let all = listed.models.into_iter();
         Ok(Some(all.map(|tag| Offered { name: tag.name, context_tokens: None }).collect()))
     }
+}
+
+/// Whether a server does not tell what a model can do, though it may well answer as one: others than Ollama speak its API,
+/// and leave this out.
+fn is_not_told(failure: &Failure) -> bool {
+    matches!(failure.status, 404 | 405 | 501)
 }
 
 /// An empty reply, to be fuzzed.

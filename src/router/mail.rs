@@ -4,23 +4,23 @@
 //! what a letter says of its sender.
 //! Start at [`gate`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::projection::owners::desks;
+use crate::agent::projection::owners::{Desk, desks};
 use crate::domain::ids::{OutboxId, SessionId, UserId};
 use crate::domain::inbound::{ChannelKind, Conversation};
-use crate::domain::letter::Envelope;
-use crate::domain::outgoing::{Choice, Destination};
+use crate::domain::letter::{Envelope, Mailbox};
+use crate::domain::outgoing::{Choice, Destination, Outgoing};
 use crate::domain::principal::{Principal, Role};
 use crate::policy::access::AccessList;
-use crate::render::{Form, pieces};
+use crate::render::{Form, Piece, pieces};
 use crate::store::error::StoreError;
 use crate::store::held::{self, Held, NewHeld};
 use crate::store::outbox::{self, NewChunk, Waiting};
-use crate::store::{Tx, millis};
+use crate::store::{Tx, millis, sessions};
 
 /// After so long a letter is not sent any more.
 const HELD_MAX: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -43,30 +43,44 @@ pub struct LetterRules {
 /// Whether a letter may go out.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Gate {
-    /// It may.
-    Open,
+    /// It may; in these sessions owners are asked whether others may have it, too.
+    Open(Vec<SessionId>),
     /// It waits for its time, or for an owner; in these sessions owners are asked.
     Shut(Vec<SessionId>),
 }
 
-/// Looks at a letter that was taken from the outbox.
+/// Looks at a letter that was taken from the outbox. Of those to whom it would go, those who are known do not wait for what
+/// an owner says of the others.
 pub(super) async fn gate(
     tx: &mut Tx,
-    waiting: &Waiting,
+    waiting: &mut Waiting,
     (rules, now): (&LetterRules, Timestamp),
 ) -> Result<Gate, StoreError> {
-    let place = &waiting.message.destination.conversation;
+    let place = waiting.message.destination.conversation.clone();
     // What there is nobody for, the channel refuses with its reason.
     let Some(envelope) = waiting.message.envelope.as_deref().and_then(Envelope::decode) else {
-        return Ok(Gate::Open);
+        return Ok(Gate::Open(Vec::new()));
     };
     if place.channel != ChannelKind::Email {
-        return Ok(Gate::Open);
+        return Ok(Gate::Open(Vec::new()));
     }
-    let recipients: Vec<&str> = envelope.recipients().collect();
-    for address in &recipients {
-        if !is_known(tx, (&rules.access, place), address).await? {
-            return ask_first(tx, waiting, (&envelope, &recipients), now).await.map(Gate::Shut);
+    let (mut recipients, mut strangers) = (Vec::new(), Vec::new());
+    for address in envelope.recipients() {
+        let is_known = is_known(tx, (&rules.access, &place), address).await?;
+        if is_known { &mut recipients } else { &mut strangers }.push(address);
+    }
+    let mut asked = Vec::new();
+    if !strangers.is_empty() {
+        let theirs = envelope.only(&strangers);
+        if recipients.is_empty() {
+            return ask_first(tx, waiting, &theirs, (rules, now)).await.map(Gate::Shut);
+        }
+        if let Some(apart) = set_apart(tx, waiting, &theirs, now).await? {
+            asked = ask_first(tx, &apart, &theirs, (rules, now)).await?;
+        }
+        waiting.message.envelope = envelope.only(&recipients).encode();
+        if let Some(envelope) = &waiting.message.envelope {
+            held::readdress(tx, waiting.message.id, envelope).await?;
         }
     }
     let most = rules.per_hour_max.get(&place.account).copied().map_or(i64::MAX, i64::from);
@@ -81,12 +95,41 @@ pub(super) async fn gate(
         tracing::warn!(outbox = %waiting.message.id, "a letter waits: its recipient has had {most} within an hour; mind a loop");
         let hour = i64::try_from(COUNTED.as_millis()).unwrap_or(i64::MAX);
         held::put_off(tx, waiting.message.id, oldest.saturating_add(hour)).await?;
-        return Ok(Gate::Shut(Vec::new()));
+        return Ok(Gate::Shut(asked));
     }
     for address in &recipients {
         held::count(tx, (&place.account, address, waiting.message.id), now).await?;
     }
-    Ok(Gate::Open)
+    Ok(Gate::Open(asked))
+}
+
+/// A copy of a letter for some of those to whom it would go.
+async fn set_apart(
+    tx: &mut Tx,
+    waiting: &Waiting,
+    envelope: &Envelope,
+    now: Timestamp,
+) -> Result<Option<Waiting>, StoreError> {
+    let message = &waiting.message;
+    let (key, envelope) = (format!("mail:{}:apart", message.id), envelope.encode());
+    let chunk = NewChunk {
+        key: &key,
+        session: waiting.session,
+        run: message.run,
+        destination: &message.destination,
+        piece: &Piece { text: message.text.clone(), markup: message.markup.clone() },
+        choices: &[],
+        file: message.file.as_ref().map(|file| file.id),
+        part: outbox::Part::Words,
+    };
+    outbox::add(tx, &chunk, now).await?;
+    let id = held::address(tx, &key, envelope.as_deref().unwrap_or_default()).await?;
+    Ok(id.map(|id| {
+        let mut apart = waiting.clone();
+        apart.message.id = id;
+        apart.message.envelope = envelope;
+        apart
+    }))
 }
 
 async fn is_known(
@@ -105,12 +148,12 @@ async fn is_known(
 async fn ask_first(
     tx: &mut Tx,
     waiting: &Waiting,
-    (envelope, recipients): (&Envelope, &[&str]),
-    now: Timestamp,
+    envelope: &Envelope,
+    (rules, now): (&LetterRules, Timestamp),
 ) -> Result<Vec<SessionId>, StoreError> {
     let message = &waiting.message;
     let place = &message.destination.conversation;
-    let names = recipients.join(", ");
+    let names = envelope.recipients().collect::<Vec<_>>().join(", ");
     let new = NewHeld { id: message.id, account: &place.account, recipients: &names, subject: &envelope.subject };
     held::expire(tx, before(now, HELD_MAX), now).await?;
     if !held::hold(tx, &new, now).await? {
@@ -122,32 +165,79 @@ async fn ask_first(
     let choices = [choice("Send it", true), choice("Do not send", false)];
     let mut asked = Vec::new();
     for desk in desks(tx, place).await? {
-        // A question by letter would be held as well.
-        if desk.conversation.channel == ChannelKind::Email {
-            continue;
-        }
-        let destination = Destination { conversation: desk.conversation, reply_to: None };
-        let chunks = pieces(&text, Form::Plain, destination.conversation.channel);
-        let last = chunks.len().saturating_sub(1);
-        for (index, piece) in chunks.iter().enumerate() {
-            let chunk = NewChunk {
-                key: &format!("mail:{}:{}:{index}", message.id, desk.session),
-                session: desk.session,
-                run: message.run,
-                destination: &destination,
-                piece,
-                choices: if index == last { &choices } else { &[] },
-                file: None,
-                part: outbox::Part::Words,
-            };
-            outbox::add(tx, &chunk, now).await?;
-        }
+        put(tx, (message, &desk), (&text, &choices), now).await?;
         asked.push(desk.session);
+    }
+    if asked.is_empty() {
+        asked.extend(ask_by_letter(tx, message, (&names, &text), (rules, now)).await?);
     }
     if asked.is_empty() {
         tracing::warn!(outbox = %message.id, "a first letter to somebody new waits, and no owner can be asked: /mail shows it");
     }
     Ok(asked)
+}
+
+/// Puts a question about a letter into somebody's conversation; gives the keys of its chunks.
+async fn put(
+    tx: &mut Tx,
+    (message, desk): (&Outgoing, &Desk),
+    (text, choices): (&str, &[Choice]),
+    now: Timestamp,
+) -> Result<Vec<String>, StoreError> {
+    let destination = Destination { conversation: desk.conversation.clone(), reply_to: None };
+    let chunks = pieces(text, Form::Plain, destination.conversation.channel);
+    let last = chunks.len().saturating_sub(1);
+    let mut keys = Vec::with_capacity(chunks.len());
+    for (index, piece) in chunks.iter().enumerate() {
+        let key = format!("mail:{}:{}:{index}", message.id, desk.session);
+        let chunk = NewChunk {
+            key: &key,
+            session: desk.session,
+            run: message.run,
+            destination: &destination,
+            piece,
+            choices: if index == last { choices } else { &[] },
+            file: None,
+            part: outbox::Part::Words,
+        };
+        outbox::add(tx, &chunk, now).await?;
+        keys.push(key);
+    }
+    Ok(keys)
+}
+
+/// Asks owners by letter, in a thread of its own: nobody else is to read it. For a house that has only e-mail.
+async fn ask_by_letter(
+    tx: &mut Tx,
+    message: &Outgoing,
+    (names, text): (&str, &str),
+    (rules, now): (&LetterRules, Timestamp),
+) -> Result<Option<SessionId>, StoreError> {
+    let account = &message.destination.conversation.account;
+    let door = rules.access.doors.get(&(ChannelKind::Email, account.clone()));
+    let roles = door.iter().flat_map(|door| &door.roles);
+    let mut owners: BTreeSet<String> =
+        roles.filter(|(_, role)| **role == Role::Owner).map(|(address, _)| address.clone()).collect();
+    owners.extend(held::owners(tx, account).await?);
+    // Whom nobody vouches for has an address that is none.
+    let to: Vec<Mailbox> = owners
+        .into_iter()
+        .filter(|address| address.contains('@'))
+        .map(|address| Mailbox { name: None, address })
+        .collect();
+    let envelope = Envelope { subject: format!("May I answer {names}?"), to, ..Envelope::default() };
+    let Some(encoded) = envelope.encode().filter(|_| !envelope.to.is_empty()) else { return Ok(None) };
+    let conversation = Conversation {
+        channel: ChannelKind::Email,
+        account: account.clone(),
+        chat: format!("{}@held.invalid", message.id),
+        thread: None,
+    };
+    let session = sessions::ensure(tx, &conversation.session_key().0, ChannelKind::Email, now).await?.id;
+    for key in put(tx, (message, &Desk { session, conversation }), (text, &[]), now).await? {
+        held::address(tx, &key, &encoded).await?;
+    }
+    Ok(Some(session))
 }
 
 /// What owners are asked.

@@ -181,6 +181,64 @@ pub async fn decide(
     Ok(sessions)
 }
 
+/// A letter goes to whom this envelope names, whatever it answers.
+///
+/// # Errors
+/// When the database fails.
+pub async fn address(tx: &mut Tx, key: &str, envelope: &str) -> Result<Option<OutboxId>, StoreError> {
+    let id = sqlx::query_scalar!(
+        r#"INSERT INTO letters_to (outbox_id, envelope) SELECT id, $2 FROM outbox WHERE key = $1
+           ON CONFLICT (outbox_id) DO UPDATE SET envelope = excluded.envelope RETURNING outbox_id AS "id!: OutboxId""#,
+        key,
+        envelope
+    )
+    .fetch_optional(&mut *tx)
+    .await?;
+    Ok(id)
+}
+
+/// The same for a letter that was taken from the outbox.
+///
+/// # Errors
+/// When the database fails.
+pub async fn readdress(tx: &mut Tx, id: OutboxId, envelope: &str) -> Result<(), StoreError> {
+    sqlx::query!(
+        "INSERT INTO letters_to (outbox_id, envelope) VALUES ($1, $2)
+         ON CONFLICT (outbox_id) DO UPDATE SET envelope = excluded.envelope",
+        id,
+        envelope
+    )
+    .execute(&mut *tx)
+    .await?;
+    Ok(())
+}
+
+/// The envelope of a letter, if it has one of its own.
+///
+/// # Errors
+/// When the database fails.
+pub async fn addressed(tx: &mut Tx, id: OutboxId) -> Result<Option<String>, StoreError> {
+    let envelope = sqlx::query_scalar!("SELECT envelope FROM letters_to WHERE outbox_id = $1", id)
+        .fetch_optional(&mut *tx)
+        .await?;
+    Ok(envelope)
+}
+
+/// The addresses under which owners have written to a mailbox.
+///
+/// # Errors
+/// When the database fails.
+pub async fn owners(tx: &mut Tx, account: &str) -> Result<Vec<String>, StoreError> {
+    let addresses = sqlx::query_scalar!(
+        "SELECT i.external_id FROM identities i JOIN users u ON u.id = i.user_id
+         WHERE i.channel = 'email' AND i.account = $1 AND u.role = 'owner' ORDER BY i.external_id",
+        account
+    )
+    .fetch_all(&mut *tx)
+    .await?;
+    Ok(addresses)
+}
+
 /// From now on somebody is answered unasked.
 ///
 /// # Errors

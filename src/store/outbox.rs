@@ -9,7 +9,7 @@ use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::{Choice, Destination, Enclosed, Outgoing, Replaces};
 use crate::render::Piece;
 use crate::store::error::StoreError;
-use crate::store::{Tx, drafts, files, inbound, millis};
+use crate::store::{Tx, drafts, files, held, inbound, millis};
 
 /// A chunk about to be queued.
 #[derive(Debug, Clone)]
@@ -208,7 +208,10 @@ pub async fn take_head(tx: &mut Tx, session: SessionId, due: &Due) -> Result<Opt
         }
         let Destination { conversation, reply_to } = &waiting.message.destination;
         if conversation.channel == ChannelKind::Email {
-            waiting.message.envelope = inbound::envelope(tx, conversation, reply_to.as_deref()).await?;
+            waiting.message.envelope = match held::addressed(tx, waiting.message.id).await? {
+                Some(envelope) => Some(envelope),
+                None => inbound::envelope(tx, conversation, reply_to.as_deref()).await?,
+            };
         }
         if let Some(file) = file {
             waiting.message.file = files::find(tx, file).await?.map(enclosed);

@@ -18,6 +18,7 @@ pub(super) fn complete(described: &mut OpenApi) {
         let schema = if path.starts_with("/v1/") { "FaultBody".into() } else { Problem::name() };
         for operation in operations(item) {
             add_default(operation, &schema);
+            describe(operation);
         }
     }
 }
@@ -25,6 +26,37 @@ pub(super) fn complete(described: &mut OpenApi) {
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     let PathItem { get, put, post, delete, patch, .. } = item;
     [get, put, post, delete, patch].into_iter().filter_map(Option::as_mut)
+}
+
+/// A response without a description is none (OpenAPI 3.1).
+fn describe(operation: &mut Operation) {
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response
+            && response.description.is_empty()
+        {
+            words_of(status).clone_into(&mut response.description);
+        }
+    }
+}
+
+/// What a status says of any operation.
+fn words_of(status: &str) -> &'static str {
+    match status {
+        "200" => "What was asked for",
+        "201" => "It is made",
+        "202" => "It is taken, and will be done",
+        "204" => "It is done",
+        "400" => "The request makes no sense",
+        "401" => "Nobody is logged in, and no key is shown",
+        "403" => "Whoever asks may not do this",
+        "404" => "There is no such thing",
+        "409" => "It cannot be done as things stand",
+        "413" => "It is too big",
+        "422" => "Something in the request is not allowed",
+        "429" => "It was asked too often",
+        "503" => "It cannot be done for now",
+        _ => "What its status says",
+    }
 }
 
 /// Whatever an operation does not name is answered in words.

@@ -306,6 +306,7 @@ mod tests {
             message_at: heard.map(|heard| at(heard - 5)),
             sent_at: heard.map(|heard| at(heard - 1)),
             stuck: None,
+            ignored: 0,
             pulse: None,
             now: at(100),
         }

@@ -109,8 +109,8 @@ pub fn whereabouts(at: Option<String>) -> Routes {
     Routes::new().route("/page", get(move || std::future::ready(Json(Whereabouts { at: told.at.clone() }))))
 }
 
-/// The page, its API, and what describes it.
-pub fn routes(served: Arc<Served>) -> Routes {
+/// The API's own routes, those of OpenAI's API, and what describes both.
+fn described_routes() -> (Routes<Arc<Served>>, Routes<Arc<Served>>, utoipa::openapi::OpenApi) {
     let api = OpenApiRouter::with_openapi(Described::openapi())
         .routes(routes!(visit))
         .merge(chat::routes::routes())
@@ -121,6 +121,12 @@ pub fn routes(served: Arc<Served>) -> Routes {
     let (compat, compat_described) = compat::routes::routes().split_for_parts();
     described.merge(compat_described);
     described::complete(&mut described);
+    (api, compat, described)
+}
+
+/// The page, its API, and what describes it.
+pub fn routes(served: Arc<Served>) -> Routes {
+    let (api, compat, described) = described_routes();
     let described = Arc::new(described);
     let mut routes = api
         .route("/api/openapi.json", get(move |_visitor: Visitor| std::future::ready(Json((*described).clone()))))
@@ -230,9 +236,11 @@ async fn in_words(response: Response, is_api: bool) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::time::Duration;
 
     use axum::body::Body;
+    use serde_json::Value;
     use tokio::sync::Notify;
     use tower::ServiceExt as _;
 
@@ -256,5 +264,34 @@ mod tests {
         assert!(asked.await.unwrap_err().is_cancelled());
         gate.notify_one();
         tokio::time::timeout(Duration::from_secs(20), done.notified()).await.unwrap();
+    }
+
+    /// All that is referred to, and all responses without a description, at every depth.
+    fn look(at: &str, value: &Value, found: &mut BTreeSet<String>, silent: &mut Vec<String>) {
+        if let Value::Object(all) = value {
+            found.extend(all.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            let responses = all.get("responses").and_then(Value::as_object);
+            let undescribed =
+                responses.into_iter().flatten().filter(|(_, response)| response["description"] == Value::Null);
+            silent.extend(undescribed.map(|(status, _)| format!("{at} {status}")));
+            all.iter().for_each(|(key, value)| look(&format!("{at}/{key}"), value, found, silent));
+        }
+        if let Value::Array(all) = value {
+            all.iter().for_each(|value| look(at, value, found, silent));
+        }
+    }
+
+    #[test]
+    fn n8_whatever_the_description_refers_to_is_in_it() {
+        let (_, _, described) = described_routes();
+        let described = serde_json::to_value(described).unwrap();
+        let (mut found, mut silent) = (BTreeSet::new(), Vec::new());
+        look("", &described, &mut found, &mut silent);
+        let missing: Vec<&String> = found
+            .iter()
+            .filter(|place| described.pointer(place.strip_prefix('#').unwrap_or_default()).is_none())
+            .collect();
+        assert_eq!((missing, silent), (Vec::new(), Vec::new()));
+        assert!(found.len() > 50, "{found:?}");
     }
 }

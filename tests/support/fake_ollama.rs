@@ -32,6 +32,8 @@ pub struct Model {
     pub capabilities: &'static [&'static str],
     /// What its maker sets, a line each.
     pub parameters: &'static str,
+    /// The server tells of its models; others than Ollama, which speak its API, do not.
+    pub is_told: bool,
 }
 
 impl Default for Model {
@@ -42,6 +44,7 @@ impl Default for Model {
             context_length: 40_960,
             capabilities: &["completion", "tools", "thinking", "vision"],
             parameters: "stop                           \"<|im_end|>\"\ntemperature                    0.6",
+            is_told: true,
         }
     }
 }
@@ -101,7 +104,7 @@ impl Local {
     fn take(&self, asked: &Asked) -> Result<Verdict, (u16, String)> {
         let chats = match asked.line.as_str() {
             "POST /api/chat" => true,
-            "POST /api/show" => false,
+            "POST /api/show" if self.model.is_told => false,
             _ => return Ok(Verdict::Known(Answer::http(404, "text/plain", "404 page not found"))),
         };
         let name = asked.body["model"].as_str().unwrap_or_default();

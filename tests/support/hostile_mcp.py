@@ -93,7 +93,37 @@ def call(name, arguments):
         return text("changed")
     if name == "strange":
         return 7
+    if name == "survey":
+        # As the SDK for TypeScript tells it.
+        return text("MCP error -32601: Tool survey requires task augmentation", isError=True)
     return text(f"no tool {name}", isError=True)
+
+
+TASKS = {}
+
+
+def task(number):
+    """A task is over when it has been asked for twice."""
+    asked, name, _ = TASKS[number]
+    status = "input_required" if name == "form" else "working" if asked < 2 else "completed"
+    when = {"createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"}
+    return {"taskId": number, "status": status, "ttl": 1000, "pollInterval": 50, **when}
+
+
+def begin(params):
+    number = f"task-{len(TASKS)}"
+    TASKS[number] = [0, params["name"], params.get("arguments")]
+    return {"task": task(number)}
+
+
+def tasks(method, number):
+    if method == "tasks/get":
+        TASKS[number][0] += 1
+        return task(number)
+    if method == "tasks/result":
+        asked, name, arguments = TASKS[number]
+        return text(f"{name} {json.dumps(arguments)} after {asked}")
+    return {**task(number), "status": "cancelled"}
 
 
 def list_tools(params):
@@ -118,7 +148,11 @@ def answer(message):
         return {"supportedVersions": ["2026-07-28"], "resultType": "complete", **fresh, **told}
     if method == "tools/list":
         return list_tools(params)
-    if method == "tools/call" and params["name"] != "refuse":
+    if method.startswith("tasks/"):
+        return tasks(method, params["taskId"])
+    if method == "tools/call" and "task" in params and params["name"] in ("research", "survey", "form"):
+        return begin(params)
+    if method == "tools/call" and params["name"] not in ("refuse", "research", "form"):
         return call(params["name"], params.get("arguments"))
     return None
 

@@ -46,7 +46,7 @@ impl Program {
         format!("{}{path}", self.browser.root)
     }
 
-    fn ask(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn ask(&self, method: Method, path: &str) -> RequestBuilder {
         self.browser.bare(method, path).header("authorization", format!("Bearer {}", self.key))
     }
 

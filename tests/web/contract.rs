@@ -1,9 +1,11 @@
-//! The API does what its description says, whatever it is asked: `schemathesis` from PyPI asks it.
+//! The API does what its description says, whatever it is asked: `schemathesis` from PyPI asks it. The description is one:
+//! `openapi-spec-validator` from PyPI reads it, and what `openapi-typescript` from npm makes of it compiles.
 
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use reqwest::Method;
 use tokio::process::Command;
 
 use crate::browser::house;
@@ -37,4 +39,47 @@ async fn n8_the_api_keeps_its_description() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("generated,") && !said.contains("failed"), "{said}");
+}
+
+/// A program that is written against the generated types: paths, parameters, bodies and answers have to fit.
+const CLIENT: &str = r#"
+import createClient from "openapi-fetch";
+import type { components, paths } from "./api";
+
+const hob = createClient<paths>({ baseUrl: "http://127.0.0.1:1" });
+export async function role(): Promise<components["schemas"]["Visit"]["role"] | undefined> {
+    const { data, error } = await hob.GET("/api/visit");
+    return error ? undefined : data.role;
+}
+"#;
+
+/// Runs a tool to its end; it must have nothing to say against what it is given.
+async fn satisfied(program: &str, arguments: &[&str], folder: &Path) {
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools").join(program);
+    assert!(tool.exists(), "{program} is missing: scripts/test installs it (it needs a network, once)");
+    let mut command = Command::new(tool);
+    command.args(arguments).current_dir(folder).kill_on_drop(true).stdin(Stdio::null());
+    let ended = tokio::time::timeout(PATIENCE, command.output()).await;
+    let output = ended.unwrap_or_else(|_| panic!("{program} still works after {PATIENCE:?}")).unwrap();
+    let (said, warned) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{program}: {said}{warned}");
+}
+
+#[tokio::test]
+async fn n8_the_description_is_openapi_and_a_client_of_it_compiles() {
+    let mut house = house("").await;
+    let program = Program::of(&mut house, &[]).await;
+    let asked = program.ask(Method::GET, "/api/openapi.json").send().await.unwrap();
+    let described = asked.error_for_status().unwrap().text().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("openapi.json"), described).unwrap();
+    std::fs::write(folder.path().join("client.ts"), CLIENT).unwrap();
+    satisfied("bin/openapi-spec-validator", &["--schema", "3.1", "openapi.json"], folder.path()).await;
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/test-tools/api/node_modules");
+    std::os::unix::fs::symlink(modules, folder.path().join("node_modules")).unwrap();
+    satisfied("api/node_modules/.bin/openapi-typescript", &["openapi.json", "--output", "api.ts"], folder.path()).await;
+    let strict = ["--strict", "--noEmit", "--skipLibCheck", "--target", "es2022", "--moduleResolution", "bundler"];
+    let strict = [&strict[..], &["--module", "es2022", "client.ts"]].concat();
+    satisfied("api/node_modules/.bin/tsc", &strict, folder.path()).await;
+    house.stop().await;
 }

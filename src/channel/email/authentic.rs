@@ -4,7 +4,11 @@
 //! that server takes away those that come in under its name, and puts its own above all others.
 
 use crate::channel::email::header::Headers;
+use crate::channel::email::one_line;
 use crate::domain::inbound::Proof;
+
+/// The most of a server's name that is told.
+const SERVER_CHARS_MAX: usize = 100;
 
 /// One result of a server: `dkim=pass header.d=example.org`.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,11 +32,10 @@ impl Finding {
 /// What a believed server says of the sender of a letter from `domain`.
 pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) -> Proof {
     let nobody = |why: &str| Proof::Nobody { why: why.to_owned() };
-    let named = headers.values("Authentication-Results").map(parse);
-    let Some((_, findings)) =
-        named.into_iter().find(|(server, _)| authserv_ids.iter().any(|known| known.eq_ignore_ascii_case(server)))
-    else {
-        return nobody("no mail server that I believe says so");
+    let named: Vec<(String, Vec<Finding>)> = headers.values("Authentication-Results").map(parse).collect();
+    let is_believed = |server: &str| authserv_ids.iter().any(|known| known.eq_ignore_ascii_case(server));
+    let Some((_, findings)) = named.iter().find(|(server, _)| is_believed(server)) else {
+        return nobody(&unbelieved(named.first().map(|(server, _)| server.as_str()), authserv_ids));
     };
     let of = |method: &'static str| findings.iter().filter(move |finding| finding.method == method);
     let vouched = |finding: &&Finding| match finding.property("header.from") {
@@ -53,6 +56,22 @@ pub(super) fn proof(headers: &Headers, authserv_ids: &[String], domain: &str) ->
         .filter(|finding| finding.result == "pass")
         .any(|finding| finding.domain("smtp.mailfrom").is_some_and(|sender| is_aligned(sender, domain)));
     if signed || sent { Proof::Platform } else { nobody("neither a signature nor the way it came shows it") }
+}
+
+/// Why no server is believed, so that an operator finds out what to configure.
+fn unbelieved(topmost: Option<&str>, authserv_ids: &[String]) -> String {
+    let believed = match authserv_ids {
+        [] => "`authserv_ids` is empty".to_owned(),
+        names => format!("`authserv_ids` names {}", names.join(", ")),
+    };
+    match topmost {
+        // Anybody can write one where the provider does not.
+        Some(server) => format!(
+            "its topmost Authentication-Results is of \"{}\", and {believed} (add that name only if it is your provider's)",
+            one_line(server, SERVER_CHARS_MAX)
+        ),
+        None => format!("it has no Authentication-Results, and {believed}"),
+    }
 }
 
 /// Does `signer` speak for `domain`? Its own domain does, and one above it; never one below, which may be anybody's.
@@ -158,7 +177,8 @@ mod tests {
 
     #[test]
     fn n14_the_reason_is_told() {
-        insta::assert_snapshot!(judge("A: b").unwrap_err(), @"no mail server that I believe says so");
+        insta::assert_snapshot!(judge("A: b").unwrap_err(), @"it has no Authentication-Results, and `authserv_ids` names mx.home.example");
+        insta::assert_snapshot!(judge("Authentication-Results: mx.other.example; dmarc=pass").unwrap_err(), @r#"its topmost Authentication-Results is of "mx.other.example", and `authserv_ids` names mx.home.example (add that name only if it is your provider's)"#);
         insta::assert_snapshot!(judge("Authentication-Results: mx.home.example; dmarc=fail").unwrap_err(), @"DMARC failed");
         insta::assert_snapshot!(judge("Authentication-Results: mx.home.example; spf=neutral").unwrap_err(), @"neither a signature nor the way it came shows it");
     }

@@ -1,17 +1,21 @@
 //! What a letter's parts say, and which of them are files.
 
-use encoding_rs::WINDOWS_1252;
-use mail_parser::decoders::base64::base64_decode;
-use mail_parser::decoders::quoted_printable::quoted_printable_decode;
-use mail_parser::{Encoding, Message, MessagePart, MimeHeaders as _, PartType};
+use mail_parser::{Message, MessageParser, MessagePart, MimeHeaders as _, PartType};
 
+use crate::channel::email::part::encoding_of;
 use crate::channel::email::trim::unflowed;
-use crate::channel::email::{one_line, part};
+use crate::channel::email::{charset, invitation, one_line, part, source};
 use crate::domain::inbound::Attachment;
 use crate::tool::page::{self, characters};
 
 /// How deep parts may lie in each other.
-const DEPTH_MAX: usize = 30;
+const DEPTH_MAX: usize = 100;
+/// How deep letters may lie in each other.
+const LETTERS_MAX: usize = 8;
+/// The longest mark between parts (RFC 2046).
+const BOUNDARY_BYTES_MAX: usize = 70;
+/// So much of a letter that is sent on is its beginning.
+const BEGINNING_CHARS: usize = 500;
 /// The most files of one letter.
 const FILES_MAX: usize = 30;
 /// A picture within a letter that is smaller is an ornament.
@@ -28,10 +32,19 @@ pub(super) struct Body {
     pub(super) files: Vec<Attachment>,
     /// What a reader should know of it besides.
     pub(super) notes: Vec<String>,
-    /// Whose letter it sends on.
-    pub(super) forwarded_from: Option<String>,
+    /// The first letter that lies in it.
+    pub(super) enclosed: Option<Enclosed>,
     /// Passages and characters that nobody sees on a screen, left out.
     pub(super) hidden: usize,
+}
+
+/// A letter within a letter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Enclosed {
+    /// Who wrote it, as it says.
+    pub(super) author: String,
+    /// How it begins.
+    pub(super) beginning: String,
 }
 
 /// One way of saying it.
@@ -45,12 +58,18 @@ struct Walk<'a> {
     message: &'a Message<'a>,
     /// What a file's handle begins with.
     handle: &'a str,
+    /// In how many letters it lies.
+    letters: usize,
     body: Body,
 }
 
 /// Reads a letter's parts; `handle` says where its files are fetched from.
 pub(super) fn read(message: &Message<'_>, handle: &str) -> Body {
-    let mut walk = Walk { message, handle, body: Body::default() };
+    read_within(message, handle, 0)
+}
+
+fn read_within(message: &Message<'_>, handle: &str, letters: usize) -> Body {
+    let mut walk = Walk { message, handle, letters, body: Body::default() };
     let words = walk.part(0, "", 0);
     let mut body = walk.body;
     let mut said = Vec::with_capacity(words.len());
@@ -79,9 +98,11 @@ impl Walk<'_> {
     /// A part and all within it; `section` is IMAP's number of it.
     fn part(&mut self, id: u32, section: &str, depth: usize) -> Vec<Words> {
         let message = self.message;
-        let Some(part) = message.parts.get(id as usize).filter(|_| depth < DEPTH_MAX) else {
+        let Some(part) = message.parts.get(id as usize) else { return Vec::new() };
+        if depth >= DEPTH_MAX {
+            self.note("Some of its parts lie too deep in each other; I have not read them.");
             return Vec::new();
-        };
+        }
         match &part.body {
             PartType::Multipart(children) => {
                 let within =
@@ -97,8 +118,14 @@ impl Walk<'_> {
                 self.file(part, section_or_first(section));
                 Vec::new()
             }
+            PartType::Text(_) | PartType::Html(_) | PartType::Binary(_) if is_multipart(part) => {
+                self.undivided(part, depth)
+            }
             PartType::Text(text) | PartType::Html(text) => self.words(part, text, section_or_first(section)),
-            PartType::Binary(_) | PartType::InlineBinary(_) => {
+            PartType::Binary(content) | PartType::InlineBinary(content) => {
+                if part.is_content_type("application", "ics") {
+                    self.invited(part, &String::from_utf8_lossy(content));
+                }
                 self.file(part, section_or_first(section));
                 Vec::new()
             }
@@ -109,21 +136,15 @@ impl Walk<'_> {
     fn words(&mut self, part: &MessagePart<'_>, text: &str, section: &str) -> Vec<Words> {
         let is_file = part.content_disposition().is_some_and(|how| how.is_attachment());
         if part.is_content_type("text", "calendar") {
-            self.body.notes.push(invitation(text));
+            self.invited(part, &charset::text(self.message, part, text));
             self.file(part, section);
             return Vec::new();
         }
-        let kind = part
-            .content_type()
-            .map(|kind| (kind.ctype().to_lowercase(), kind.subtype().unwrap_or_default().to_lowercase()));
-        let readable = kind.as_ref().is_none_or(|(kind, subtype)| {
-            kind == "text" && matches!(subtype.as_str(), "plain" | "html" | "enriched" | "")
-        });
-        if is_file || !readable {
+        if is_file || !self.is_readable(part, section) {
             self.file(part, section);
             return Vec::new();
         }
-        let text = repaired(self.message, part, text);
+        let text = charset::text(self.message, part, text);
         if part.is_text_html() {
             return vec![Words::Html(text)];
         }
@@ -133,27 +154,76 @@ impl Walk<'_> {
         vec![Words::Plain(if flowed { unflowed(&text, delsp) } else { text })]
     }
 
+    /// Whether a part of text is something that is read as it stands.
+    fn is_readable(&self, part: &MessagePart<'_>, section: &str) -> bool {
+        let Some(kind) = part.content_type() else { return true };
+        let subtype = kind.subtype().unwrap_or_default().to_lowercase();
+        // What is alone in a letter is what its writer wrote, whatever they wrote it in.
+        let is_alone = self.message.parts.len() == 1 && section == "1" && part.attachment_name().is_none();
+        let is_plain = matches!(subtype.as_str(), "plain" | "html" | "enriched" | "markdown" | "x-markdown" | "");
+        kind.ctype().eq_ignore_ascii_case("text") && (is_plain || is_alone)
+    }
+
+    /// A part that is said to be made of parts, and does not say how they are told apart.
+    fn undivided(&mut self, part: &MessagePart<'_>, depth: usize) -> Vec<Words> {
+        let bytes = charset::bytes(self.message, part);
+        let subtype = part.content_type().and_then(|kind| kind.subtype()).unwrap_or("mixed");
+        let head =
+            boundary_in(&bytes).map(|mark| format!("Content-Type: multipart/{subtype}; boundary=\"{mark}\"\r\n\r\n"));
+        let whole = head.map(|head| [head.as_bytes(), &bytes].concat());
+        let parsed = whole.as_deref().and_then(|whole| MessageParser::default().parse(whole));
+        let Some(inner) = parsed.filter(|inner| matches!(inner.parts.first(), Some(part) if !is_undivided(part)))
+        else {
+            return vec![Words::Plain(charset::text(self.message, part, &String::from_utf8_lossy(&bytes)))];
+        };
+        let body = Body { enclosed: self.body.enclosed.take(), ..Body::default() };
+        let mut inside = Walk { message: &inner, handle: self.handle, letters: self.letters, body };
+        let words = inside.part(0, "", depth + 1);
+        let Body { files, notes, enclosed, hidden, .. } = inside.body;
+        notes.iter().for_each(|note| self.note(note));
+        // The mail server sees no parts there.
+        for file in files {
+            self.note(&format!("{} came with it, and cannot be fetched: the letter is damaged.", file.name));
+        }
+        self.body.hidden += hidden;
+        self.body.enclosed = enclosed;
+        words
+    }
+
+    /// Tells what a calendar's part is about, once.
+    fn invited(&mut self, part: &MessagePart<'_>, calendar: &str) {
+        let method = part.content_type().and_then(|kind| kind.attribute("method"));
+        self.note(&invitation::told(calendar, method));
+    }
+
+    fn note(&mut self, note: &str) {
+        if !self.body.notes.iter().any(|known| known == note) {
+            self.body.notes.push(note.to_owned());
+        }
+    }
+
     /// A letter within the letter.
     fn enclosed(&mut self, inner: &Message<'_>) {
         let sender = inner.from().and_then(|from| from.first()).and_then(|from| from.address.as_deref());
         let sender = one_line(sender.unwrap_or("somebody"), NAME_CHARS_MAX);
         let subject = one_line(inner.subject().unwrap_or("(none)"), NAME_CHARS_MAX);
-        let inside = Walk { message: inner, handle: self.handle, body: Body::default() };
-        let text = inside.only_words();
+        let text = if self.letters < LETTERS_MAX {
+            read_within(inner, self.handle, self.letters + 1)
+        } else {
+            Body { text: "(It lies too deep in other letters; I have not read it.)".to_owned(), ..Body::default() }
+        };
         self.body.hidden += text.hidden;
         let mut told = format!("A letter from {sender} is sent on with it. Its subject: {subject}");
-        if !text.text.is_empty() {
+        // Its files come with its own file.
+        let said = [text.text].into_iter().chain(text.notes).filter(|said| !said.is_empty()).collect::<Vec<_>>();
+        let said = said.join("\n\n");
+        if !said.is_empty() {
             told.push_str("\nIt says:\n");
-            told.push_str(&text.text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n"));
+            told.push_str(&said.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n"));
         }
         self.body.notes.push(told);
-        self.body.forwarded_from.get_or_insert(sender);
-    }
-
-    /// The words alone: files within an enclosed letter come with that letter's own file.
-    fn only_words(self) -> Body {
-        let Body { text, hidden, .. } = read(self.message, self.handle);
-        Body { text, hidden, ..Body::default() }
+        let beginning = format!("Subject: {subject}\n{said}").chars().take(BEGINNING_CHARS).collect();
+        self.body.enclosed.get_or_insert(Enclosed { author: sender, beginning });
     }
 
     fn file(&mut self, part: &MessagePart<'_>, section: &str) {
@@ -162,7 +232,7 @@ impl Walk<'_> {
         if is_inline && is_picture && part.len() <= ORNAMENT_BYTES_MAX {
             return;
         }
-        let name = name_of(part, self.body.files.len() + 1);
+        let name = name_of((self.message, part), self.body.files.len() + 1);
         self.remark(part, &name);
         if self.body.files.len() == FILES_MAX {
             self.body.notes.push(format!("More than {FILES_MAX} files came with it; I have only the first."));
@@ -195,16 +265,6 @@ impl Walk<'_> {
     }
 }
 
-/// How a part says that it is written down. What was cut off cannot be decoded here, and is fetched whole later.
-fn encoding_of(part: &MessagePart<'_>) -> Encoding {
-    let said = part.content_transfer_encoding().map(|how| how.trim().to_lowercase());
-    match said.as_deref() {
-        Some("base64") => Encoding::Base64,
-        Some("quoted-printable") => Encoding::QuotedPrintable,
-        _ => Encoding::None,
-    }
-}
-
 /// A letter that is not in parts is its own first one.
 fn section_or_first(section: &str) -> &str {
     if section.is_empty() { "1" } else { section }
@@ -232,46 +292,38 @@ impl ConcatAll for Vec<Vec<Words>> {
     }
 }
 
-/// Text whose letter lies about its charset: what is no UTF-8 is what Western Windows machines write.
-fn repaired(message: &Message<'_>, part: &MessagePart<'_>, text: &str) -> String {
-    if !text.contains('\u{fffd}') {
-        return text.to_owned();
-    }
-    let charset = part.content_type().and_then(|kind| kind.attribute("charset")).map(str::to_lowercase);
-    if !matches!(charset.as_deref(), None | Some("utf-8" | "utf8" | "us-ascii" | "ascii")) {
-        return text.to_owned();
-    }
-    let raw = message.raw_message.get(part.offset_body as usize..part.offset_end as usize).unwrap_or_default();
-    let decoded = match part.encoding {
-        Encoding::None => Some(raw.to_vec()),
-        Encoding::QuotedPrintable => quoted_printable_decode(raw),
-        Encoding::Base64 => base64_decode(raw),
-    };
-    match decoded.map(String::from_utf8) {
-        Some(Ok(text)) => text,
-        Some(Err(bytes)) => WINDOWS_1252.decode_without_bom_handling(bytes.as_bytes()).0.into_owned(),
-        None => text.to_owned(),
-    }
+/// Whether a part says that it is made of parts.
+fn is_multipart(part: &MessagePart<'_>) -> bool {
+    part.content_type().is_some_and(|kind| kind.ctype().eq_ignore_ascii_case("multipart"))
 }
 
-/// What a calendar's part is about.
-fn invitation(calendar: &str) -> String {
-    let value = |key: &str| {
-        calendar.lines().find_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            let name = name.split(';').next().unwrap_or(name);
-            name.eq_ignore_ascii_case(key).then(|| one_line(value, NAME_CHARS_MAX))
-        })
-    };
-    let about = value("SUMMARY").unwrap_or_else(|| "no title".to_owned());
-    let starts = value("DTSTART").map(|start| format!(", {start}")).unwrap_or_default();
-    let place = value("LOCATION").map(|place| format!(", {place}")).unwrap_or_default();
-    format!("An invitation came with it: {about}{starts}{place}")
+/// Whether it says so, and none was found.
+fn is_undivided(part: &MessagePart<'_>) -> bool {
+    is_multipart(part) && !matches!(part.body, PartType::Multipart(_))
+}
+
+/// What seems to stand between the parts: the first line of the kind that comes again, or is ended.
+fn boundary_in(raw: &[u8]) -> Option<String> {
+    let mut first: Option<&str> = None;
+    for line in raw.split(|byte| *byte == b'\n') {
+        let Some(line) = line.strip_prefix(b"--").and_then(|mark| std::str::from_utf8(mark).ok()) else { continue };
+        let mark = line.trim_end();
+        match first {
+            Some(known) if mark.strip_suffix("--").unwrap_or(mark) == known => return Some(known.to_owned()),
+            Some(_) => {}
+            None => {
+                let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\');
+                let is_mark = (1..=BOUNDARY_BYTES_MAX).contains(&mark.len()) && mark.chars().all(is_plain);
+                first = is_mark.then_some(mark);
+            }
+        }
+    }
+    None
 }
 
 /// A file's name, or what it is where it has none.
-fn name_of(part: &MessagePart<'_>, number: usize) -> String {
-    let named = part.attachment_name().map(|name| one_line(name, NAME_CHARS_MAX)).filter(|name| !name.is_empty());
+fn name_of((message, part): (&Message<'_>, &MessagePart<'_>), number: usize) -> String {
+    let named = given_name(message, part).map(|name| one_line(&name, NAME_CHARS_MAX)).filter(|name| !name.is_empty());
     named.unwrap_or_else(|| {
         let (kind, subtype) =
             part.content_type().map_or(("", ""), |kind| (kind.ctype(), kind.subtype().unwrap_or_default()));
@@ -291,4 +343,16 @@ fn name_of(part: &MessagePart<'_>, number: usize) -> String {
         };
         format!("file-{number}.{ending}")
     })
+}
+
+/// The name that a file was given. The parser reads headers in UTF-8 alone.
+fn given_name(message: &Message<'_>, part: &MessagePart<'_>) -> Option<String> {
+    let name = part.attachment_name()?;
+    if !name.contains('\u{fffd}') {
+        return Some(name.to_owned());
+    }
+    let raw = message.raw_message.get(part.offset_header as usize..part.offset_body as usize).unwrap_or_default();
+    let head = source::clean(raw);
+    let again = MessageParser::default().parse_headers(head.as_bytes())?;
+    again.parts.first().and_then(|part| part.attachment_name()).map(str::to_owned)
 }

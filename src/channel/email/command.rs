@@ -10,11 +10,8 @@ use async_imap::error::Error as ImapError;
 use async_imap::imap_proto::{AttributeValue, MailboxDatum, Outcome, RequestId, Response, Status};
 use jiff::Timestamp;
 
-use crate::channel::email::connect::{ImapSession, MailboxError, within};
+use crate::channel::email::connect::{ImapSession, MailboxError, REASON_CHARS, within};
 use crate::channel::email::one_line;
-
-/// So much of the server's reason is told.
-const REASON_CHARS: usize = 200;
 
 /// What the server shows of a letter.
 #[derive(Debug, PartialEq, Eq)]

@@ -73,7 +73,7 @@ pub(super) fn compose(
         .message_id(Some(format!("<{id}>")))
         .date(SystemTime::from(now))
         .from(own(settings)?)
-        .subject(subject(&answered.subject));
+        .subject(subject(&answered));
     let (to, cc) = (reachable(&answered.to), reachable(&answered.cc));
     if to.is_empty() && cc.is_empty() {
         return Err(NoLetter("none of those to whom it would go has an address that can be written to".to_owned()));
@@ -85,6 +85,9 @@ pub(super) fn compose(
         references.push(answered.message_id.clone());
         let references: Vec<String> = references.iter().map(|id| format!("<{id}>")).collect();
         builder = builder.in_reply_to(format!("<{}>", answered.message_id)).references(references.join(" "));
+    } else if !answered.references.is_empty() {
+        let references: Vec<String> = answered.references.iter().map(|id| format!("<{id}>")).collect();
+        builder = builder.references(references.join(" "));
     }
     builder = Raw(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-replied".to_owned()).apply(builder);
     builder = Raw(HeaderName::new_from_ascii_str(LOOP_HEADER), settings.address.clone()).apply(builder);
@@ -140,11 +143,12 @@ fn escaped(text: &str) -> String {
 }
 
 /// `Re:` before what it was about, once.
-fn subject(subject: &str) -> String {
-    let subject = one_line(subject, SUBJECT_CHARS_MAX);
-    let is_answer = ["re:", "aw:", "sv:", "antw:"]
-        .iter()
-        .any(|begin| subject.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin)));
+fn subject(answered: &Envelope) -> String {
+    let subject = one_line(&answered.subject, SUBJECT_CHARS_MAX);
+    let is_answer = answered.is_first()
+        || ["re:", "aw:", "sv:", "antw:"]
+            .iter()
+            .any(|begin| subject.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin)));
     if is_answer { subject } else { format!("Re: {subject}").trim_end().to_owned() }
 }
 

@@ -17,7 +17,11 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use crate::channel::email::one_line;
 use crate::channel::email::settings::{Security, Settings};
+
+/// So much of a server's reason is told.
+pub(super) const REASON_CHARS: usize = 200;
 
 /// Why the mailbox cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +32,9 @@ pub(super) enum MailboxError {
     /// The password is not right, or the account may not be used so.
     #[error("the mail server refuses the user name or the password ({0})")]
     Refused(String),
+    /// It lets nobody in for now, whatever the password.
+    #[error("the mail server lets Hob in later: {0}")]
+    Busy(String),
     /// The server understood, and said no.
     #[error("the mail server says no: {0}")]
     No(String),
@@ -145,10 +152,21 @@ async fn sign_in(settings: &Settings, tls: &Arc<ClientConfig>) -> Result<ImapSes
 async fn log_in(client: Client<Line>, settings: &Settings) -> Result<ImapSession, MailboxError> {
     let server = &settings.imap;
     client.login(&server.user, server.password.expose()).await.map_err(|(error, _client)| match error {
-        // Also what says that it is tried too often; either way an operator has to look.
-        ImapError::No(why) | ImapError::Bad(why) => MailboxError::Refused(why),
+        ImapError::No(why) | ImapError::Bad(why) => shut_out(&why),
         other => other.into(),
     })
+}
+
+/// Why a server does not let Hob in. By these codes (RFC 5530, RFC 9051) it says that it is not the password.
+fn shut_out(told: &str) -> MailboxError {
+    // The library shows what it has read in its own way.
+    let words = told.split_once("info: Some(\"").and_then(|(_, words)| words.strip_suffix("\")"));
+    let words = one_line(words.unwrap_or(told), REASON_CHARS);
+    let code = words.strip_prefix('[').and_then(|rest| rest.split([']', ' ']).next()).map(str::to_ascii_uppercase);
+    match code.as_deref() {
+        Some("LIMIT" | "UNAVAILABLE" | "INUSE" | "SERVERBUG" | "OVERQUOTA") => MailboxError::Busy(words),
+        _ => MailboxError::Refused(words),
+    }
 }
 
 async fn secured(
@@ -178,4 +196,25 @@ pub(super) async fn open(
     let validity = mailbox.uid_validity;
     let validity = validity.ok_or_else(|| MailboxError::Unreadable("the folder has no UIDVALIDITY".to_owned()))?;
     Ok((mailbox, validity))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n14_a_server_that_is_busy_finds_no_fault_with_the_password() {
+        let told = |words: &str| shut_out(&format!("code: None, info: Some(\"{words}\")")).to_string();
+        for code in ["LIMIT", "UNAVAILABLE", "INUSE", "SERVERBUG", "OVERQUOTA"] {
+            let words = format!("[{code}] Too many connections");
+            assert!(matches!(shut_out(&words), MailboxError::Busy(_)), "{code}");
+            assert_eq!(told(&words), format!("the mail server lets Hob in later: {words}"));
+        }
+        for words in ["[AUTHENTICATIONFAILED] No", "[EXPIRED] Old", "[CONTACTADMIN] Hm", "No", "LIMIT", "[LIMITED] No"]
+        {
+            assert!(matches!(shut_out(words), MailboxError::Refused(_)), "{words}");
+        }
+        let alert = "code: Some(Alert), info: Some(\"Application-specific password required\")";
+        insta::assert_snapshot!(shut_out(alert), @"the mail server refuses the user name or the password (Application-specific password required)");
+    }
 }

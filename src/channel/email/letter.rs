@@ -11,6 +11,7 @@ use crate::channel::email::header::Headers;
 use crate::channel::email::one_line;
 use crate::channel::email::part::Spot;
 use crate::channel::email::settings::Settings;
+use crate::channel::email::source::{self, Source};
 use crate::channel::email::thread::{self, Place};
 use crate::channel::email::trim::{Others, Whole, is_sent_on, others, trim, whole};
 use crate::domain::inbound::{ChannelKind, Circumstances, Conversation, Happening, Inbound, Proof, Quoted, Sender};
@@ -57,9 +58,10 @@ pub(super) enum Reading {
 /// Reads a letter.
 pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
     let passed = |why: &str| Reading::Passed { why: why.to_owned() };
-    let headers = Headers::of(fetched.raw);
+    let Source { raw, is_cut } = source::readable(fetched.raw);
+    let headers = Headers::of(&raw);
     // Whoever writes a letter that the parser cannot bear must not keep the mailbox from those after it.
-    let parsed = std::panic::catch_unwind(|| MessageParser::default().parse(fetched.raw));
+    let parsed = std::panic::catch_unwind(|| MessageParser::default().parse(&raw));
     let Some(message) = parsed.ok().flatten() else {
         return passed("it cannot be read");
     };
@@ -74,22 +76,25 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
     }
     let place = thread::place(&headers, fetched.raw);
     let subject = one_line(message.subject().unwrap_or_default(), LINE_CHARS_MAX);
-    let body = body::read(&message, &fetched.spot.encode());
+    let mut body = body::read(&message, &fetched.spot.encode());
+    if is_cut {
+        body.notes.push("The letter is made of too many parts: I have read only the first of them.".to_owned());
+    }
     let sent_at = sent_at(&message, fetched.came_at);
-    let said = Said { fetched, place: &place, subject: &subject, others: foreign(&body, (&place, &subject), settings) };
+    let others = foreign(&body, (&place, &subject), settings);
+    let said = Said { fetched, place: &place, subject: &subject, writer: &writer, others };
     let (text, new) = said.words(&body);
-    let quoted = said.others.map(|others| Quoted {
-        author: others.addresses.into_iter().next().unwrap_or_else(|| "somebody else".to_owned()),
-        text: others.beginning,
-        own: false,
-    });
+    // Whoever writes something beside a letter that they send on says that themselves.
+    let forwarded_from = body.enclosed.as_ref().filter(|_| body.text.is_empty()).map(|letter| letter.author.clone());
+    let quoted = said.others.map(Others::quoted).or_else(|| beside(&body));
     let proof = if senders.len() > 1 {
         Proof::Nobody { why: "it names several senders".to_owned() }
     } else {
         authentic::proof(&headers, &settings.authentication.authserv_ids, domain_of(&writer.address))
     };
     let envelope = Envelope {
-        message_id: place.id.clone(),
+        // Nobody knows an id that was made up here.
+        message_id: if place.is_given { place.id.clone() } else { String::new() },
         references: place.references.clone(),
         subject,
         author: writer.name.clone().unwrap_or_else(|| writer.address.clone()),
@@ -100,13 +105,8 @@ pub(super) fn read(fetched: &Fetched<'_>, settings: &Settings) -> Reading {
     let conversation =
         Conversation { channel: ChannelKind::Email, account: settings.account.clone(), chat: place.root, thread: None };
     let sender = Sender { name: display(&writer), external_id: writer.address };
-    let circumstances = Circumstances {
-        proof,
-        forwarded_from: body.forwarded_from,
-        quoted,
-        envelope: envelope.encode(),
-        ..Circumstances::default()
-    };
+    let circumstances =
+        Circumstances { proof, forwarded_from, quoted, envelope: envelope.encode(), ..Circumstances::default() };
     Reading::Said(Box::new(Inbound {
         conversation,
         external_id: place.id,
@@ -129,11 +129,25 @@ fn foreign(body: &Body, (place, subject): (&Place, &str), settings: &Settings) -
     (is_sent_on(subject) || others.is_sent_on || !(place.follows_own() || is_hobs())).then_some(others)
 }
 
+/// The letter beside which something was written.
+fn beside(body: &Body) -> Option<Quoted> {
+    let letter = body.enclosed.as_ref().filter(|_| !body.text.is_empty())?;
+    Some(Quoted { author: letter.author.clone(), text: letter.beginning.clone(), own: false })
+}
+
+impl Others {
+    fn quoted(self) -> Quoted {
+        let author = self.addresses.into_iter().next().unwrap_or_else(|| "somebody else".to_owned());
+        Quoted { author, text: self.beginning, own: false }
+    }
+}
+
 /// What is put into words about a letter.
 struct Said<'a> {
     fetched: &'a Fetched<'a>,
     place: &'a Place,
     subject: &'a str,
+    writer: &'a Mailbox,
     /// What it quotes, where Hob has not had that.
     others: Option<Others>,
 }
@@ -144,7 +158,7 @@ impl Said<'_> {
         let trimmed = trim(&body.text);
         let (mut new, left_out) = match &self.others {
             Some(_) => {
-                let Whole { text, signature } = whole(&body.text);
+                let Whole { text, signature } = whole(&body.text, &names_of(self.writer));
                 (text, signature)
             }
             None => (trimmed.text.clone(), trimmed.quoted),
@@ -197,6 +211,13 @@ fn mailbox(addr: &Addr<'_>) -> Option<Mailbox> {
     let is_plain = !address.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | ',' | ';'));
     let name = addr.name.as_deref().map(|name| one_line(name, LINE_CHARS_MAX)).filter(|name| !name.is_empty());
     (is_plain && !local.is_empty() && !domain.is_empty() && address.len() <= 254).then_some(Mailbox { name, address })
+}
+
+/// By what a writer may be known in a signature, in lower case: words of the name, and the address.
+fn names_of(writer: &Mailbox) -> Vec<String> {
+    let name = writer.name.as_deref().unwrap_or_default().to_lowercase();
+    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+    words.map(str::to_owned).chain([writer.address.clone()]).collect()
 }
 
 fn domain_of(address: &str) -> &str {

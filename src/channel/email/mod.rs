@@ -8,6 +8,7 @@ mod authentic;
 mod automatic;
 mod beside;
 mod body;
+mod charset;
 mod command;
 mod compose;
 mod connect;
@@ -15,10 +16,13 @@ mod folder;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod header;
+mod ignored;
+mod invitation;
 mod letter;
 mod part;
 mod send;
 pub mod settings;
+mod source;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -35,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::channel::email::beside::Beside;
 use crate::channel::email::connect::MailboxError;
+use crate::channel::email::ignored::Ignored;
 use crate::channel::email::send::Sender;
 use crate::channel::email::settings::Settings;
 use crate::channel::email::verify::Verifier;
@@ -61,6 +66,8 @@ pub struct Email {
     health: Monitor,
     /// Letters that nobody waits for an answer to.
     passed: AtomicU64,
+    /// Who was named in the log, as the house does not take their letters.
+    ignored: Ignored,
     sender: Sender,
     /// The connection for what is not the watch's.
     beside: Beside,
@@ -77,7 +84,8 @@ impl Email {
         let tls = connect::tls(&settings).map_err(SetupError)?;
         let sender = Sender::new(&settings).map_err(SetupError)?;
         let (health, passed, beside) = (Monitor::default(), AtomicU64::new(0), Beside::default());
-        Ok(Self { settings, clock, rng, tls, verifier, health, passed, sender, beside })
+        let ignored = Ignored::default();
+        Ok(Self { settings, clock, rng, tls, verifier, health, passed, ignored, sender, beside })
     }
 
     /// How many letters were passed over since the start, as nobody waits for an answer to them.

@@ -1,8 +1,8 @@
 //! Where a file of a letter lies in the mailbox, as text that is kept with it.
 
-use mail_parser::Encoding;
 use mail_parser::decoders::base64::base64_decode;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
+use mail_parser::{Encoding, MessagePart, MimeHeaders as _};
 
 /// A part of a letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,16 @@ impl Handle {
             Encoding::QuotedPrintable => quoted_printable_decode(&raw),
             Encoding::Base64 => base64_decode(&raw),
         }
+    }
+}
+
+/// How a part says that it is written down. What was cut off cannot be decoded by the parser, and is fetched whole later.
+pub(super) fn encoding_of(part: &MessagePart<'_>) -> Encoding {
+    let said = part.content_transfer_encoding().map(|how| how.trim().to_lowercase());
+    match said.as_deref() {
+        Some("base64") => Encoding::Base64,
+        Some("quoted-printable") => Encoding::QuotedPrintable,
+        _ => Encoding::None,
     }
 }
 

@@ -23,6 +23,8 @@ const OWN: &str = "hob-";
 pub(super) struct Place {
     /// Its own id.
     pub(super) id: String,
+    /// It came with it; else the id was made up here.
+    pub(super) is_given: bool,
     /// That of the thread's first letter.
     pub(super) root: String,
     /// Those before it, oldest first.
@@ -39,6 +41,7 @@ impl Place {
 /// Where the letter with these headers stands; `raw` is what an id is made of where it has none.
 pub(super) fn place(headers: &Headers, raw: &[u8]) -> Place {
     let id = headers.value("Message-ID").and_then(|value| ids(value).into_iter().next());
+    let is_given = id.is_some();
     let id = id.unwrap_or_else(|| format!("{:.32}@no-message-id.invalid", hexadecimal(&Sha256::digest(raw))));
     let mut references: Vec<String> = headers.value("References").map(ids).unwrap_or_default();
     let answered = headers.value("In-Reply-To").and_then(|value| ids(value).into_iter().next());
@@ -51,7 +54,7 @@ pub(super) fn place(headers: &Headers, raw: &[u8]) -> Place {
     }
     let first = references.first().unwrap_or(&id);
     let root = root_of_own(first).unwrap_or_else(|| first.clone());
-    Place { id, root, references }
+    Place { id, is_given, root, references }
 }
 
 /// The id of a letter of Hob's: the same for each attempt at the same row, and another for each row.

@@ -35,6 +35,8 @@ pub(super) struct Others {
 const BEGINNING_LINES: usize = 8;
 /// … and at most so many characters.
 const BEGINNING_CHARS: usize = 500;
+/// A signature has at most so many lines.
+const SIGNATURE_LINES: usize = 8;
 /// No address is longer.
 const ADDRESS_BYTES_MAX: usize = 254;
 
@@ -115,29 +117,45 @@ pub(super) fn trim(text: &str) -> Trimmed {
     if new.is_empty() { Trimmed { text: text.trim().to_owned(), quoted: 0 } } else { Trimmed { text: new, quoted } }
 }
 
-/// A plain text without its signature; what it quotes stays, marked.
-pub(super) fn whole(text: &str) -> Whole {
+/// A plain text without its signature; what it quotes stays, marked. `names` are those of its writer.
+pub(super) fn whole(text: &str, names: &[String]) -> Whole {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let below = signature_below(&lines, names).unwrap_or(lines.len());
     let mut kept: Vec<String> = Vec::with_capacity(lines.len());
     let (mut signature, mut in_signature, mut in_others) = (0, false, false);
     for (at, line) in lines.iter().enumerate() {
         in_others = in_others || begins_others(&lines, at);
-        if in_others {
-            kept.push(format!("> {line}").trim_end().to_owned());
-            continue;
-        }
-        // Below the signature there may stand what is quoted.
-        in_signature =
-            (in_signature || *line == "--") && !is_quoted(line) && attribution_of_quote(&lines, at).is_none();
-        if in_signature {
+        if at >= below {
             signature += usize::from(!line.is_empty());
+        } else if in_others {
+            kept.push(format!("> {line}").trim_end().to_owned());
         } else {
-            kept.push((*line).to_owned());
+            // Below the signature there may stand what is quoted.
+            in_signature =
+                (in_signature || *line == "--") && !is_quoted(line) && attribution_of_quote(&lines, at).is_none();
+            if in_signature {
+                signature += usize::from(!line.is_empty());
+            } else {
+                kept.push((*line).to_owned());
+            }
         }
+    }
+    while kept.last().is_some_and(|line| line == ">") {
+        kept.pop();
     }
     let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
     let kept = joined(&kept);
     if kept.is_empty() { Whole { text: text.trim().to_owned(), signature: 0 } } else { Whole { text: kept, signature } }
+}
+
+/// Where the writer's own signature begins below what they quote, as many programs put it: at the end, and in their name. It
+/// is left out, never taken for their words: the other's letter may end with such lines as well.
+fn signature_below(lines: &[&str], names: &[String]) -> Option<usize> {
+    let from = lines.len().saturating_sub(SIGNATURE_LINES + 1);
+    let at = lines.iter().rposition(|line| *line == "--").filter(|at| *at >= from)?;
+    let below = lines.get(at + 1..).unwrap_or_default().join("\n").to_lowercase();
+    let mut words = below.split(|c: char| c.is_whitespace() || "<>()[],;:".contains(c));
+    words.any(|word| names.iter().any(|name| name == word)).then_some(at)
 }
 
 /// What a text quotes first; none: it is all somebody's own.
@@ -351,7 +369,24 @@ mod tests {
             ("", "", 0),
         ] {
             let expected = Whole { text: expected.to_owned(), signature };
-            assert_eq!(whole(letter), expected, "{letter:?}");
+            assert_eq!(whole(letter, &[]), expected, "{letter:?}");
+        }
+    }
+
+    #[test]
+    fn n14_a_signature_below_a_quote_is_its_writers() {
+        let names = ["ada".to_owned(), "ada@x.example".to_owned()];
+        let quoted = "Pay this.\n\n-----Original Message-----\nFrom: Shop\n\nPay 5 €.";
+        let kept = "Pay this.\n\n> -----Original Message-----\n> From: Shop\n>\n> Pay 5 €.";
+        for (below, more, signature) in [
+            ("-- \nAda, Director", "", 2),
+            ("-- \nDirector <ada@x.example>", "", 2),
+            // The other's own.
+            ("-- \nThe shop", "\n>\n> --\n> The shop", 0),
+            ("-- \nCanada Goose", "\n>\n> --\n> Canada Goose", 0),
+        ] {
+            let expected = Whole { text: format!("{kept}{more}"), signature };
+            assert_eq!(whole(&format!("{quoted}\n\n{below}"), &names), expected, "{below}");
         }
     }
 

@@ -21,9 +21,10 @@ use crate::channel::email::Email;
 use crate::channel::email::command::{Found, Shown, fetch, idle, run, search};
 use crate::channel::email::connect::{ImapSession, MailboxError, connect, within};
 use crate::channel::email::folder::Folder;
+use crate::channel::email::ignored;
 use crate::channel::email::letter::{Fetched, Reading, read};
 use crate::channel::email::part::Spot;
-use crate::domain::channel::{Intake, IntakeError};
+use crate::domain::channel::{Accepted, Intake, IntakeError};
 use crate::domain::inbound::{Cursor, Inbound, Proof};
 use crate::domain::waits::Waits;
 
@@ -321,10 +322,23 @@ impl<'a> Watcher<'a> {
         };
         let mut inbound = self.verified(inbound, raw).await;
         inbound.circumstances.cursor = Some(Cursor { list: folder.list.clone(), position: i64::from(letter.uid) });
+        let (sender, proof) = (inbound.sender.external_id.clone(), inbound.circumstances.proof.clone());
         let accepted = self.intake.accept(inbound).await?;
+        if accepted == Accepted::Ignored {
+            self.ignored(letter.uid, &sender, &proof);
+        }
         self.email.health.message(self.email.clock.now());
         debug!(channel = "email", uid = letter.uid, ?accepted, "letter {} handed in", letter.uid);
         Ok(true)
+    }
+
+    /// Leaves a trace of a letter that the house did not take: else nobody would find out why Hob is silent.
+    fn ignored(&self, uid: u32, sender: &str, proof: &Proof) {
+        self.email.health.ignored();
+        if self.email.ignored.is_news(sender, self.email.clock.now()) {
+            let why = ignored::why(proof);
+            info!(channel = "email", uid, sender, why, "a letter from {sender} is ignored: {why}");
+        }
     }
 
     /// Checks the signature where no believed server has.

@@ -6,7 +6,7 @@
 use std::mem;
 
 use tokio_util::bytes::BytesMut;
-use tokio_util::codec::{Decoder as _, LinesCodec};
+use tokio_util::codec::{AnyDelimiterCodec, Decoder as _};
 
 use crate::model::error::ModelError;
 use crate::model::exchange::malformed;
@@ -41,7 +41,7 @@ pub enum Frame {
 #[derive(Debug)]
 pub struct Frames {
     framing: Framing,
-    lines: LinesCodec,
+    lines: AnyDelimiterCodec,
     unread: BytesMut,
     /// The lines of the event that is not yet over.
     data: Option<String>,
@@ -55,7 +55,7 @@ impl Frames {
     pub fn new(framing: Framing) -> Self {
         Self {
             framing,
-            lines: LinesCodec::new_with_max_length(EVENT_BYTES_MAX),
+            lines: AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), Vec::new(), EVENT_BYTES_MAX),
             unread: BytesMut::new(),
             data: None,
             begun: false,
@@ -79,11 +79,13 @@ impl Frames {
     pub fn next_frame(&mut self) -> Result<Option<Frame>, ModelError> {
         loop {
             let line = self.lines.decode(&mut self.unread).map_err(|error| {
-                tracing::debug!(%error, "a model's reply is no text");
+                tracing::debug!(%error, "a line of a model's reply is too long");
                 malformed("The model's reply cannot be understood.")
             })?;
             let Some(line) = line else { return Ok(None) };
-            if let Some(frame) = self.take(line) {
+            let line = line.strip_suffix(b"\r").unwrap_or(&line);
+            // A character that a server has cut must not cost the whole reply.
+            if let Some(frame) = self.take(String::from_utf8_lossy(line).into_owned()) {
                 self.since_event = self.unread.len();
                 return Ok(Some(frame));
             }

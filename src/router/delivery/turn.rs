@@ -100,9 +100,12 @@ impl Turn {
             return Ok(Next::Nothing);
         }
         loop {
-            if let Some(waiting) = outbox::take_head(tx, self.session, &self.due()).await? {
-                match gate(tx, &waiting, (&self.letters, self.now)).await? {
-                    Gate::Open => return Ok(Next::Send(Box::new(waiting))),
+            if let Some(mut waiting) = outbox::take_head(tx, self.session, &self.due()).await? {
+                match gate(tx, &mut waiting, (&self.letters, self.now)).await? {
+                    Gate::Open(owners) => {
+                        asked.extend(owners);
+                        return Ok(Next::Send(Box::new(waiting)));
+                    }
                     Gate::Shut(owners) => asked.extend(owners),
                 }
                 continue;

@@ -4,6 +4,8 @@
 //! that.
 //! Start at [`Link::open`].
 
+mod task;
+
 use std::collections::{BTreeSet, HashMap};
 use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,6 +83,8 @@ pub(super) struct Link {
     is_process: bool,
     calls: AtomicUsize,
     used: Mutex<Instant>,
+    /// The tools that it takes as tasks alone.
+    as_tasks: Mutex<BTreeSet<String>>,
 }
 
 /// A server's tools, and those that cannot be offered, each with the reason.
@@ -138,7 +142,8 @@ impl Link {
             Ok(service) => {
                 guard.disarm();
                 let (calls, used) = (AtomicUsize::new(0), Mutex::new(Instant::now()));
-                Ok(Self { service, tokens, fate, allowance, is_process, calls, used })
+                let as_tasks = Mutex::default();
+                Ok(Self { service, tokens, fate, allowance, is_process, calls, used, as_tasks })
             }
             Err(error) => {
                 // Who has broken off may be about to say by its exit why; nobody else is waited for.
@@ -220,8 +225,23 @@ impl Link {
     pub(super) async fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Said, McpError> {
         let _call = Open::of(self);
         self.allowance.renew();
-        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        match self.service.peer().call_tool_once(params).await {
+        let wants_task = || self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).contains(tool);
+        if wants_task() {
+            return Box::pin(self.as_task(tool, arguments)).await;
+        }
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
+        let answer = self.service.peer().call_tool_once(params).await;
+        let is_undone = match &answer {
+            Ok(CallToolResponse::Complete(result)) => task::tells_undone(result),
+            Ok(_) => false,
+            Err(error) => task::is_undone(error),
+        };
+        if is_undone {
+            let said = Box::pin(self.as_task(tool, arguments)).await?;
+            self.as_tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.to_owned());
+            return Ok(said);
+        }
+        match answer {
             Ok(CallToolResponse::Complete(result)) => Ok(Said::of(&result)),
             Ok(CallToolResponse::InputRequired(_)) => Err(McpError::WantsInput),
             Ok(_) => Err(McpError::Strange),

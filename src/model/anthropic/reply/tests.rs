@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::exchange::halves::Halves;
 
 /// Feeds events; answers with the text shown on the way, and the end.
 fn feed(events: &[&str]) -> (String, Result<Completion, ModelError>) {
@@ -198,4 +199,27 @@ proptest! {
             prop_assert_eq!(shown, completion.text());
         }
     }
+}
+
+#[test]
+fn halves_of_a_character_are_joined_in_words_and_arguments() {
+    let half = |index: u64, kind: &str, field: &str, json: &str| {
+        format!(r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"{kind}","{field}":{json}}}}}"#)
+    };
+    let mut halves = Halves::default();
+    let events = [
+        start(0, TEXT),
+        half(0, "text_delta", "text", r#""a\ud83d""#),
+        half(0, "text_delta", "text", r#""\ude00b""#),
+        stop(0),
+        start(1, CALL),
+        half(1, "input_json_delta", "partial_json", r#""{\"a\":\"\ud83d""#),
+        half(1, "input_json_delta", "partial_json", r#""\ude00\"}""#),
+        stop(1),
+        end("tool_use"),
+    ]
+    .map(|event| halves.whole(event));
+    let (shown, completion) = fed(&events);
+    assert_eq!(shown, "a😀b");
+    assert_eq!(completion.unwrap().calls().next().unwrap().arguments, "{\"a\":\"😀\"}");
 }

@@ -50,9 +50,12 @@ fn json_lines_need_no_last_end() {
 }
 
 #[test]
-fn what_is_no_text_is_an_error() {
-    for framing in [Framing::ServerSentEvents, Framing::JsonLines] {
-        events(framing, b"data: \xff\xfe\n\n", 3).unwrap_err();
+fn a_character_that_was_cut_costs_no_more_than_itself() {
+    for piece_len in [1, 3, 100] {
+        let seen = events(Framing::ServerSentEvents, b"data: a\xf0\x9f\r\n\r\ndata: b\n\n", piece_len).unwrap();
+        assert_eq!(seen, [event("a\u{fffd}"), event("b")]);
+        let seen = events(Framing::JsonLines, b"{\"a\":\"\xf0\x9f\"}\n", piece_len).unwrap();
+        assert_eq!(seen, [event("{\"a\":\"\u{fffd}\"}")]);
     }
 }
 

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::model::exchange::halves::Halves;
 use crate::model::message::{ReplyPart, Sealed};
 
 const LABEL: &str = "google/gemini-3-pro-preview";
@@ -173,4 +174,20 @@ proptest! {
             prop_assert_eq!(completion.text(), shown.as_str());
         }
     }
+}
+
+#[test]
+fn halves_of_a_character_are_joined_in_words_and_replaced_in_arguments() {
+    let part = |part: &str| format!(r#"{{"candidates":[{{"content":{{"parts":[{part}]}},"index":0}}]}}"#);
+    let mut halves = Halves::default();
+    let events = [
+        part(r#"{"text":"a\ud83d"}"#),
+        part(r#"{"text":"\ude00b"}"#),
+        part(r#"{"functionCall":{"id":"c","name":"look","args":{"at":"\ud83d"}}}"#),
+        end("STOP").to_string(),
+    ]
+    .map(|event| serde_json::from_str(&halves.whole(event)).unwrap());
+    let (completion, shown) = folded(&events);
+    assert_eq!(shown, "a😀b");
+    assert_eq!(completion.unwrap().calls().next().unwrap().arguments, "{\"at\":\"\u{fffd}\"}");
 }

@@ -3,6 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::error::ErrorClass;
+use crate::model::exchange::halves::Halves;
 use crate::model::message::{ReplyPart, Sealed};
 
 const LABEL: &str = "ollama/qwen3";
@@ -114,4 +115,20 @@ proptest! {
         let outcome = lines.iter().try_for_each(|line| reply.take(line).map(|_shown| ()));
         prop_assert!(outcome.is_err() || reply.complete().is_err());
     }
+}
+
+#[test]
+fn halves_of_a_character_are_joined_in_words_and_replaced_in_arguments() {
+    let line = |message: &str| format!(r#"{{"message":{{"role":"assistant",{message}}},"done":false}}"#);
+    let mut halves = Halves::default();
+    let lines = [
+        line(r#""content":"a\ud83d""#),
+        line(r#""content":"\ude00b""#),
+        line(r#""content":"","tool_calls":[{"function":{"name":"look","arguments":{"at":"\ud83d"}}}]"#),
+        done("stop").to_string(),
+    ]
+    .map(|line| serde_json::from_str(&halves.whole(line)).unwrap());
+    let (completion, shown) = folded(&lines);
+    assert_eq!(shown, "a😀b");
+    assert_eq!(completion.unwrap().calls().next().unwrap().arguments, "{\"at\":\"\u{fffd}\"}");
 }

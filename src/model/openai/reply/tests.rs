@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::exchange::halves::{Halves, repaired};
 
 /// Feeds events as servers write them; answers with the text shown on the way, and the end.
 fn feed(events: &[&str]) -> (String, Result<Completion, ModelError>) {
@@ -175,4 +176,31 @@ fn what_is_no_reply_is_an_error() {
         let events: Vec<_> = events.iter().map(String::as_str).collect();
         assert_eq!(feed(&events).1.unwrap_err().class, class, "{name}");
     }
+}
+
+#[test]
+fn halves_of_a_character_are_joined_in_words_and_arguments() {
+    let call = |arguments: &str| {
+        format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"index":0,"function":{{"arguments":{arguments}}}}}]}}}}]}}"#
+        )
+    };
+    let mut halves = Halves::default();
+    let events = [
+        r#"{"choices":[{"delta":{"content":"a\ud83d"}}]}"#.to_owned(),
+        r#"{"choices":[{"delta":{"content":"\ude00b\udc00"}}]}"#.to_owned(),
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"x","arguments":""}}]}}]}"#
+            .to_owned(),
+        // A character in the arguments, halves of JSON within JSON, and a lone one of these.
+        call(r#""{\"a\":\"\ud83d""#),
+        call(r#""\ude00\\ud83d""#),
+        call(r#""\\ude01\\ud83d\"}""#),
+        r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#.to_owned(),
+    ]
+    .map(|event| halves.whole(event));
+    let (shown, completion) = feed(&events.each_ref().map(String::as_str));
+    assert_eq!(shown, "a😀b\u{fffd}");
+    let arguments = repaired(completion.unwrap().calls().next().unwrap().arguments.clone());
+    let arguments: Value = serde_json::from_str(&arguments).unwrap();
+    assert_eq!(arguments["a"], "😀😁\u{fffd}");
 }

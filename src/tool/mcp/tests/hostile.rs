@@ -302,3 +302,22 @@ async fn a_server_too_new_for_a_handshake_is_spoken_to_all_the_same() {
     assert_eq!(world.says("s__echo", json!({})).await, format!("{FROM}{{}}"));
     world.stopped().await;
 }
+
+#[tokio::test]
+async fn a_tool_that_works_as_a_task_alone_is_called_so() {
+    let names = ["research", "survey", "form", "refuse"];
+    let tool = |name: &str| json!({ "name": name, "inputSchema": {}, "execution": { "taskSupport": "required" } });
+    let world = World::with(|dir| hostile(dir, ""));
+    list(&world, names.map(tool).into_iter().collect());
+    let world = world.asked().await;
+    // The server refuses the first by an error, the second by a result; what is known of both holds for the next call.
+    for _ in 0..2 {
+        assert_eq!(world.says("s__research", json!({ "a": 1 })).await, format!("{FROM}research {{\"a\": 1}} after 2"));
+        assert_eq!(world.says("s__survey", json!({})).await, format!("{FROM}survey {{}} after 2"));
+    }
+    let asks = world.says("s__form", json!({})).await;
+    assert!(asks.contains("it asks for something that only a person could say"), "{asks}");
+    let refused = world.says("s__refuse", json!({})).await;
+    assert!(refused.contains("it refused: I do not."), "{refused}");
+    world.stopped().await;
+}
