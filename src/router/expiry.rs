@@ -1,4 +1,4 @@
-//! Questions that nobody answers in time (lesson 17): the run is told, and goes on without an approval.
+//! Questions that nobody answers in time (lesson 17): the run is told, and decides (`machine::asking`).
 //!
 //! The time stands in the database with the question itself, so a restart loses none.
 //! Start at [`Lanes::keep_time`].
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::RunKey;
-use crate::agent::machine::approval;
+use crate::agent::machine::asking;
 use crate::agent::signal::Signal;
 use crate::agent::write_off::load_or_write_off;
 use crate::router::lanes::Lanes;
@@ -104,7 +104,7 @@ impl Statement for Expire {
                 continue;
             };
             // An answer that was given before the time was over is taken first, and leaves nothing to expire.
-            let open = folded.replay.state.active().filter(|run| approval::expiring(run, run.questions).is_some());
+            let open = folded.replay.state.active().filter(|run| asking::open(run, run.questions).is_some());
             if let Some(active) = open {
                 let signal = Signal::Expire { question: active.questions };
                 signals::add(tx, run.id, &encode_signal(&signal)?, self.now).await?;

@@ -69,6 +69,13 @@ pub const UNREADABLE: &str = "My record of this message is damaged, so I cannot 
      please send it again if it still matters.";
 /// For the person: they gave a run up.
 pub const GIVEN_UP: &str = "Given up. Nothing more happens for that message.";
+/// For the person: nobody answered, however often they were asked.
+pub const UNANSWERED: &str = "Nobody has answered my question, so I have given this up. Nothing more happens for that \
+     message; send it again if it is still wanted.";
+/// Above a question that is put again.
+pub const STILL_OPEN: &str = "I am still waiting for an answer to this.";
+/// Below a question that only an owner may answer.
+pub const FOR_OWNERS: &str = "Only an owner can answer this.";
 /// For the model: the last turn, because of time.
 pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longer available. Tell the user plainly what \
      has been done, what has not, and what should happen next.";

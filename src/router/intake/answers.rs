@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::RunKey;
+use crate::agent::machine::asking::Answerer;
 use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::state::{Active, Phase};
 use crate::agent::projection::buttons::Press;
@@ -12,7 +13,7 @@ use crate::agent::write_off::load_or_write_off;
 use crate::domain::channel::Accepted;
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::principal::Role;
-use crate::router::answering::{OpenQuestion, asking, asking_elsewhere, is_for_owners, is_for_requester};
+use crate::router::answering::{OpenQuestion, asking, asking_elsewhere};
 use crate::router::intake::take::{Arriving, Take, Taken};
 use crate::router::{mail, texts};
 use crate::store::agents::WaitingAgent;
@@ -88,7 +89,9 @@ impl Take {
             return Ok(None);
         };
         Ok(match self.open_question(tx, asking.session, asking.run.id).await? {
-            Asked::Question(asked) if asked.number == press.question && (is_here || asked.is_for_owners) => {
+            Asked::Question(asked)
+                if asked.number == press.question && (is_here || asked.answerer == Answerer::Owner) =>
+            {
                 Some((press, asking, asked))
             }
             Asked::Question(_) | Asked::Nothing | Asked::Gone => None,
@@ -105,8 +108,7 @@ pub(super) async fn open_question(tx: &mut Tx, key: &RunKey, now: Timestamp) -> 
         Some(Active { phase: Phase::Waiting { question: Question::Agents, .. }, .. }) => Asked::Nothing,
         Some(run @ Active { phase: Phase::Waiting { question, .. }, .. }) => Asked::Question(OpenQuestion {
             number: run.questions,
-            is_for_requester: is_for_requester(run, question),
-            is_for_owners: is_for_owners(run, question),
+            answerer: Answerer::of(run, question),
             question: question.clone(),
         }),
         Some(_) | None => Asked::Nothing,

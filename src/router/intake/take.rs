@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::agent::machine::asking::Answerer;
 use crate::agent::machine::event::Order;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Answer;
@@ -232,7 +233,7 @@ impl Take {
                     }
                 }
                 Asked::Question(asked)
-                    if asked.is_for_requester
+                    if asked.answerer != Answerer::Anybody
                         && !self.is_unaddressed()
                         && answer_in(text, &asked.question).is_some() =>
                 {
