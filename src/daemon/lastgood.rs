@@ -43,7 +43,7 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, (running, hear
     };
     // What is answered while Hob stops counts as well.
     let stop = switches.cut.clone();
-    switches.channels.spawn(keeper.run(running, heard, stop));
+    switches.keep("the last good config", keeper.run(running, heard, stop));
 }
 
 impl Keeper {

@@ -34,7 +34,7 @@ enum StaysError {
 /// Lets the program go some time after the start, and every hour.
 pub(super) fn keep_small(switches: &Switches) {
     let stop = switches.drain.clone();
-    switches.channels.spawn(async move {
+    switches.keep("residence", async move {
         let mut wait = AFTER_START;
         while !slept(wait, &stop).await {
             wait = EVERY;

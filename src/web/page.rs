@@ -174,7 +174,9 @@ async fn to_its_end(request: Request, next: Next) -> Response {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
     }
-    match tokio::spawn(next.run(request).in_current_span()).await {
+    #[expect(clippy::disallowed_methods, reason = "its end is awaited, and its panic is answered")]
+    let ended = tokio::spawn(next.run(request).in_current_span()).await;
+    match ended {
         Ok(response) => response,
         Err(error) => Refused::Broken(format!("something broke while it was done: {error}")).into_response(),
     }

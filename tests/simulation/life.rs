@@ -126,7 +126,11 @@ async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End 
             world.note("calm");
             world.state().calm = true;
         }
-        let seen = process.store.read(LookAround).await.expect("the store reads");
+        let seen = process
+            .store
+            .read(LookAround { now_ms: process.router.clock.now().as_millisecond() })
+            .await
+            .expect("the store reads");
         if seen.is_at_rest() {
             return End::AtRest;
         }
@@ -216,7 +220,7 @@ impl Process {
             counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
             purse: Arc::new(Purse { budget: budget(), zone: TimeZone::UTC }),
-            meter: Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }),
+            meter: Arc::new(Meter { quotas: quotas(world), zone: TimeZone::UTC }),
             access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
             meters: Arc::clone(delivery.meters()),
@@ -336,9 +340,10 @@ fn budget() -> Budget {
     Budget { run: Some(Money::from_usd(RUN_USD)), hour: Some(Money::from_usd(HOUR_USD)), ..Budget::default() }
 }
 
-/// Nobody's limit is reached: what a world does does not depend on how fast it is.
-fn quotas() -> Quotas {
-    Quotas { user_month: Some(1_000_000_000), tool_calls_per_minute: Some(1_000), ..Quotas::default() }
+/// In some worlds people come to the end of what tools they may use in a minute; nobody uses up their month.
+fn quotas(world: &World) -> Quotas {
+    let tool_calls_per_minute = Some(world.state().tool_calls_per_minute);
+    Quotas { user_month: Some(1_000_000_000), tool_calls_per_minute, ..Quotas::default() }
 }
 
 fn tools(world: &Arc<World>) -> Registry {
