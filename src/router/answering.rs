@@ -57,6 +57,7 @@ pub(super) async fn waits_for_agents(tx: &mut Tx, run: RunId) -> Result<bool, St
 }
 
 /// A question that is open.
+#[derive(Debug, Clone)]
 pub(super) struct OpenQuestion {
     /// Its number in its run.
     pub(super) number: u32,

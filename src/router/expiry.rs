@@ -13,7 +13,7 @@ use crate::agent::driver::encode_signal;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::asking;
 use crate::agent::signal::Signal;
-use crate::agent::write_off::load_or_write_off;
+use crate::agent::write_off::load_or_park;
 use crate::router::lanes::Lanes;
 use crate::store::error::StoreError;
 use crate::store::open_runs::OpenRun;
@@ -100,7 +100,7 @@ impl Statement for Expire {
         let expired = open_runs::take_expired(tx, self.now).await?;
         for run in &expired {
             let key = RunKey { run: run.id, session: run.session };
-            let Some(folded) = load_or_write_off(tx, &key, self.now).await? else {
+            let Some(folded) = load_or_park(tx, &key, self.now).await? else {
                 continue;
             };
             // An answer that was given before the time was over is taken first, and leaves nothing to expire.

@@ -11,6 +11,7 @@ use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::PromptSettings;
 use hob::agent::quota::Meter;
+use hob::agent::write_off;
 use hob::config::Config;
 use hob::config::delivery::DeliveryConfig;
 use hob::domain::channel::{Channel, Intake};
@@ -185,6 +186,7 @@ impl Process {
         let store = Store::open(path, Pace::Lockstep(Arc::clone(world) as _)).await?;
         let owner = format!("sim-{}", world.state().process.number);
         store.write(VoidLeases(owner.clone())).await?;
+        write_off::take_up(&store).await?;
         let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::clone(world) as _;

@@ -64,9 +64,9 @@ pub const AFTER_DENIAL: &str = "[It was denied. Don't try it again unless the us
 /// For the person: the hard limit.
 pub const HARD_LIMIT: &str = "I ran out of time on this and stopped. What was done so far is in our conversation; \
      send a message to go on from there.";
-/// For the person: the run's record is damaged.
-pub const UNREADABLE: &str = "My record of this message is damaged, so I cannot go on with it. The log has the details; \
-     please send it again if it still matters.";
+/// For the person: this Hob cannot read the run's record.
+pub const PARKED: &str = "My record of this message cannot be read by the version of me that runs now, so I have put it \
+     aside; the log has the details. I go on with it as soon as a version runs that can read it. To give it up, say /stop.";
 /// For the person: they gave a run up.
 pub const GIVEN_UP: &str = "Given up. Nothing more happens for that message.";
 /// For the person: nobody answered, however often they were asked.

@@ -21,17 +21,19 @@ use crate::router::answering::{answer_in, asking};
 use crate::router::attachments::Came;
 use crate::router::command::{self, Command, Reach};
 use crate::router::intake::IntakeLimits;
-use crate::router::intake::answers::{Asked, at_work};
+use crate::router::intake::answers::{Asked, Seen, at_work};
 use crate::router::intake::door::{self, Known};
 use crate::router::respond::{self, Desk};
-use crate::router::{texts, voice};
+use crate::router::texts;
 use crate::store::agents::OpenAgent;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
 use crate::store::open_runs::OpenRun;
 use crate::store::sessions::Session;
 use crate::store::users::Identity;
-use crate::store::{Statement, Tx, agents, cursors, inbound, open_runs, private_chats, runs, sessions, users};
+use crate::store::{
+    Statement, Tx, agents, cursors, inbound, open_runs, private_chats, recordings, runs, sessions, users,
+};
 
 /// What a transaction of intake did, and whom to wake for it.
 pub(super) struct Taken {
@@ -86,8 +88,8 @@ pub(super) struct Take {
     pub(super) others: Vec<(ChannelKind, Option<String>)>,
     /// The files that came with it.
     pub(super) files: Vec<Came>,
-    /// Who put its recordings into words.
-    pub(super) heard_by: String,
+    /// What the runs asked that it may be an answer to.
+    pub(super) seen: Vec<Seen>,
     pub(super) limits: IntakeLimits,
     pub(super) desk: Desk,
     /// For a stranger, if they are to get one.
@@ -190,8 +192,9 @@ impl Take {
         };
         let claimed = inbound::claim(tx, &new).await?;
         // Whatever becomes of it, it was heard.
-        for heard in self.files.iter().filter_map(Came::heard).filter(|_| claimed.is_some()) {
-            voice::bill(tx, arriving.principal.user, (&self.heard_by, heard), self.now).await?;
+        if claimed.is_some() && self.files.iter().any(Came::was_heard) {
+            let message = (&self.inbound.conversation, self.inbound.external_id.as_str());
+            recordings::settle(tx, message, arriving.principal.user, self.now).await?;
         }
         Ok(claimed)
     }
