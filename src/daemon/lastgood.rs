@@ -122,6 +122,7 @@ async fn until(wait: Option<Instant>) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod tests {
     use tempfile::TempDir;
 

@@ -116,6 +116,7 @@ fn watching<'a>(
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod tests {
     use super::*;
     use crate::domain::redactor::Redactor;

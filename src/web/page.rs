@@ -231,6 +231,7 @@ async fn in_words(response: Response, is_api: bool) -> Response {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod tests {
     use std::time::Duration;
 

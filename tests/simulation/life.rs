@@ -1,5 +1,7 @@
 //! One process: the parts of a daemon put together, driven until it is killed, stopped or at rest.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
