@@ -7,7 +7,6 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
 use tokio::task::JoinHandle;
-use tracing::Instrument;
 
 /// How much of a panic's words is logged: they may quote what a person said.
 const PANIC_CHARS_MAX: usize = 200;
@@ -26,11 +25,10 @@ pub async fn caught<T>(name: &'static str, task: impl Future<Output = T>) -> Opt
     }
 }
 
-/// Begins a task under a name, in the span of whoever begins it.
+/// Begins a task under a name.
+#[expect(clippy::disallowed_methods, reason = "this is the place for it: a panic is caught and told")]
 pub fn spawn(name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-    let task = caught(name, task).map(|ended| ended.unwrap_or_default());
-    #[expect(clippy::disallowed_methods, reason = "this is the place for it: a panic is caught and told")]
-    tokio::spawn(task.in_current_span())
+    tokio::spawn(caught(name, task).map(Option::unwrap_or_default))
 }
 
 #[cfg(test)]
