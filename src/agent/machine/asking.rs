@@ -4,18 +4,17 @@
 //! [`Answerer::of`]; whoever may answer is asked.
 //! Start there; time is [`on_expired`]'s.
 
+use crate::agent::machine::approval;
 use crate::agent::machine::effect::Effect;
-use crate::agent::machine::event::{End, Reply};
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::{approval, ending, texts};
 use crate::domain::ids::UserId;
 use crate::domain::principal::{Principal, Role, Trust};
 
-/// How often a question is put again before the run is given up.
-const REMINDERS_MAX: u32 = 3;
-/// How long a question stays open that is no approval, each time that it is put.
+/// How long a question that is no approval waits before it is put again; then twice as long, and so on.
 const REMIND_SECS: u64 = 12 * 60 * 60;
+/// So often the time doubles: to eight days.
+const DOUBLED_MAX: u32 = 4;
 
 /// Who may answer a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,11 +76,11 @@ pub fn open(run: &Active, number: u32) -> Option<&Question> {
 #[must_use]
 pub fn stays_open_secs(run: &Active, approval_secs: u64) -> Option<u64> {
     let is_approval = matches!(open(run, run.questions)?, Question::Approval { .. });
-    Some(if is_approval { approval_secs } else { REMIND_SECS })
+    Some(if is_approval { approval_secs } else { REMIND_SECS << run.reminders.min(DOUBLED_MAX) })
 }
 
-/// Nobody answered in time. A call that nobody approved is not made (lesson 17); any other question is put again to all who
-/// may answer it, and at last the run is given up, so that its lane goes on.
+/// Nobody answered in time. A call that nobody approved is not made (lesson 17). Any other question is put again to all who may
+/// answer it: an answer that comes days later is as good, but nobody forgets that somebody waits for it.
 pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
     let Some(question) = open(run, number).cloned() else {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
@@ -89,13 +88,8 @@ pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
     if matches!(question, Question::Approval { .. }) {
         return approval::on_expired(run, number);
     }
-    if run.reminders < REMINDERS_MAX {
-        run.reminders += 1;
-        return vec![Effect::AskHuman(question)];
-    }
-    ending::close(run, texts::GIVEN_UP_CALL);
-    let text = run.notebook.below(&texts::with_record(texts::UNANSWERED.to_owned(), run.ledger.shortfall()));
-    vec![Effect::Reply(Reply::Notice { text }), Effect::End(End::GivenUp)]
+    run.reminders = run.reminders.saturating_add(1);
+    vec![Effect::AskHuman(question)]
 }
 
 #[cfg(test)]

@@ -69,9 +69,6 @@ pub const PARKED: &str = "My record of this message cannot be read by the versio
      aside; the log has the details. I go on with it as soon as a version runs that can read it. To give it up, say /stop.";
 /// For the person: they gave a run up.
 pub const GIVEN_UP: &str = "Given up. Nothing more happens for that message.";
-/// For the person: nobody answered, however often they were asked.
-pub const UNANSWERED: &str = "Nobody has answered my question, so I have given this up. Nothing more happens for that \
-     message; send it again if it is still wanted.";
 /// Above a question that is put again.
 pub const STILL_OPEN: &str = "I am still waiting for an answer to this.";
 /// Below a question that only an owner may answer.
