@@ -1,7 +1,8 @@
 //! What can be seen of Hob at work: the log, what is counted, traces.
 //!
 //! Never: a secret, or a message's body above debug level.
-//! Start at [`start`]; [`tail`] keeps the log's last lines, [`meters`] counts, [`page`] shows it, [`otlp`] sends traces.
+//! Start at [`start`]; [`tail`] keeps the log's last lines, [`meters`] counts, [`page`] shows it, [`otlp`] sends traces;
+//! [`tasks`] begins what goes on beside.
 
 pub mod genai;
 pub mod journal;
@@ -11,6 +12,7 @@ pub mod otlp;
 pub mod page;
 pub mod process;
 pub mod tail;
+pub mod tasks;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

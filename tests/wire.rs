@@ -1,6 +1,7 @@
 //! What the dialects put on the wire, for histories much worse than any that Hob writes: the validators of the published
 //! rules, which know nothing of the dialects, take it.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 #![expect(clippy::unwrap_used, reason = "a test ends with what it did not expect")]
 
 pub mod support;

@@ -12,6 +12,7 @@ pub mod write;
 
 use crate::agent::handover::HandoverChange;
 use crate::agent::journal::RunKey;
+use crate::agent::machine::asking::Answerer;
 use crate::agent::machine::begun::Recalled;
 use crate::agent::machine::compaction::{plan, summary};
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
@@ -22,7 +23,7 @@ use crate::agent::machine::state::{Active, Failure, Phase, State};
 use crate::agent::machine::stop::CancelReason;
 use crate::agent::machine::{Step, approval, texts};
 use crate::agent::prefix::Prefix;
-use crate::agent::projection::buttons::{choices, is_for_owners, question_text};
+use crate::agent::projection::buttons::{choices, question_text};
 use crate::agent::projection::resolved::Resolution;
 use crate::agent::projection::said::{Said, said};
 use crate::domain::ids::{CallId, UserId};
@@ -382,19 +383,7 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         }
         // Who paused it was told so, and agents are nobody's business but the run's.
         Event::HumanAsked(Question::Paused { .. } | Question::Agents) => Vec::new(),
-        Event::HumanAsked(question) => {
-            let number = after.active().map_or(0, |active| active.questions);
-            let (text, choices) = (question_text(question), choices(key, number, question));
-            let owners = after.active().filter(|_| is_for_owners(question)).map(|active| Row::AskOwners {
-                seq,
-                who: approval::words::quotable(&active.input.principal.name),
-                text: text.clone(),
-                choices: choices.clone(),
-                question: number,
-            });
-            let part = Part::Question(number);
-            std::iter::once(Row::Say { seq, text, form: Form::Plain, choices, part }).chain(owners).collect()
-        }
+        Event::HumanAsked(question) => after.active().map_or_else(Vec::new, |run| asked(key, run, question, seq)),
         Event::Replied(Reply::Answer { text }) => {
             let (text, choices) = (text.clone(), Vec::new());
             vec![Row::Say { seq, text, form: Form::Markdown, choices, part: Part::Reply }]
@@ -443,6 +432,21 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::Panicked { .. }
         | Event::Ended(_) => Vec::new(),
     }
+}
+
+/// A question, where the run talks, and before the owners if only they may answer it.
+fn asked(key: &RunKey, run: &Active, question: &Question, seq: i64) -> Vec<Row> {
+    let (number, text) = (run.questions, question_text(run, question));
+    let choices = choices(key, number, question);
+    let owners = (Answerer::of(run, question) == Answerer::Owner).then(|| Row::AskOwners {
+        seq,
+        who: approval::words::quotable(&run.input.principal.name),
+        text: text.clone(),
+        choices: choices.clone(),
+        question: number,
+    });
+    let here = Row::Say { seq, text, form: Form::Plain, choices, part: Part::Question(number) };
+    std::iter::once(here).chain(owners).collect()
 }
 
 fn is_running(state: &State, id: &CallId) -> bool {

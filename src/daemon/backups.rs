@@ -73,7 +73,7 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, current: Curre
         })
     };
     let (clock, stop) = (Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.channels.spawn(make_all(plan, current, (clock, stop)));
+    switches.keep("backups", make_all(plan, current, (clock, stop)));
 }
 
 /// A Hob that was killed in the midst of a backup has left a copy of the database, in the clear.

@@ -108,14 +108,14 @@ impl Begun {
         let routes = hooks.merge(web::health::routes_at(places, Arc::clone(router)));
         let routes = routes.merge(telegram::routes(Arc::clone(&self.sinks)));
         let routes = page.into_iter().fold(routes, Routes::merge);
-        switches.channels.spawn(web::serve::serve(listener, routes, switches.intake.clone()));
+        switches.keep("the page", web::serve::serve(listener, routes, switches.intake.clone()));
     }
 }
 
 /// The timer of all schedules.
 pub(super) fn keep_schedules(switches: &Switches, router: &Arc<Router>) {
     let (timer, alarm) = (Arc::clone(router), Arc::clone(&router.alarm));
-    switches.channels.spawn(timer.keep_schedules(alarm, switches.drain.clone()));
+    switches.keep("schedules", timer.keep_schedules(alarm, switches.drain.clone()));
 }
 
 /// Where owners have talked with Hob by themselves, the latest first: their ids there, and the chats.

@@ -45,7 +45,7 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
     let Household { lanes, delivery, blueprint, current } = *house;
     backups::keep_up(switches, blueprint, current.clone());
     let beats = (lanes.clone(), switches.cut.clone(), current.clone());
-    switches.channels.spawn(async move {
+    switches.keep("heartbeats", async move {
         let (lanes, stop, mut current) = beats;
         let every = |running: &Running| Duration::from_secs(running.config.daemon.heartbeat_secs);
         while !slept_by(every, &mut current, &stop).await {
@@ -54,9 +54,9 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
             }
         }
     });
-    switches.channels.spawn(lanes.clone().keep_time(switches.drain.clone()));
+    switches.keep("expiry", lanes.clone().keep_time(switches.drain.clone()));
     let rounds = (lanes.clone(), delivery.clone(), switches.drain.clone(), current.clone());
-    switches.channels.spawn(async move {
+    switches.keep("reconciliation", async move {
         let (lanes, delivery, stop, mut current) = rounds;
         let every = |running: &Running| Duration::from_secs(running.config.daemon.reconcile_secs);
         while !slept_by(every, &mut current, &stop).await {
@@ -81,7 +81,7 @@ pub(super) fn tidy(switches: &Switches, memory: &Memory, (contents, blueprint): 
 /// Deletes old results of tools, and those of runs whose record was forgotten, at the start and every hour.
 fn sweep(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (results, store) = (Results::of(&blueprint.data_dir), store.clone());
-    switches.channels.spawn(sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
+    switches.keep("results", sweep_results((results, store), Arc::clone(&blueprint.clock), switches.drain.clone()));
 }
 
 /// Lets old files go, and deletes what no record refers to: at the start and every hour.
@@ -89,7 +89,7 @@ fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blue
     let keep = SignedDuration::from_hours(24 * i64::from(blueprint.config.workspace.keep_files_days));
     let (store, contents, clock) = (store.clone(), contents.clone(), Arc::clone(&blueprint.clock));
     let stop = switches.drain.clone();
-    switches.channels.spawn(async move {
+    switches.keep("files", async move {
         loop {
             match let_files_go(&store, &contents, (clock.now(), keep)).await {
                 Ok(0) => {}
@@ -135,7 +135,7 @@ impl Statement for OldTalk {
 /// Lets old talk go, at the start and every hour.
 fn sweep_talk(switches: &Switches, store: &Store, blueprint: &Blueprint) {
     let (store, clock, stop) = (store.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.channels.spawn(async move {
+    switches.keep("talk", async move {
         loop {
             if let Err(error) = store.write(OldTalk { now: clock.now() }).await {
                 tracing::warn!(%error, "what was overheard cannot be let go; that is tried again");
@@ -179,7 +179,7 @@ async fn sweep_forgotten(results: &Results, store: &Store) {
 fn let_go(switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
     let Some(retention) = retention(&blueprint.config.memory) else { return };
     let (memory, clock, stop) = (memory.clone(), Arc::clone(&blueprint.clock), switches.drain.clone());
-    switches.channels.spawn(async move {
+    switches.keep("letting go", async move {
         loop {
             if let Err(error) = retention::let_go(&memory, &retention, clock.now(), &stop).await {
                 tracing::warn!(%error, "old memories could not be looked through; that is tried again tomorrow");

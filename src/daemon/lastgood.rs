@@ -43,7 +43,7 @@ pub(super) fn keep_up(switches: &Switches, blueprint: &Blueprint, (running, hear
     };
     // What is answered while Hob stops counts as well.
     let stop = switches.cut.clone();
-    switches.channels.spawn(keeper.run(running, heard, stop));
+    switches.keep("the last good config", keeper.run(running, heard, stop));
 }
 
 impl Keeper {
@@ -122,6 +122,7 @@ async fn until(wait: Option<Instant>) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod tests {
     use tempfile::TempDir;
 

@@ -39,9 +39,11 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::agent::write_off;
 use crate::backup::restore;
 use crate::config::Config;
 use crate::config::environment::Environment;
@@ -68,7 +70,7 @@ use crate::router::lanes::Lanes;
 use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::lock::DataLock;
-use crate::store::{Pace, Statement, Store, Tx, runs};
+use crate::store::{Pace, Statement, Store, Tx, recordings, runs};
 use crate::tool::leftovers::Leftovers;
 
 /// The whole stop may take so much longer than the runs are given.
@@ -170,7 +172,8 @@ impl Daemon {
     ) -> Result<Self, StartError> {
         let owner = blueprint.rng.id();
         // The lock says that no other process is alive here: whatever it left behind is ours.
-        store.write(VoidLeases { owner: owner.clone() }).await?;
+        store.write(VoidLeases { owner: owner.clone(), now: blueprint.clock.now() }).await?;
+        write_off::take_up(store).await?;
         let listener = page::listener(blueprint).await?;
         let page = page::of(blueprint, listener.as_ref());
         let wired = wired(blueprint, page.is_some())?;
@@ -285,6 +288,7 @@ async fn answers(heartbeat: impl Future<Output = Result<u64, StoreError>>, withi
 
 struct VoidLeases {
     owner: String,
+    now: Timestamp,
 }
 
 #[async_trait]
@@ -292,6 +296,7 @@ impl Statement for VoidLeases {
     type Output = u64;
 
     async fn run(&self, tx: &mut Tx) -> Result<u64, StoreError> {
+        recordings::close_lost(tx, self.now).await?;
         runs::void_leases(tx, &self.owner).await
     }
 }

@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::domain::inbound::ChannelKind;
 use crate::router::lanes::LaneSettings;
 use crate::store::Store;
+use crate::telemetry::tasks;
 
 /// How long the outbox is given to empty itself when the daemon stops.
 pub(super) const FLUSH: Duration = Duration::from_secs(4);
@@ -44,6 +45,11 @@ impl Switches {
             lanes: TaskTracker::new(),
             outbox: TaskTracker::new(),
         }
+    }
+
+    /// Begins what goes on as long as channels are served; one that panics is told.
+    pub(super) fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        self.channels.spawn(tasks::caught(name, task));
     }
 
     /// Ends what a start had begun that came to nothing: nothing of it may be there when another is tried.

@@ -3,10 +3,13 @@
 //! Never: a recording beyond the limit on the wire, or more than one repetition.
 //! Start at [`Transcriber::hear`].
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde::Deserialize;
+use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
 use crate::domain::money::Money;
@@ -101,7 +104,11 @@ pub struct Heard {
 pub struct Transcriber {
     endpoint: Endpoint,
     settings: Settings,
+    /// Who is at it, by recording.
+    turns: Mutex<BTreeMap<String, Weak<Turn>>>,
 }
+
+type Turn = tokio::sync::Mutex<()>;
 
 /// The answer, as far as it is read.
 #[derive(Debug, Deserialize)]
@@ -125,7 +132,7 @@ impl Transcriber {
         let deadlines = Deadlines { first_event: settings.timeout, ..Deadlines::default() };
         let endpoint = Endpoint::new(&settings.base_url, "", deadlines)?;
         let endpoint = endpoint.key(AUTHORIZATION, "Bearer ", settings.api_key.as_ref())?;
-        Ok(Self { endpoint, settings })
+        Ok(Self { endpoint, settings, turns: Mutex::default() })
     }
 
     /// The name under which it is on the bill.
@@ -140,6 +147,21 @@ impl Transcriber {
     pub fn estimate(&self, bytes: u64, seconds: Option<u32>) -> Option<Money> {
         let seconds = seconds.map_or(bytes / BYTES_PER_SECOND_MIN, u64::from);
         self.settings.minute.map(|minute| cost(minute, seconds))
+    }
+
+    /// Waits until nobody else is at this recording: a platform may hand one message in twice at once.
+    pub async fn turn(&self, recording: &str) -> OwnedMutexGuard<()> {
+        let turn = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turn| turn.strong_count() > 0);
+            let known = turns.get(recording).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let turn = Arc::<Turn>::default();
+                turns.insert(recording.to_owned(), Arc::downgrade(&turn));
+                turn
+            })
+        };
+        turn.lock_owned().await
     }
 
     /// The words in a recording: asked once more where the reason for not having them may pass, and never beyond `end`.

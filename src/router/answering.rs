@@ -1,12 +1,12 @@
 //! Whether what somebody says answers the open question of a run, and whether they may.
 
 use crate::agent::journal;
-use crate::agent::machine::approval;
+use crate::agent::machine::asking::Answerer;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Question;
-use crate::agent::machine::state::{Active, Phase};
+use crate::agent::machine::state::Phase;
 use crate::domain::ids::{RunId, SessionId};
-use crate::domain::principal::{Principal, Role, Trust};
+use crate::domain::principal::Principal;
 use crate::router::{pause_texts, texts};
 use crate::store::agents::WaitingAgent;
 use crate::store::error::StoreError;
@@ -57,79 +57,28 @@ pub(super) async fn waits_for_agents(tx: &mut Tx, run: RunId) -> Result<bool, St
 }
 
 /// A question that is open.
+#[derive(Debug, Clone)]
 pub(super) struct OpenQuestion {
     /// Its number in its run.
     pub(super) number: u32,
     pub(super) question: Question,
-    /// Only the requester, or an owner, may answer it: an admin's word is not enough.
-    pub(super) is_for_requester: bool,
-    /// Only an owner may: the requester is not to be relied on.
-    pub(super) is_for_owners: bool,
+    /// Who may answer it.
+    pub(super) answerer: Answerer,
 }
 
 impl OpenQuestion {
     pub(super) fn may_be_answered_by(&self, principal: &Principal, run: &runs::ActiveRun) -> bool {
-        if self.is_for_owners {
-            return principal.role == Role::Owner && principal.trust == Trust::Trusted;
-        }
-        if self.is_for_requester {
-            return principal.user == run.user || principal.role == Role::Owner;
-        }
-        principal.may_act_for(run.user, run.role)
+        self.answerer.admits(principal, (run.user, run.role))
     }
 
     /// What somebody is told who may not answer it.
     pub(super) fn not_yours(&self) -> &'static str {
-        if self.is_for_owners {
-            pause_texts::FOR_OWNERS_TO_APPROVE
-        } else if self.is_for_requester {
-            pause_texts::NOT_YOURS_TO_APPROVE
-        } else {
-            texts::NOT_YOURS
+        match self.answerer {
+            Answerer::Owner => pause_texts::FOR_OWNERS_TO_APPROVE,
+            Answerer::Requester => pause_texts::NOT_YOURS_TO_APPROVE,
+            Answerer::Anybody => texts::NOT_YOURS,
         }
     }
-}
-
-/// Who may answer a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answerer {
-    /// Whoever may act for the requester.
-    Anybody,
-    /// The requester or an owner.
-    Requester,
-    /// An owner.
-    Owner,
-}
-
-/// An approval is bound to who asked for the call; so is the word that such a call be made once more (row D6). What a run
-/// wants that listens to words nobody vouches for, and for somebody whom nobody vouches for either, is an owner's to allow
-/// (row N6).
-fn answerer(run: &Active, question: &Question) -> Answerer {
-    match question {
-        Question::Approval { concern, .. } if concern.owners => Answerer::Owner,
-        Question::Approval { .. } => Answerer::Requester,
-        Question::UnsafeCall { call, .. } if approval::is_for_owners(run, call) => Answerer::Owner,
-        Question::UnsafeCall { call, .. } if approval::is_due(run, call) => Answerer::Requester,
-        Question::UnsafeCall { .. }
-        | Question::Asked { .. }
-        | Question::PromptChanged { .. }
-        | Question::Mismatch(_)
-        | Question::CrashLoop
-        | Question::ContextFull
-        | Question::Circling { .. }
-        | Question::Agents
-        | Question::Paused { .. } => Answerer::Anybody,
-    }
-}
-
-/// May not just anybody answer who may act for the requester?
-pub(super) fn is_for_requester(run: &Active, question: &Question) -> bool {
-    answerer(run, question) != Answerer::Anybody
-}
-
-/// May only an owner answer?
-pub(super) fn is_for_owners(run: &Active, question: &Question) -> bool {
-    answerer(run, question) == Answerer::Owner
 }
 
 /// What of these words answers the question. One that offers decisions takes only them, be they said to Hob by name or not:
@@ -148,38 +97,11 @@ pub(super) fn answer_in<'a>(text: &'a str, question: &Question) -> Option<&'a st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::ids::{CallId, RunId, UserId};
+    use crate::domain::ids::{CallId, UserId};
 
     fn approval() -> Question {
         let (name, arguments) = ("pay".to_owned(), "{}".to_owned());
         Question::Approval { call: CallId::new(1, 0), name, arguments, grantable: true, concern: Box::default() }
-    }
-
-    #[test]
-    fn d6_only_the_requester_or_an_owner_approves() {
-        let open =
-            |is_for_requester| OpenQuestion { number: 1, question: approval(), is_for_requester, is_for_owners: false };
-        let table = [
-            (1, Role::Guest, true, true),
-            (1, Role::User, true, true),
-            (2, Role::User, false, false),
-            (2, Role::Admin, false, true),
-            (2, Role::Owner, true, true),
-        ];
-        let run = runs::ActiveRun {
-            id: RunId(1),
-            user: UserId(1),
-            role: Role::User,
-            state: "waiting".to_owned(),
-            signalled: false,
-        };
-        for (user, role, approves, answers) in table {
-            let principal = Principal { user: UserId(user), name: String::new(), role, trust: Trust::Trusted };
-            assert_eq!(open(true).may_be_answered_by(&principal, &run), approves, "{user} {role:?}");
-            assert_eq!(open(false).may_be_answered_by(&principal, &run), answers, "{user} {role:?}");
-            let owners = OpenQuestion { is_for_owners: true, ..open(true) };
-            assert_eq!(owners.may_be_answered_by(&principal, &run), role == Role::Owner, "{user} {role:?}");
-        }
     }
 
     #[test]

@@ -13,7 +13,6 @@ use crate::domain::origin::{Origin, Source, Taint};
 use crate::domain::principal::Principal;
 use crate::domain::redactor::Redactor;
 use crate::model::message::{Picture, Pictures};
-use crate::model::transcription::Heard;
 use crate::policy::memory::Place;
 use crate::router::delivery::{Delivery, Fetched};
 use crate::router::voice::{Ear, Spoken};
@@ -38,9 +37,9 @@ pub(super) struct Came {
 }
 
 impl Came {
-    /// What was heard in it, whoever said it.
-    pub(super) fn heard(&self) -> Option<&Heard> {
-        self.spoken.as_ref()?.heard.as_ref().ok()
+    /// Whether it was put into words, whoever said them.
+    pub(super) fn was_heard(&self) -> bool {
+        self.spoken.as_ref().is_some_and(|spoken| spoken.heard.is_ok())
     }
 }
 
@@ -82,7 +81,7 @@ pub(super) async fn fetch(ear: &Ear<'_>, inbound: &Inbound, redactor: &Redactor)
         let fetched = fetched.map_err(|why| redactor.redact(&why).into_owned());
         let mut spoken = None;
         match &fetched {
-            Ok(fetched) => spoken = ear.hear(inbound, fetched, end).await,
+            Ok(fetched) => spoken = ear.hear(inbound, (index, fetched), end).await,
             Err(why) => tracing::warn!(why, "a file that came with a message could not be had"),
         }
         match spoken.as_mut().map(|spoken| &mut spoken.heard) {

@@ -1,4 +1,4 @@
-//! Questions that nobody answers in time (lesson 17): the run is told, and goes on without an approval.
+//! Questions that nobody answers in time (lesson 17): the run is told, and decides (`machine::asking`).
 //!
 //! The time stands in the database with the question itself, so a restart loses none.
 //! Start at [`Lanes::keep_time`].
@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::driver::encode_signal;
 use crate::agent::journal::RunKey;
-use crate::agent::machine::approval;
+use crate::agent::machine::asking;
 use crate::agent::signal::Signal;
-use crate::agent::write_off::load_or_write_off;
+use crate::agent::write_off::load_or_park;
 use crate::router::lanes::Lanes;
 use crate::store::error::StoreError;
 use crate::store::open_runs::OpenRun;
@@ -100,11 +100,11 @@ impl Statement for Expire {
         let expired = open_runs::take_expired(tx, self.now).await?;
         for run in &expired {
             let key = RunKey { run: run.id, session: run.session };
-            let Some(folded) = load_or_write_off(tx, &key, self.now).await? else {
+            let Some(folded) = load_or_park(tx, &key, self.now).await? else {
                 continue;
             };
             // An answer that was given before the time was over is taken first, and leaves nothing to expire.
-            let open = folded.replay.state.active().filter(|run| approval::expiring(run, run.questions).is_some());
+            let open = folded.replay.state.active().filter(|run| asking::open(run, run.questions).is_some());
             if let Some(active) = open {
                 let signal = Signal::Expire { question: active.questions };
                 signals::add(tx, run.id, &encode_signal(&signal)?, self.now).await?;

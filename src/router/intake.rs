@@ -29,6 +29,7 @@ use crate::policy::pairing::Code;
 use crate::router::attachments::{self, Came};
 use crate::router::command::Mode;
 use crate::router::delivery::Delivery;
+use crate::router::intake::answers::LookAsked;
 use crate::router::intake::before::{Advance, Cursors, IsClaimed};
 use crate::router::intake::door::{Look, redact};
 use crate::router::intake::take::Take;
@@ -137,12 +138,15 @@ impl Router {
         };
         let others = others.into_iter().map(|alias| (alias.channel, alias.external_id)).collect();
         attachments::speak(&mut inbound, &files);
-        let heard_by = terms.transcriber.as_deref().map(Transcriber::label).unwrap_or_default();
         let channels = self.delivery.health();
         let desk = terms.house.desk(now, channels, (looked, Arc::clone(&terms.access)));
         let code = Code::new(|| terms.house.rng.next_u64());
         let place = inbound.conversation.clone();
-        let take = Take { inbound, others, files, heard_by, limits: terms.limits, desk, code, now };
+        let seen = match LookAsked::of(&inbound) {
+            Some(look) => self.store.read(look).await?,
+            None => Vec::new(),
+        };
+        let take = Take { inbound, others, files, seen, limits: terms.limits, desk, code, now };
         let taken = self.store.write(take).await?;
         // Before its turn may come: what the run shows then is the later sign.
         if let Some((run, destination)) = &taken.queued {
@@ -202,6 +206,7 @@ impl Router {
             delivery: &self.delivery,
             store: &self.store,
             purse: &terms.house.purse,
+            redactor: &self.redactor,
             now: self.clock.now(),
         };
         Ok(attachments::fetch(&ear, inbound, &self.redactor).await)

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::agent::handover;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::notebook::Notebook;
-use crate::agent::write_off::load_or_write_off;
+use crate::agent::write_off::load_or_park;
 use crate::domain::ids::SessionId;
 use crate::domain::principal::{Principal, Role};
 use crate::router::texts;
@@ -28,7 +28,7 @@ pub(super) async fn show(
 ) -> Result<String, StoreError> {
     if let Some(active) = runs::find_active(tx, session).await? {
         let key = RunKey { run: active.id, session };
-        let folded = load_or_write_off(tx, &key, now).await?;
+        let folded = load_or_park(tx, &key, now).await?;
         let notebook = folded.as_ref().and_then(|folded| folded.replay.state.active()).map(|run| &run.notebook);
         if let Some(notebook) = notebook.filter(|notebook| !notebook.is_empty()) {
             let seen = caller.may_act_for(active.user, active.role);

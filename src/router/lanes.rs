@@ -16,9 +16,8 @@ use tracing::Instrument;
 
 use crate::agent::driver::{Claim, Claimed, Driver, Found, Line, Outcome, Reload, bury};
 use crate::agent::journal::RunKey;
-use crate::agent::machine::status::Status;
 use crate::agent::ports::Ports;
-use crate::agent::write_off::WriteOff;
+use crate::agent::write_off::Park;
 use crate::domain::channel::{Ended, Progress};
 use crate::domain::ids::{RunId, SessionId};
 use crate::domain::inbound::ChannelKind;
@@ -276,7 +275,7 @@ impl Inner {
         let claimed = match ports.store.write(Claim { session, lease: self.lease() }).await? {
             Found::Run(claimed) => *claimed,
             Found::Nothing => return Ok(()),
-            Found::WrittenOff => {
+            Found::Parked => {
                 ports.watcher.said(session);
                 self.mark_again(session);
                 return Ok(());
@@ -300,7 +299,7 @@ impl Inner {
             Ok(Ok(Outcome::LeaseLost)) => tracing::warn!(run = %key.run, "another process has taken the run over"),
             Ok(Err(error @ StoreError::Inconsistent { .. })) => {
                 // Something that the run refers to is damaged: it would fail the same way every time.
-                self.write_off(key, error).await?;
+                self.park(key, error).await?;
                 self.mark_again(session);
             }
             Ok(Err(StoreError::Panicked(message))) => {
@@ -321,7 +320,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Ends a run whose code panicked; one that panics at its own end is written off, without the machine.
+    /// Ends a run whose code panicked; one that panics at its own end is put aside, without the machine.
     async fn bury(self: &Arc<Self>, key: RunKey, signal: &Arc<Notify>, message: String) -> Result<(), StoreError> {
         let buried = async {
             let ports = self.ports();
@@ -330,20 +329,19 @@ impl Inner {
         };
         match buried.await {
             Ok(()) => Ok(()),
-            Err(error @ (StoreError::Panicked(_) | StoreError::Inconsistent { .. })) => {
-                self.write_off(key, error).await
-            }
+            Err(error @ (StoreError::Panicked(_) | StoreError::Inconsistent { .. })) => self.park(key, error).await,
             Err(error) => self.give_back(&key, error).await,
         }
     }
 
-    async fn write_off(&self, key: RunKey, error: StoreError) -> Result<(), StoreError> {
+    async fn park(&self, key: RunKey, error: StoreError) -> Result<(), StoreError> {
         tracing::error!(run = %key.run, %error, "agent_run.failed");
         let (ports, session, run) = (self.ports(), key.session, key.run);
-        if let Some(place) = ports.store.write(WriteOff { key, now: ports.clock.now() }).await? {
-            ports.watcher.progress(&place, run, Progress::Idle(Ended::Failed));
+        let park = Park { key, why: error.to_string(), now: ports.clock.now() };
+        if let Some(place) = ports.store.write(park).await? {
+            ports.watcher.progress(&place, run, Progress::Idle(Ended::Suspended));
         }
-        ports.meters.runs.of(&[Status::Failed.as_str()]).inc();
+        ports.meters.runs.of(&["parked"]).inc();
         ports.watcher.said(session);
         Ok(())
     }

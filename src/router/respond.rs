@@ -12,7 +12,7 @@ use crate::agent::persona::Personas;
 use crate::agent::projection::agents::stop_one;
 use crate::agent::quota::Meter;
 use crate::agent::signal::Signal;
-use crate::agent::write_off::change_queued;
+use crate::agent::write_off::{change_queued, write_off};
 use crate::domain::condition::Conditions;
 use crate::domain::config_standing::{ConfigStanding, Loaded};
 use crate::domain::health::ChannelHealth;
@@ -39,7 +39,8 @@ use crate::store::error::StoreError;
 use crate::store::grants::GrantRow;
 use crate::store::sessions::Session;
 use crate::store::{
-    Statement, Tx, agents, grants, open_runs, outbox, overheard, runs, sessions, signals, skills, summaries, users,
+    Statement, Tx, agents, grants, open_runs, outbox, overheard, parked, runs, sessions, signals, skills, summaries,
+    users,
 };
 use crate::tool::mcp::Servers;
 use crate::tool::schedule::change::{Alter, Change, List, Viewer};
@@ -325,7 +326,13 @@ async fn reset(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, 
 async fn stop(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<String, StoreError> {
     let Some(active) = runs::find_active(tx, caller.session.id).await? else {
         let (events, agents) = (stop_events(tx, desk, caller).await?, stop_agents(tx, desk, caller).await?);
-        return Ok(if events || agents { texts::STOPPING } else { texts::NOTHING_RUNS }.to_owned());
+        let parked = give_up_parked(tx, desk, caller).await?;
+        let told = match (events || agents, parked) {
+            (true, _) => texts::STOPPING,
+            (false, true) => texts::PARKED_GIVEN_UP,
+            (false, false) => texts::NOTHING_RUNS,
+        };
+        return Ok(told.to_owned());
     };
     if !caller.principal.may_act_for(active.user, active.role) {
         return Ok(texts::NOT_YOURS.to_owned());
@@ -346,6 +353,18 @@ async fn stop_events(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<bo
         }
     }
     Ok(stopped)
+}
+
+/// What was put aside here, because this Hob cannot read it, is given up at the word of whoever may say so.
+async fn give_up_parked(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>) -> Result<bool, StoreError> {
+    let mut any = false;
+    for run in parked::list(tx, Some(caller.session.id)).await? {
+        if caller.principal.may_act_for(run.user, run.role) {
+            write_off(tx, &RunKey { run: run.run, session: run.session }, desk.now).await?;
+            any = true;
+        }
+    }
+    Ok(any)
 }
 
 /// Nothing runs here any more but what a run that is over has left at work: `/stop` ends that too.

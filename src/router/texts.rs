@@ -32,6 +32,8 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /help – this";
 /// `/stop`, and something runs.
 pub const STOPPING: &str = "Stopped.";
+/// `/stop`, and all that there is was put aside.
+pub const PARKED_GIVEN_UP: &str = "What I had put aside here is given up.";
 /// `/stop`, and nothing runs.
 pub const NOTHING_RUNS: &str = "Nothing is running here.";
 /// `/stop` or an answer, by somebody who may not.

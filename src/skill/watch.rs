@@ -128,6 +128,7 @@ fn matters(event: &notify::Event, places: &[PathBuf]) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod tests {
     use super::*;
     use crate::domain::redactor::Redactor;

@@ -202,14 +202,15 @@ pub async fn reserved_by_run(tx: &mut Tx, run: RunId) -> Result<i64, StoreError>
     Ok(reserved)
 }
 
-/// What the calls that were begun since a time cost, memory's too, without what is only set aside, in nano-dollars.
+/// What the calls that were begun since a time cost, memory's and recordings' too, without what is only set aside, in nano-dollars.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn cost_since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
     let cost = sqlx::query_scalar!(
         r#"SELECT (SELECT coalesce(sum(cost), 0) FROM model_calls WHERE asked_at >= $1)
-                + (SELECT coalesce(sum(cost), 0) FROM memory_calls WHERE asked_at >= $1) AS "cost!: i64""#,
+                + (SELECT coalesce(sum(cost), 0) FROM memory_calls WHERE asked_at >= $1)
+                + (SELECT coalesce(sum(cost), 0) FROM recordings WHERE asked_at >= $1) AS "cost!: i64""#,
         since
     )
     .fetch_one(&mut *tx)
@@ -217,7 +218,7 @@ pub async fn cost_since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
     Ok(cost)
 }
 
-/// What is set aside for the calls that are open, memory's too, of one person or of all, in nano-dollars.
+/// What is set aside for the calls that are open, memory's and recordings' too, of one person or of all, in nano-dollars.
 ///
 /// # Errors
 /// When the database fails.
@@ -226,6 +227,8 @@ pub async fn reserved(tx: &mut Tx, user: Option<UserId>) -> Result<i64, StoreErr
         r#"SELECT (SELECT coalesce(sum(reserved), 0) FROM model_calls
                    WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1))
                 + (SELECT coalesce(sum(reserved), 0) FROM memory_calls
+                   WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1))
+                + (SELECT coalesce(sum(reserved), 0) FROM recordings
                    WHERE state = 'asked' AND ($1 IS NULL OR user_id = $1)) AS "reserved!: i64""#,
         user
     )

@@ -14,7 +14,8 @@ use crate::store::{Tx, millis};
 /// When the database fails.
 pub async fn next_expiry(tx: &mut Tx) -> Result<Option<i64>, StoreError> {
     let next = sqlx::query_scalar!(
-        r#"SELECT waits_until AS "until!: i64" FROM runs WHERE waits_until IS NOT NULL ORDER BY waits_until LIMIT 1"#
+        r#"SELECT waits_until AS "until!: i64" FROM runs
+           WHERE waits_until IS NOT NULL AND state = 'waiting' ORDER BY waits_until LIMIT 1"#
     )
     .fetch_optional(&mut *tx)
     .await?;
@@ -42,13 +43,16 @@ pub async fn take_expired(tx: &mut Tx, now: Timestamp) -> Result<Vec<OpenRun>, S
         OpenRun,
         r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.channel
            FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.waits_until IS NOT NULL AND r.waits_until <= $1
+             AND r.state = 'waiting'
            ORDER BY r.waits_until, r.id"#,
         now
     )
     .fetch_all(&mut *tx)
     .await?;
     if !expired.is_empty() {
-        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until IS NOT NULL AND waits_until <= $1", now)
+        sqlx::query!("UPDATE runs SET waits_until = NULL WHERE waits_until IS NOT NULL AND waits_until <= $1 AND state = 'waiting'",
+            now
+        )
             .execute(&mut *tx)
             .await?;
     }

@@ -46,7 +46,8 @@ pub struct After {
 pub async fn open_runs(tx: &mut Tx, after: After, limit: i64) -> Result<Vec<OpenRow>, StoreError> {
     let rows = sqlx::query_as!(
         OpenRow,
-        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.key, s.channel, u.name AS user, r.state,
+        r#"SELECT r.id AS "id!: RunId", r.session_id AS "session!: SessionId", s.key, s.channel, u.name AS user,
+                  CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String",
                   substr(i.text, 1, 300) AS "text!: String", r.created_at
            FROM runs r INDEXED BY runs_lane CROSS JOIN sessions s ON s.id = r.session_id
                 CROSS JOIN inbound i ON i.id = r.inbound_id CROSS JOIN users u ON u.id = r.user_id
@@ -81,7 +82,8 @@ pub struct Stoppable {
 pub async fn stoppable(tx: &mut Tx, run: RunId) -> Result<Option<Stoppable>, StoreError> {
     let row = sqlx::query_as!(
         Stoppable,
-        r#"SELECT r.session_id AS "session!: SessionId", s.channel, r.user_id AS "user!: UserId", r.state
+        r#"SELECT r.session_id AS "session!: SessionId", s.channel, r.user_id AS "user!: UserId",
+                  CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String"
            FROM runs r JOIN sessions s ON s.id = r.session_id
            WHERE r.id = $1 AND r.state IN ('queued', 'running', 'waiting')"#,
         run

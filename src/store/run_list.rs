@@ -137,7 +137,8 @@ pub async fn pick(tx: &mut Tx, runs: &[RunId], wish: &Wish, limit: i64) -> Resul
     let Wish { channel, states, cost_min, took_min, now } = wish;
     let found = sqlx::query_as!(
         Entry,
-        r#"SELECT r.id AS "id!: RunId", s.key AS session, s.channel, u.name AS who, r.state, r.created_at, r.ended_at,
+        r#"SELECT r.id AS "id!: RunId", s.key AS session, s.channel, u.name AS who,
+                  CASE WHEN r.parked_why IS NULL THEN r.state ELSE 'parked' END AS "state!: String", r.created_at, r.ended_at,
              substr(i.text, 1, 300) AS "text!: String",
              (SELECT count(*) FROM model_calls c WHERE c.run_id = r.id AND c.state = 'answered') AS "cycles!: i64",
              (SELECT coalesce(sum(c.input_tokens + c.output_tokens), 0) FROM model_calls c

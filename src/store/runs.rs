@@ -7,6 +7,9 @@ use crate::domain::principal::Role;
 use crate::store::error::StoreError;
 use crate::store::{Tx, millis};
 
+/// The edition of Hob that this is: whoever finds a journal that cannot be read is told who wrote it.
+pub const EDITION: &str = env!("CARGO_PKG_VERSION");
+
 /// A run that waits in its lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuedRun {
@@ -80,7 +83,7 @@ pub async fn list_queued(tx: &mut Tx, session: SessionId) -> Result<Vec<QueuedRu
         QueuedRun,
         r#"SELECT r.id AS "id!: RunId", r.user_id AS "user!: UserId", u.role AS "role!: Role", i.text, u.name
            FROM runs r JOIN inbound i ON i.id = r.inbound_id JOIN users u ON u.id = r.user_id
-           WHERE r.session_id = $1 AND r.state = 'queued' ORDER BY r.yields, r.id"#,
+           WHERE r.session_id = $1 AND r.state = 'queued' AND r.parked_why IS NULL ORDER BY r.yields, r.id"#,
         session
     )
     .fetch_all(&mut *tx)
@@ -108,7 +111,7 @@ pub async fn list_waiting(tx: &mut Tx, most: i64) -> Result<Vec<RunId>, StoreErr
 /// When the database fails.
 pub async fn count_queued(tx: &mut Tx, session: SessionId) -> Result<i64, StoreError> {
     let count = sqlx::query_scalar!(
-        r#"SELECT count(*) AS "count!: i64" FROM runs WHERE session_id = $1 AND state = 'queued'"#,
+        r#"SELECT count(*) AS "count!: i64" FROM runs WHERE session_id = $1 AND state = 'queued' AND parked_why IS NULL"#,
         session
     )
     .fetch_one(&mut *tx)
@@ -123,7 +126,8 @@ pub async fn count_queued(tx: &mut Tx, session: SessionId) -> Result<i64, StoreE
 pub async fn list_joinable(tx: &mut Tx, session: SessionId, user: UserId) -> Result<Vec<RunId>, StoreError> {
     let runs = sqlx::query_scalar!(
         r#"SELECT id AS "id!: RunId" FROM runs
-           WHERE session_id = $1 AND state = 'queued' AND may_join = 1 AND user_id = $2 ORDER BY id"#,
+           WHERE session_id = $1 AND state = 'queued' AND parked_why IS NULL AND may_join = 1 AND user_id = $2
+           ORDER BY id"#,
         session,
         user
     )
@@ -178,7 +182,7 @@ pub async fn claim(tx: &mut Tx, session: SessionId, lease: &Lease) -> Result<Opt
              WHERE r.session_id = $1 AND r.state IN ('queued', 'running', 'waiting') AND (
                (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_owner = $2 OR r.lease_until <= $4))
                OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0))
-               OR (r.state = 'queued' AND NOT EXISTS (
+               OR (r.state = 'queued' AND r.parked_why IS NULL AND NOT EXISTS (
                      SELECT 1 FROM runs a WHERE a.session_id = $1 AND a.state IN ('running', 'waiting'))
                      AND NOT EXISTS (SELECT 1 FROM switches w WHERE w.name = 'paused')
                      AND NOT EXISTS (SELECT 1 FROM sessions p
@@ -217,14 +221,15 @@ pub async fn release(tx: &mut Tx, run: RunId, owner: &str) -> Result<(), StoreEr
 /// When the database fails.
 pub async fn set_state(tx: &mut Tx, run: RunId, reached: Reached<'_>) -> Result<(), StoreError> {
     sqlx::query!(
-        "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL,
+        "UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, waits_until = NULL, parked_why = NULL, edition = $5,
            lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
            lease_until = CASE WHEN $1 = 'running' THEN lease_until END
          WHERE id = $4",
         reached.state,
         reached.ended_at,
         reached.hash,
-        run
+        run,
+        EDITION
     )
     .execute(&mut *tx)
     .await?;
@@ -250,13 +255,14 @@ pub async fn advance(
     };
     let advanced = sqlx::query_as!(
         Advanced,
-        r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3,
+        r#"UPDATE runs SET state = $1, ended_at = $2, state_hash = $3, edition = $8,
              waits_until = CASE WHEN $6 THEN waits_until ELSE $7 END,
              lease_owner = CASE WHEN $1 = 'running' THEN lease_owner END,
              lease_until = CASE WHEN $1 = 'running' THEN lease_until END
            WHERE id = $4 AND lease_owner = $5
            RETURNING EXISTS (
-             SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued') AS "more!: bool",
+             SELECT 1 FROM runs AS next WHERE next.session_id = runs.session_id AND next.state = 'queued'
+               AND next.parked_why IS NULL) AS "more!: bool",
              EXISTS (SELECT 1 FROM forgettings f WHERE f.run_id = runs.id) AS "forgets!: bool""#,
         reached.state,
         reached.ended_at,
@@ -264,7 +270,8 @@ pub async fn advance(
         run,
         owner,
         keeps,
-        until
+        until,
+        EDITION
     )
     .fetch_optional(&mut *tx)
     .await?;
@@ -356,7 +363,7 @@ pub async fn list_due(tx: &mut Tx, owner: &str, now: Timestamp) -> Result<Vec<Du
            WHERE r.state IN ('queued', 'running', 'waiting') AND (
              (r.state = 'running' AND (r.lease_owner IS NULL OR r.lease_owner = $1 OR r.lease_until <= $2))
              OR (r.state = 'waiting' AND EXISTS (SELECT 1 FROM signals g WHERE g.run_id = r.id AND g.taken = 0))
-             OR (r.state = 'queued' AND NOT EXISTS (
+             OR (r.state = 'queued' AND r.parked_why IS NULL AND NOT EXISTS (
                    SELECT 1 FROM runs a WHERE a.session_id = r.session_id AND a.state IN ('running', 'waiting'))
                      AND NOT EXISTS (SELECT 1 FROM switches w WHERE w.name = 'paused')
                      AND NOT EXISTS (SELECT 1 FROM sessions p
@@ -386,8 +393,8 @@ pub struct StateCount {
 pub async fn count_open(tx: &mut Tx) -> Result<Vec<StateCount>, StoreError> {
     let counts = sqlx::query_as!(
         StateCount,
-        r#"SELECT state, count(*) AS "count!: i64" FROM runs
-           WHERE state IN ('queued', 'running', 'waiting') GROUP BY state ORDER BY state"#
+        r#"SELECT CASE WHEN parked_why IS NULL THEN state ELSE 'parked' END AS "state!: String", count(*) AS "count!: i64"
+           FROM runs WHERE state IN ('queued', 'running', 'waiting') GROUP BY 1 ORDER BY 1"#
     )
     .fetch_all(&mut *tx)
     .await?;
@@ -411,7 +418,7 @@ pub async fn queue(tx: &mut Tx) -> Result<Queue, StoreError> {
     let queue = sqlx::query_as!(
         Queue,
         r#"SELECT count(*) AS "count!: i64", min(created_at) AS "oldest: i64" FROM runs INDEXED BY runs_queue
-           WHERE state = 'queued'"#
+           WHERE state = 'queued' AND parked_why IS NULL"#
     )
     .fetch_one(&mut *tx)
     .await?;

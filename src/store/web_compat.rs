@@ -108,12 +108,16 @@ pub async fn at_work(tx: &mut Tx, session: SessionId, at: i64) -> Result<Option<
     Ok(found.fetch_one(&mut *tx).await?)
 }
 
-/// A run's state.
+/// A run's state; `parked` where nobody waits for it any more.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn state_of(tx: &mut Tx, run: RunId) -> Result<Option<String>, StoreError> {
-    Ok(sqlx::query_scalar!("SELECT state FROM runs WHERE id = $1", run).fetch_optional(&mut *tx).await?)
+    let state = sqlx::query_scalar!(
+        r#"SELECT CASE WHEN parked_why IS NULL THEN state ELSE 'parked' END AS "state!: String" FROM runs WHERE id = $1"#,
+        run
+    );
+    Ok(state.fetch_optional(&mut *tx).await?)
 }
 
 /// Something that was said for a run.

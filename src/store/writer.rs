@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use crate::store::error::StoreError;
 use crate::store::{Pace, Statement, Tx, close};
 use crate::telemetry::measure::{Counter, Histogram};
+use crate::telemetry::tasks;
 
 /// The most statements in one transaction.
 const GROUP_MAX: usize = 256;
@@ -134,7 +135,7 @@ impl Writer {
         let watch = Arc::<Watch>::default();
         let work = Arc::new(Work { statements: Counter::new(), commits: Histogram::quick() });
         let desk = Desk { connection, pace, watch: Arc::clone(&watch), done: Arc::clone(&work) };
-        tokio::spawn(desk.work(orders, idle));
+        tasks::spawn("the writer", desk.work(orders, idle));
         Self { queue, steps, watch, work }
     }
 

@@ -28,6 +28,7 @@ use tracing_subscriber::{Layer, Registry};
 
 use crate::domain::secret::Secret;
 use crate::telemetry::measure::Counter;
+use crate::telemetry::tasks;
 use crate::telemetry::{genai, hidden};
 
 /// The most finished spans that wait; those that come then are lost.
@@ -175,7 +176,7 @@ impl Exporter {
     #[must_use]
     pub fn begin(self) -> Exporting {
         let stop = CancellationToken::new();
-        Exporting { task: tokio::spawn(self.work(stop.clone())), stop }
+        Exporting { task: tasks::spawn("telemetry", self.work(stop.clone())), stop }
     }
 
     async fn work(mut self, stop: CancellationToken) {

@@ -116,6 +116,7 @@ impl Local {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod tests {
     use std::time::Duration;
 

@@ -180,7 +180,9 @@ async fn to_its_end(request: Request, next: Next) -> Response {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
     }
-    match tokio::spawn(next.run(request).in_current_span()).await {
+    #[expect(clippy::disallowed_methods, reason = "its end is awaited, and its panic is answered")]
+    let ended = tokio::spawn(next.run(request).in_current_span()).await;
+    match ended {
         Ok(response) => response,
         Err(error) => Refused::Broken(format!("something broke while it was done: {error}")).into_response(),
     }
@@ -235,6 +237,7 @@ async fn in_words(response: Response, is_api: bool) -> Response {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
 mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;

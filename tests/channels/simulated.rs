@@ -3,6 +3,8 @@
 //! Everything that waits here waits by `tokio::time`, which stands still but for what [`Clock`] adds to it; sockets are
 //! real. A thread that is always busy keeps the runtime from turning the clock by itself whenever nothing is to be done.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

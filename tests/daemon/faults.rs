@@ -1,5 +1,7 @@
 //! A disk that fails to make anything durable: nothing is acknowledged, nothing is lost, nothing is said twice.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 

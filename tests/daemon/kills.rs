@@ -198,6 +198,59 @@ async fn what_a_damaged_run_had_set_aside_is_free_again() {
     database.close().await.unwrap();
     house.start().await;
     let told = house.told(ADA, 1).await;
-    assert!(told[0].contains("record of this message is damaged"), "{told:?}");
+    assert!(told[0].contains("put it aside"), "{told:?}");
     assert_eq!(house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
+}
+
+/// Puts the record of what Ada's message came to out of reach, or within it again.
+async fn damage(house: &House, version: i64) {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let damage = "UPDATE run_events SET version = $1 WHERE kind = 'human.asked'";
+    sqlx::query(damage).bind(version).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+}
+
+async fn asked_and_cut_off() -> House {
+    let mut house = House::new().await;
+    house.start().await;
+    house.model.reply(Reply::call("ask_human", r#"{"question": "Red or blue?"}"#));
+    house.say(ADA, "Paint it");
+    house.told(ADA, 1).await;
+    house.recorded(1).await;
+    house.crash().await;
+    damage(&house, 999).await;
+    house.start().await;
+    assert_eq!(house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
+    house
+}
+
+#[tokio::test]
+async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
+    let mut house = asked_and_cut_off().await;
+    let told = house.told(ADA, 3).await;
+    assert!(told[1].contains("put it aside"), "{told:?}");
+    house.say(ADA, "/status");
+    let status = house.told(ADA, 4).await[3].clone();
+    assert!(status.contains("runs: 1 parked"), "{status}");
+    // The same release again, and then one that can read it.
+    house.restart().await;
+    house.say(ADA, "/status");
+    assert_eq!(house.told(ADA, 5).await.len(), 5, "it is told once");
+    house.crash().await;
+    damage(&house, 1).await;
+    house.start().await;
+    house.model.reply(Reply::text("Blue it is."));
+    house.say(ADA, "blue");
+    assert_eq!(house.told(ADA, 6).await[5], "Blue it is.");
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn b11_what_was_put_aside_is_given_up_at_a_persons_word() {
+    let mut house = asked_and_cut_off().await;
+    house.say(ADA, "/stop");
+    assert_eq!(house.told(ADA, 4).await[3], "What I had put aside here is given up.");
+    house.say(ADA, "/stop");
+    assert_eq!(house.told(ADA, 5).await[4], "Nothing is running here.");
+    house.nothing_refused();
 }

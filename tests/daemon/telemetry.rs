@@ -1,5 +1,7 @@
 //! What is seen of Hob from outside: metrics that Prometheus reads, traces that a collector takes (row N11).
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};

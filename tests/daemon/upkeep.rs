@@ -1,5 +1,7 @@
 //! What a process does about its database and its disk beside everything else (rows N9, N12).
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::path::Path;
 
 use hob::store::Store;

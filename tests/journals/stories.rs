@@ -464,7 +464,7 @@ fn wants(text: &str, names: &[&str]) -> Event {
 }
 
 fn fails(class: ErrorClass, retry_after_ms: Option<u64>) -> Event {
-    Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms }
+    Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms, pictures: false }
 }
 
 fn finished(call: &str, outcome: ToolOutcome) -> Event {

@@ -1,7 +1,7 @@
 //! A few stories, in each of which the process dies at every commit in turn: just before it, and just after.
 
 use crate::plan::GROUP;
-use crate::story::{Said, scripted, scripted_and_kept_up, scripted_with_hang_ups};
+use crate::story::{Said, scripted, scripted_and_kept_up, scripted_with_a_quota, scripted_with_hang_ups};
 use crate::world::When;
 
 /// Nothing is left to the reconciler, which looks every five minutes.
@@ -59,6 +59,25 @@ fn n12_upkeep_beside_a_turn() {
 #[test]
 fn n1_a_turn_with_tools() {
     at_every_commit(1, &[(100, "2", "2", "m do look append look+append")]);
+}
+
+/// What is over the quota is refused on record: wherever the process dies, it is not made, and nobody is asked about it.
+#[test]
+fn e15_tool_calls_over_the_quota_of_a_minute() {
+    let talk: &[Said] = &[(100, "2", "2", "m do look+look+append append+look")];
+    let whole = scripted_with_a_quota((40, 2), talk, None);
+    assert!(whole.violations.is_empty(), "{}\n{}", whole.trace.join("\n"), whole.violations.join("\n"));
+    let refused = whole.trace.iter().filter(|line| line.contains("takes effect")).count();
+    assert!(refused < 5, "the quota was reached: {}", whole.trace.join("\n"));
+    for commit in 0..=whole.commits {
+        for when in [When::Before, When::After] {
+            let ended = scripted_with_a_quota((40, 2), talk, Some((commit, when)));
+            let told = || {
+                format!("{}\nkilled {when:?} commit {commit}:\n{}", ended.trace.join("\n"), ended.violations.join("\n"))
+            };
+            assert!(ended.violations.is_empty(), "{}", told());
+        }
+    }
 }
 
 #[test]

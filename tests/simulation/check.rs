@@ -49,6 +49,7 @@ pub(crate) fn at_rest(world: &World, path: &Path) -> Vec<String> {
         wrong.extend(effects(world, &told));
         wrong.extend(remembered::history(tx, &told).await);
         wrong.extend(overspent(tx).await);
+        wrong.extend(over_quota(world, tx).await);
         wrong.extend(leftovers(tx).await);
         wrong
     })
@@ -353,6 +354,9 @@ fn effects(world: &World, told: &[Told]) -> Vec<String> {
         if told.row.user_id != effect.user {
             wrong.push(format!("an effect with another's authority: {effect:?}"));
         }
+        if told.refused.contains(&effect.call) {
+            wrong.push(format!("a call that was refused was made: {effect:?}"));
+        }
         if effect.idempotent {
             continue;
         }
@@ -395,6 +399,23 @@ async fn overspent(tx: &mut Tx) -> Vec<String> {
     let runs = runs.into_iter().map(|(run, cost)| format!("run {run} cost {cost}"));
     let hours = hours.into_iter().map(|(at, cost)| format!("the hour to {at} cost {cost}"));
     runs.chain(hours).chain(unequal).collect()
+}
+
+/// Nobody made more tool calls in any minute than they may.
+async fn over_quota(world: &World, tx: &mut Tx) -> Vec<String> {
+    let most = i64::from(world.state().tool_calls_per_minute);
+    let minutes: Vec<(i64, i64, i64)> = sqlx::query_as(
+        "SELECT c.user_id, c.started_at, (SELECT count(*) FROM tool_calls b WHERE b.user_id = c.user_id AND b.attempts = 1
+                             AND b.started_at > c.started_at - 60000 AND b.started_at <= c.started_at) AS made
+         FROM tool_calls c WHERE c.attempts = 1 AND made > $1",
+    )
+    .bind(most)
+    .fetch_all(&mut *tx)
+    .await
+    .unwrap();
+    let told =
+        |(user, at, made)| format!("person {user} made {made} tool calls in the minute to {at}, {most} are the most");
+    minutes.into_iter().map(told).collect()
 }
 
 /// Nothing is left lying about.

@@ -36,6 +36,8 @@ pub(crate) struct Told {
     /// By number.
     pub(crate) replies: Vec<(i64, Reply)>,
     pub(crate) questions: Vec<i64>,
+    /// The calls that were more than their person may make in a minute.
+    pub(crate) refused: BTreeSet<String>,
     /// The calls that wanted something delivered.
     pub(crate) delivers: BTreeSet<String>,
     pub(crate) ends: usize,
@@ -86,6 +88,7 @@ async fn tell(tx: &mut Tx, row: RunRow) -> Told {
         principal: None,
         replies: Vec::new(),
         questions: Vec::new(),
+        refused: BTreeSet::new(),
         delivers: BTreeSet::new(),
         ends: 0,
         answers_ignored: 0,
@@ -135,7 +138,12 @@ impl Told {
             Event::HumanAsked(Question::Paused { .. } | Question::Agents) => {}
             Event::HumanAsked(_) => self.questions.push(seq),
             // It is told where it was asked.
-            Event::Expired { .. } if !is_ignored(&effects) => self.questions.push(seq),
+            Event::Expired { .. } if !is_ignored(&effects) && is_approval(&before) => self.questions.push(seq),
+            Event::ToolFinished { call, outcome: ToolOutcome::Denied { reason }, .. }
+                if reason.contains("in a minute") =>
+            {
+                self.refused.insert(call.0.clone());
+            }
             Event::ToolFinished { call, outcome: ToolOutcome::Deliver { .. }, .. } if !is_ignored(&effects) => {
                 self.delivers.insert(call.0.clone());
             }
@@ -181,6 +189,11 @@ fn unsafe_call(state: &State) -> Option<(String, Question)> {
         }
         _ => None,
     }
+}
+
+fn is_approval(state: &State) -> bool {
+    let phase = state.active().map(|run| &run.phase);
+    matches!(phase, Some(Phase::Waiting { question: Question::Approval { .. }, .. }))
 }
 
 fn is_ignored(effects: &[Effect]) -> bool {

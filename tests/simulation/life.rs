@@ -1,5 +1,7 @@
 //! One process: the parts of a daemon put together, driven until it is killed, stopped or at rest.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use hob::agent::machine::policy::Policy;
 use hob::agent::ports::{Ports, RunLimits};
 use hob::agent::prompt::PromptSettings;
 use hob::agent::quota::Meter;
+use hob::agent::write_off;
 use hob::config::Config;
 use hob::config::delivery::DeliveryConfig;
 use hob::domain::channel::{Channel, Intake};
@@ -126,7 +129,11 @@ async fn lived(world: &Arc<World>, path: &Path, life: &Life, last: bool) -> End 
             world.note("calm");
             world.state().calm = true;
         }
-        let seen = process.store.read(LookAround).await.expect("the store reads");
+        let seen = process
+            .store
+            .read(LookAround { now_ms: process.router.clock.now().as_millisecond() })
+            .await
+            .expect("the store reads");
         if seen.is_at_rest() {
             return End::AtRest;
         }
@@ -181,6 +188,7 @@ impl Process {
         let store = Store::open(path, Pace::Lockstep(Arc::clone(world) as _)).await?;
         let owner = format!("sim-{}", world.state().process.number);
         store.write(VoidLeases(owner.clone())).await?;
+        write_off::take_up(&store).await?;
         let (tracker, rest) = (TaskTracker::new(), Arc::new(Notify::new()));
         let (drain, cut) = (CancellationToken::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::clone(world) as _;
@@ -216,7 +224,7 @@ impl Process {
             counts: Arc::default(),
             reply_tokens: TOKENS_WRITTEN,
             purse: Arc::new(Purse { budget: budget(), zone: TimeZone::UTC }),
-            meter: Arc::new(Meter { quotas: quotas(), zone: TimeZone::UTC }),
+            meter: Arc::new(Meter { quotas: quotas(world), zone: TimeZone::UTC }),
             access: Arc::clone(&access),
             rng: Arc::clone(world) as _,
             meters: Arc::clone(delivery.meters()),
@@ -336,9 +344,10 @@ fn budget() -> Budget {
     Budget { run: Some(Money::from_usd(RUN_USD)), hour: Some(Money::from_usd(HOUR_USD)), ..Budget::default() }
 }
 
-/// Nobody's limit is reached: what a world does does not depend on how fast it is.
-fn quotas() -> Quotas {
-    Quotas { user_month: Some(1_000_000_000), tool_calls_per_minute: Some(1_000), ..Quotas::default() }
+/// In some worlds people come to the end of what tools they may use in a minute; nobody uses up their month.
+fn quotas(world: &World) -> Quotas {
+    let tool_calls_per_minute = Some(world.state().tool_calls_per_minute);
+    Quotas { user_month: Some(1_000_000_000), tool_calls_per_minute, ..Quotas::default() }
 }
 
 fn tools(world: &Arc<World>) -> Registry {

@@ -47,7 +47,12 @@ impl Open {
 }
 
 /// Looks at the database.
-pub(crate) struct LookAround;
+pub(crate) struct LookAround {
+    pub(crate) now_ms: i64,
+}
+
+/// What expires sooner than in so long is an approval: nobody has to answer it.
+const APPROVAL_MS: i64 = 3 * 3_600_000;
 
 #[async_trait]
 impl Statement for LookAround {
@@ -62,11 +67,12 @@ impl Statement for LookAround {
             "SELECT i.channel, i.account, i.chat, p.external_id AS sender
              FROM runs r JOIN inbound i ON i.id = r.inbound_id
              JOIN identities p ON p.user_id = r.user_id AND p.channel = i.channel AND p.account = i.account
-             WHERE r.state = 'waiting' AND r.waits_until IS NULL AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)
+             WHERE r.state = 'waiting' AND (r.waits_until IS NULL OR r.waits_until > $1) AND NOT EXISTS (SELECT 1 FROM signals s WHERE s.run_id = r.id AND s.taken = 0)
                -- Who has agents at work perhaps waits for nobody else.
                AND NOT EXISTS (SELECT 1 FROM runs a WHERE a.parent_run = r.id AND a.ended_at IS NULL)
              ORDER BY r.id",
         )
+        .bind(self.now_ms + APPROVAL_MS)
         .fetch_all(&mut *tx)
         .await?;
         let paused = sqlx::query_as(

@@ -28,6 +28,10 @@ pub(crate) struct Ended {
 /// A world of which everything is random.
 pub(crate) fn random(seed: u64) -> Ended {
     let world = World::new(seed);
+    if seed.is_multiple_of(3) {
+        // Not from the world's own chance, so that a seed's people do the same in all of them.
+        world.state().tool_calls_per_minute = 1 + u32::try_from(seed / 3 % 4).unwrap_or(0);
+    }
     plan::settle(&world, seed);
     plan::people(&world);
     let lives = plan::lives(&world);
@@ -61,6 +65,17 @@ pub(crate) fn scripted_with_hang_ups(seed: u64, messages: &[Said]) -> Ended {
     let world = calm(seed, messages);
     world.state().caller = Caller::HangsUp;
     tell(&world, &lives_until(None))
+}
+
+/// As [`scripted`], where nobody may make more tool calls than so many in a minute.
+pub(crate) fn scripted_with_a_quota(
+    (seed, tool_calls_per_minute): (u64, u32),
+    messages: &[Said],
+    crash: Option<(u64, When)>,
+) -> Ended {
+    let world = calm(seed, messages);
+    world.state().tool_calls_per_minute = tool_calls_per_minute;
+    tell(&world, &lives_until(crash))
 }
 
 fn lives_until(crash: Option<(u64, When)>) -> Vec<Life> {

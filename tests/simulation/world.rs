@@ -118,6 +118,8 @@ pub(crate) struct State {
     pub(crate) calm: bool,
     pub(crate) upkeep: Upkeep,
     pub(crate) caller: Caller,
+    /// What one person may have made in a minute.
+    pub(crate) tool_calls_per_minute: u32,
     /// By when they can be fetched: what no poll has acknowledged, with the account it is for.
     pub(crate) updates: BTreeMap<(i64, u64), (String, Inbound)>,
     /// The platform was told that it need not deliver these again.
@@ -173,6 +175,7 @@ impl World {
             calm: false,
             upkeep: Upkeep::Rests,
             caller: Caller::Waits,
+            tool_calls_per_minute: 1_000,
             updates: BTreeMap::new(),
             acked: Vec::new(),
             taken: Vec::new(),

@@ -1,5 +1,7 @@
 //! An adapter that runs against a fake, and an intake that remembers.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! What the tests of every dialect share: settings, requests, a sink that remembers, and any history.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::sync::Mutex;
 use std::time::Duration;
 

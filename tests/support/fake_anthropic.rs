@@ -10,6 +10,8 @@
 //! … base_url = fake.base_url() …
 //! ```
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -12,6 +12,8 @@
 //! assert_eq!(fake.requests()[1].last_text(), "12:00");
 //! ```
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -1,5 +1,7 @@
 //! Hob as a process of its own: started, watched, killed; its end is always waited for with bounded patience.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};

@@ -3,6 +3,8 @@
 //! It records what it was asked and what it refused, and notices clients that drop a stream. No fixed port, no sleeps.
 //! Start at [`Scripted::start`]; what a service takes and knows is its [`Service`].
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 

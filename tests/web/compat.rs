@@ -1,5 +1,7 @@
 //! Programs that expect a model of OpenAI's talk with Hob.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -1,22 +1,22 @@
 //! One transaction of a run: cause, start records, projections. The only way a begun run's journal grows.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::agent::driver::procedures;
+use crate::agent::driver::{gate, procedures};
 use crate::agent::journal::{self, QueueChange, RunKey};
 use crate::agent::machine::agents::ChildEnd;
-use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Effect, ModelCall, Purpose};
-use crate::agent::machine::event::{Accepted, Event, Order, Steered};
+use crate::agent::machine::event::{Accepted, Event, Order, Steered, ToolOutcome};
 use crate::agent::machine::fingerprint::fingerprint;
-use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::status::Status;
 use crate::agent::machine::stop::BudgetStop;
 use crate::agent::machine::{Step, step};
+use crate::agent::machine::{asking, compaction};
 use crate::agent::projection::agents::{self, Change};
 use crate::agent::projection::write::{Target, Words, say, write};
 use crate::agent::projection::{self, Row};
@@ -28,6 +28,7 @@ use crate::domain::inbound::ChannelKind;
 use crate::domain::money::Money;
 use crate::domain::outgoing::Destination;
 use crate::memory::forget;
+use crate::model::message::ToolCall;
 use crate::model::purse::{Purse, Refusal, Spender};
 use crate::store::error::StoreError;
 use crate::store::runs::{Reached, Waits};
@@ -90,8 +91,6 @@ pub(super) struct Advanced {
     /// The number of the last event.
     pub(super) seq: i64,
     pub(super) effects: Vec<Committed<Effect>>,
-    /// The tool calls among them that are not let through, and why.
-    pub(super) refused: Vec<(CallId, String)>,
     /// Somebody said something that is now remembered.
     pub(super) remembered: bool,
     /// Something is to be said in these sessions besides.
@@ -108,7 +107,7 @@ impl Statement for Advance {
 
     async fn run(&self, tx: &mut Tx) -> Result<Advanced, StoreError> {
         let mut events = self.events(tx).await?;
-        let mut moved = self.fold(&events);
+        let (mut moved, unmade) = self.settle_refused(tx, &mut events).await?;
         let mut refused = 0;
         while moved.summarises() && self.refusal(tx, &moved).await?.is_some() {
             // The run can do without it, and perhaps afford its own call, or another summary that it then wants.
@@ -120,7 +119,7 @@ impl Statement for Advance {
         if let Some(stop) = self.refusal(tx, &moved).await? {
             moved = self.fold(&[vec![stop], events].concat());
         }
-        let refused = self.refused_calls(tx, &mut moved).await?;
+        moved.forget_calls(&unmade);
         let Moved { state, seq, recorded, effects, rows, changes, unheard } = moved;
         let status = state.status();
         let ended_at = status.is_final().then(|| millis(self.at));
@@ -154,7 +153,7 @@ impl Statement for Advance {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Advanced { state, seq, effects, refused, remembered, told, due, more: advanced.more })
+        Ok(Advanced { state, seq, effects, remembered, told, due, more: advanced.more })
     }
 }
 
@@ -183,6 +182,27 @@ impl Moved {
     /// Does this step start a summary?
     fn summarises(&self) -> bool {
         self.starts().is_some_and(|(_, call)| call.purpose == Purpose::Summary)
+    }
+
+    /// The tool calls that this step starts, and which try that is.
+    fn calls(&self) -> impl Iterator<Item = (&ToolCall, u32)> {
+        self.effects.iter().filter_map(|Committed(effect)| match effect {
+            Effect::RunTool { call, attempt, .. } => Some((call, *attempt)),
+            _ => None,
+        })
+    }
+
+    /// These tool calls are on record as refused: nobody makes them, and they count on nobody's quota.
+    fn forget_calls(&mut self, unmade: &BTreeSet<CallId>) {
+        self.effects
+            .retain(|Committed(effect)| !matches!(effect, Effect::RunTool { call, .. } if unmade.contains(&call.id)));
+        for row in &mut self.rows {
+            if let Row::ToolStarted { call, user, .. } = row
+                && unmade.contains(&call.id)
+            {
+                *user = None;
+            }
+        }
     }
 
     /// The first summaries of this step were refused: they are on record, and nobody makes them.
@@ -217,19 +237,16 @@ impl Advance {
         Moved { state, seq, recorded, effects, rows, changes, unheard }
     }
 
-    /// How long the question that the run waits with stays open (lesson 17): only approvals expire.
+    /// How long the question that the run waits with stays open (lesson 17).
     fn waits(&self, state: &State, recorded: &Step) -> Waits {
-        let asks = |run: &Active| match &run.phase {
-            Phase::Waiting { question: Question::Approval { .. }, .. } => {
-                Some(approval_secs(run.policy.tools.approval_secs, self.destination.conversation.channel))
-            }
-            Phase::Waiting { .. } | Phase::Calling(_) | Phase::Acting(_) | Phase::Replied | Phase::Done(_) => None,
-        };
-        let Some(secs) = state.active().and_then(asks) else {
+        let approval =
+            |run: &Active| approval_secs(run.policy.tools.approval_secs, self.destination.conversation.channel);
+        let open = state.active().and_then(|run| Some((run, asking::stays_open_secs(run, approval(run))?)));
+        let Some((run, secs)) = open else {
             return Waits::WithoutEnd;
         };
-        let asked = recorded.events.iter().any(|event| matches!(event, Event::HumanAsked(Question::Approval { .. })));
-        if !asked {
+        let open = asking::open(run, run.questions);
+        if !recorded.events.iter().any(|event| matches!(event, Event::HumanAsked(asked) if Some(asked) == open)) {
             return Waits::AsBefore;
         }
         let ms = i64::try_from(secs.saturating_mul(1_000)).unwrap_or(i64::MAX);
@@ -286,29 +303,51 @@ impl Advance {
             .map(|Refusal { scope, cap, used, resets }| Event::BudgetReached(BudgetStop { scope, cap, used, resets })))
     }
 
-    /// The tool calls of this step that are more than their person may have made in a minute (row E15). A call that is
-    /// made again has its place already.
-    async fn refused_calls(&self, tx: &mut Tx, moved: &mut Moved) -> Result<Vec<(CallId, String)>, StoreError> {
-        let calls = moved.effects.iter().filter_map(|Committed(effect)| match effect {
-            Effect::RunTool { call, attempt: 1, .. } => Some(call.id.clone()),
-            _ => None,
-        });
-        let calls: Vec<CallId> = calls.collect();
+    /// The run after `events`, to which the end of every tool call is added that nobody may make: what was not offered, and
+    /// what is more than its person may have made in a minute (row E15). That stands in the journal beside the call's
+    /// start, in one transaction, so that whoever takes the run up knows that the call was never made.
+    async fn settle_refused(
+        &self,
+        tx: &mut Tx,
+        events: &mut Vec<Event>,
+    ) -> Result<(Moved, BTreeSet<CallId>), StoreError> {
+        let mut unmade = BTreeSet::new();
+        loop {
+            let moved = self.fold(events);
+            // What one refusal settles may let others start.
+            let refused = self.refused_calls(tx, &moved, &unmade).await?;
+            if refused.is_empty() {
+                return Ok((moved, unmade));
+            }
+            for (call, outcome) in refused {
+                unmade.insert(call.clone());
+                events.push(Event::ToolFinished { call, outcome, source: None });
+            }
+        }
+    }
+
+    /// The tool calls that this step starts, are not let through, and are not `known` for it. A call that is made again has
+    /// its place in the quota already.
+    async fn refused_calls(
+        &self,
+        tx: &mut Tx,
+        moved: &Moved,
+        known: &BTreeSet<CallId>,
+    ) -> Result<Vec<(CallId, ToolOutcome)>, StoreError> {
         let Some(run) = moved.state.active() else {
             return Ok(Vec::new());
         };
-        let user = run.input.principal.user;
-        let Some(allowed) = self.meter.tool_calls(tx, user, calls.len(), self.at).await? else {
-            return Ok(Vec::new());
-        };
-        let refused: Vec<_> =
-            calls.into_iter().skip(allowed.calls).map(|call| (call, allowed.reason.clone())).collect();
-        for row in &mut moved.rows {
-            if let Row::ToolStarted { call, user, .. } = row
-                && refused.iter().any(|(id, _)| *id == call.id)
-            {
-                *user = None;
+        let (mut refused, mut made) = (Vec::new(), Vec::new());
+        for (call, attempt) in moved.calls().filter(|(call, _)| !known.contains(&call.id)) {
+            match gate::refusal(run, call) {
+                Some(outcome) => refused.push((call.id.clone(), outcome)),
+                None if attempt == 1 => made.push(call.id.clone()),
+                None => {}
             }
+        }
+        if let Some(allowed) = self.meter.tool_calls(tx, run.input.principal.user, made.len(), self.at).await? {
+            let denied = |call| (call, ToolOutcome::Denied { reason: allowed.reason.clone() });
+            refused.extend(made.into_iter().skip(allowed.calls).map(denied));
         }
         Ok(refused)
     }

@@ -10,7 +10,7 @@ use crate::agent::machine::begun::{Context, PastMessage, PastRole};
 use crate::agent::machine::state::State;
 use crate::agent::projection::owners::{Desk, desks};
 use crate::agent::prompt::{Material, Past, one_line};
-use crate::agent::write_off::load_or_write_off;
+use crate::agent::write_off::load_or_park;
 use crate::domain::ids::{InboundId, RunId, SessionId, UserId};
 use crate::domain::inbound::Conversation;
 use crate::domain::origin::Taint;
@@ -65,9 +65,9 @@ impl Statement for Claim {
             return Ok(Found::Nothing);
         };
         let key = RunKey { run, session: self.session };
-        Ok(match load_or_write_off(tx, &key, self.lease.now).await? {
+        Ok(match load_or_park(tx, &key, self.lease.now).await? {
             Some(folded) => Found::Run(Box::new(with_session(tx, key, folded).await?)),
-            None => Found::WrittenOff,
+            None => Found::Parked,
         })
     }
 }
@@ -77,8 +77,8 @@ impl Statement for Claim {
 pub enum Found {
     /// A run to be driven.
     Run(Box<Claimed>),
-    /// A run whose journal cannot be read: it is over, and its sender is told.
-    WrittenOff,
+    /// A run whose journal cannot be read: it is put aside, and its sender is told.
+    Parked,
     /// Nothing to be done in this lane.
     Nothing,
 }

@@ -1,19 +1,19 @@
-//! What a run may have called: only what it was offered when it began, and only so often (rows C5, E15).
+//! What a run may have called: only what it was offered when it began (row C5).
 
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::event::ToolOutcome;
 use crate::agent::machine::state::Active;
 use crate::model::message::ToolCall;
 
-/// What the model is told instead of a result; none: the call may be made. `refused` is the quota's word.
-pub(super) fn refusal(run: &Active, call: &ToolCall, refused: Option<String>) -> Option<ToolOutcome> {
+/// What the model is told instead of a result; none: the call may be made.
+pub(super) fn refusal(run: &Active, call: &ToolCall) -> Option<ToolOutcome> {
     // What older runs were offered is not in their record's list of tools.
-    if run.rules >= Rules::THIRD && !run.tools.contains_key(&call.name) {
-        let names: Vec<&str> = run.tools.keys().map(String::as_str).collect();
-        let text = format!("There is no tool {:?}. There are: {}.", call.name, names.join(", "));
-        return Some(ToolOutcome::Text { text, is_error: true });
+    if run.rules < Rules::THIRD || run.tools.contains_key(&call.name) {
+        return None;
     }
-    refused.map(|reason| ToolOutcome::Denied { reason })
+    let names: Vec<&str> = run.tools.keys().map(String::as_str).collect();
+    let text = format!("There is no tool {:?}. There are: {}.", call.name, names.join(", "));
+    Some(ToolOutcome::Text { text, is_error: true })
 }
 
 #[cfg(test)]
@@ -30,15 +30,10 @@ mod tests {
             |name: &str| ToolCall { id: CallId("1.0".to_owned()), name: name.to_owned(), arguments: String::new() };
         let tools = [("look".to_owned(), ToolFacts::default())].into();
         let current = Active::begin(accepted(), Begun { rules: Rules::THIRD, tools, ..begun() });
-        assert_eq!(refusal(&current, &call("look"), None), None);
+        assert_eq!(refusal(&current, &call("look")), None);
         let text = "There is no tool \"send\". There are: look.".to_owned();
-        let none = Some(ToolOutcome::Text { text, is_error: true });
-        assert_eq!(refusal(&current, &call("send"), None), none);
-        assert_eq!(refusal(&current, &call("send"), Some("wait".to_owned())), none);
-        let denied = Some(ToolOutcome::Denied { reason: "wait".to_owned() });
-        assert_eq!(refusal(&current, &call("look"), Some("wait".to_owned())), denied);
+        assert_eq!(refusal(&current, &call("send")), Some(ToolOutcome::Text { text, is_error: true }));
         let older = Active::begin(accepted(), Begun { rules: Rules::SECOND, ..begun() });
-        assert_eq!(refusal(&older, &call("send"), None), None);
-        assert_eq!(refusal(&older, &call("send"), Some("wait".to_owned())), denied);
+        assert_eq!(refusal(&older, &call("send")), None);
     }
 }

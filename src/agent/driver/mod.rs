@@ -34,6 +34,7 @@ use crate::agent::driver::perform::Work;
 use crate::agent::driver::signs::LastSign;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::agents::Agent;
+use crate::agent::machine::asking::Answerer;
 use crate::agent::machine::begun::Rules;
 use crate::agent::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::agent::machine::event::{Accepted, Event, Order};
@@ -42,10 +43,9 @@ use crate::agent::machine::state::{Active, Phase, State};
 use crate::agent::machine::status::Status;
 use crate::agent::machine::stop::CancelReason;
 use crate::agent::ports::Ports;
-use crate::agent::projection::buttons::is_for_owners;
 use crate::agent::prompt::{Material, system_digest};
 use crate::agent::signal::Signal;
-use crate::domain::ids::{CallId, SessionId};
+use crate::domain::ids::SessionId;
 use crate::domain::outgoing::Destination;
 use crate::model::message::ToolCall;
 use crate::policy::memory::Place;
@@ -98,8 +98,6 @@ pub struct Driver {
     work: Work,
     more: bool,
     blobs: Vec<(String, String)>,
-    /// Tool calls that are not let through, and why.
-    refused: Vec<(CallId, String)>,
     stages: Stages,
 }
 
@@ -125,7 +123,6 @@ impl Driver {
             work: Work::default(),
             more: false,
             blobs: Vec::new(),
-            refused: Vec::new(),
             stages,
         })
     }
@@ -252,10 +249,9 @@ impl Driver {
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, refused, remembered, told, due, more }) => {
+                Ok(Advanced { state, seq, effects, remembered, told, due, more }) => {
                     telemetry::tainted(self.key.run, &self.state, &state);
                     told.into_iter().for_each(|session| self.ports.watcher.said(session));
-                    self.refused.extend(refused);
                     if remembered {
                         self.ports.memory.nearby.memories_written();
                     }
@@ -310,7 +306,7 @@ impl Driver {
             Effect::AbortTools(calls) => self.work.abort(&calls),
             Effect::AskHuman(Question::Paused { by }) => tracing::info!(run = %self.key.run, %by, "agent_run.paused"),
             Effect::AskHuman(Question::Agents) => tracing::debug!(run = %self.key.run, "agent_run.waits_for_agents"),
-            Effect::AskHuman(question) if is_for_owners(&question) => {
+            Effect::AskHuman(question) if self.is_for_owners(&question) => {
                 self.ports.watcher.said(self.home);
                 let here = self.destination.conversation.clone();
                 for desk in self.read(claim::Desks { here }).await? {
@@ -328,6 +324,10 @@ impl Driver {
         Ok(())
     }
 
+    fn is_for_owners(&self, question: &Question) -> bool {
+        self.state.active().is_some_and(|run| Answerer::of(run, question) == Answerer::Owner)
+    }
+
     async fn call_model(&mut self, call: ModelCall) -> Result<(), StoreError> {
         let state = Arc::clone(&self.state);
         let Some(active) = state.active() else {
@@ -336,7 +336,7 @@ impl Driver {
         let material = self.material_of(active).await?;
         let mut request = material.request_of(active, &call);
         request.max_output_tokens = self.reply_limit(active, &call);
-        let request = self.with_pictures(request, &call.label).await?;
+        let request = self.with_pictures(request, &call).await?;
         let mute = active.input.agent.is_some();
         let (ports, run, stages) = (&self.ports, self.key.run, &self.stages);
         let stage = perform::Stage { ports, destination: &self.destination, run, mute, stages };
@@ -381,12 +381,6 @@ impl Driver {
         let Some(active) = self.state.active() else {
             return;
         };
-        let refused = self.refused.iter().position(|(id, _)| *id == call.id);
-        let refused = refused.map(|at| self.refused.swap_remove(at).1);
-        if let Some(outcome) = gate::refusal(active, &call, refused) {
-            self.work.settle(call.id, outcome);
-            return;
-        }
         let principal = active.input.principal.clone();
         let session = active.input.session_key();
         let place = Place::of(self.home, &self.destination.conversation);

@@ -10,8 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::agent::driver::Driver;
+use crate::agent::machine::effect::ModelCall;
 use crate::domain::ids::FileId;
-use crate::model::error::{ErrorClass, ModelError};
 use crate::model::message::{Base64, Image, Message, Picture, UserPart};
 use crate::model::picture;
 use crate::model::provider::Request;
@@ -19,11 +19,19 @@ use crate::store::error::StoreError;
 use crate::store::{Statement, Tx, files};
 
 impl Driver {
-    /// The request with the bytes of its pictures, as many as fit; words stand for the others, and for all of them where
-    /// the model is known not to see.
-    pub(super) async fn with_pictures(&mut self, mut request: Request, label: &str) -> Result<Request, StoreError> {
+    /// The request of a call with the bytes of its pictures, as many as fit; words stand for the others, and for all of them
+    /// where the model is known not to see, or has refused them.
+    pub(super) async fn with_pictures(
+        &mut self,
+        mut request: Request,
+        call: &ModelCall,
+    ) -> Result<Request, StoreError> {
         let all: Vec<Picture> = request.messages.iter().flat_map(Message::pictures).cloned().collect();
-        if all.is_empty() || !self.ports.table.may_see(label) {
+        if all.is_empty() || !self.ports.table.may_see(&call.label) {
+            return Ok(request);
+        }
+        if call.blind {
+            put(&mut request, all.iter().map(refused));
             return Ok(request);
         }
         let left_out = picture::plan(&all.iter().collect::<Vec<_>>());
@@ -56,6 +64,11 @@ impl Driver {
     }
 }
 
+/// What stands for a picture that the model has refused.
+fn refused(picture: &Picture) -> UserPart {
+    UserPart::text(format!("[picture {:?}: the model's provider did not take it]", picture.name))
+}
+
 /// Puts these parts in the place of the pictures, in order.
 fn put(request: &mut Request, mut parts: impl Iterator<Item = UserPart>) {
     let messages = request.messages.iter_mut().filter_map(|message| match message {
@@ -69,27 +82,13 @@ fn put(request: &mut Request, mut parts: impl Iterator<Item = UserPart>) {
     }
 }
 
-/// The same request with words for its pictures, if they may be why it was refused: one that a provider does not take
-/// must not end the conversation in which it was sent.
-pub(super) fn without_pictures(request: &Request, error: &ModelError) -> Option<Request> {
-    if !matches!(error.class, ErrorClass::BadRequest | ErrorClass::Refused) {
-        return None;
-    }
-    let mut blind = request.clone();
-    let mut replaced = 0;
-    for message in &mut blind.messages {
-        let Message::User { parts } = message else { continue };
-        for part in parts {
-            if let UserPart::Image(Image { name, .. }) = part {
-                *part = UserPart::text(format!("[picture {name:?}: the model's provider did not take it]"));
-                replaced += 1;
-            }
-        }
-    }
-    if replaced > 0 {
-        tracing::warn!(pictures = replaced, class = %error.class, "a request with pictures was refused; asked without");
-    }
-    (replaced > 0).then_some(blind)
+/// Does the request show pictures, and not only words for them?
+pub(super) fn shows_pictures(request: &Request) -> bool {
+    let parts = request.messages.iter().filter_map(|message| match message {
+        Message::User { parts } => Some(parts),
+        Message::Assistant { .. } | Message::Tool(_) => None,
+    });
+    parts.flatten().any(|part| matches!(part, UserPart::Image(_)))
 }
 
 /// Which files still have a record, with the content that they are known by.
@@ -140,17 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn c6_a_picture_that_is_refused_does_not_end_the_conversation() {
-        let refused = |class| ModelError::new(class, "no");
-        let asked = request(vec![UserPart::text("look"), image()]);
-        for class in [ErrorClass::BadRequest, ErrorClass::Refused] {
-            let blind = without_pictures(&asked, &refused(class)).unwrap();
-            let words = r#"[picture "a\".png": the model's provider did not take it]"#;
-            assert_eq!(blind, request(vec![UserPart::text("look"), UserPart::text(words)]));
-            assert_eq!(without_pictures(&blind, &refused(class)), None, "once");
-        }
-        for class in [ErrorClass::Auth, ErrorClass::RateLimit, ErrorClass::ContextTooLong, ErrorClass::Network] {
-            assert_eq!(without_pictures(&asked, &refused(class)), None, "{class}");
-        }
+    fn c6_a_request_in_which_words_stand_for_pictures_shows_none() {
+        let (hash, name) = (String::new(), "a\".png".to_owned());
+        let picture = Picture { file: FileId(1), hash, media_type: MediaType::Png, name, bytes: 1 };
+        let mut asked = request(vec![UserPart::text("look"), UserPart::Picture(picture.clone())]);
+        assert!(!shows_pictures(&asked));
+        put(&mut asked, [refused(&picture)].into_iter());
+        let words = r#"[picture "a\".png": the model's provider did not take it]"#;
+        assert_eq!(asked, request(vec![UserPart::text("look"), UserPart::text(words)]));
+        assert!(!shows_pictures(&asked));
+        assert!(shows_pictures(&request(vec![UserPart::text("look"), image()])));
     }
 }

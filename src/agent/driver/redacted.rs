@@ -16,8 +16,8 @@ pub(super) fn event(redactor: &Redactor, event: Event) -> Event {
             calls.iter_mut().flat_map(|call| &mut call.reasons).for_each(|reason| redactor.clean(reason));
             Event::Assessed { calls }
         }
-        Event::ModelFailed { class, message, retry_after_ms } => {
-            Event::ModelFailed { class, message: without(redactor, message), retry_after_ms }
+        Event::ModelFailed { class, message, retry_after_ms, pictures } => {
+            Event::ModelFailed { class, message: without(redactor, message), retry_after_ms, pictures }
         }
         Event::SummaryFailed { why, late } => Event::SummaryFailed { why: without(redactor, why), late },
         Event::Panicked { message } => Event::Panicked { message: without(redactor, message) },

@@ -33,6 +33,9 @@ pub struct ModelCall {
     pub choice: ToolChoice,
     /// It looks at a reply again that the person has not been told yet (row E10).
     pub check: bool,
+    /// Words stand for its pictures: the model has refused them before (row C6).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blind: bool,
     /// Whom: an index into the run's models.
     pub model: usize,
     /// Its name.
@@ -73,6 +76,9 @@ pub struct Chain {
     pub rested: bool,
     /// None of them answered, and some rest: on this second way through they are asked all the same.
     pub forced: bool,
+    /// The model asked now has refused it with its pictures, and is asked without them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blinded: bool,
 }
 
 /// Something to be done by the driver.

@@ -75,6 +75,9 @@ pub enum Event {
         message: String,
         /// The wait it asked for, in milliseconds.
         retry_after_ms: Option<u64>,
+        /// Whether pictures were shown to the model.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pictures: bool,
     },
     /// A tool is about to be run.
     #[serde(rename = "tool.started")]

@@ -35,6 +35,7 @@ pub(super) fn on_answered(run: &mut Active, answer: &Answer) -> Vec<Effect> {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     }
     let question = question.clone();
+    run.reminders = 0;
     if !matches!(question, Question::PromptChanged { .. }) {
         // Somebody has looked at where it stands; a word about the prompt does not say so.
         run.crashes = 0;

@@ -7,6 +7,7 @@
 
 pub mod agents;
 pub mod approval;
+pub mod asking;
 pub mod batch;
 pub mod begun;
 pub mod compaction;
@@ -84,8 +85,11 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
             run.assessed.clear();
             effects
         }
-        Event::ModelFailed { class, message, retry_after_ms } => {
-            model::on_failed(run, *class, message, *retry_after_ms)
+        Event::ModelFailed { class, message, retry_after_ms, pictures } => {
+            match model::without_pictures(run, *class, *pictures) {
+                Some(again) => again,
+                None => model::on_failed(run, *class, message, *retry_after_ms),
+            }
         }
         Event::Assessed { calls } => {
             run.assessed.clone_from(calls);
@@ -101,7 +105,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
         Event::SummaryMade { text, usage } => compaction::summary::on_made(run, text, *usage),
         Event::SummaryFailed { why, late } => compaction::summary::on_failed(run, why, *late),
         Event::BudgetReached(stop) => control::on_budget(run, stop),
-        Event::Expired { question } => approval::on_expired(run, *question),
+        Event::Expired { question } => asking::on_expired(run, *question),
         Event::GrantRevoked { tool } => approval::on_revoked(run, tool),
         Event::PauseRequested { by } => pause::on_requested(run, *by),
         Event::PauseLifted { .. } => pause::on_lifted(run),

@@ -8,6 +8,7 @@
 //! | auth, billing, unknown model, resting, bad request | the next model | |
 //! | too long | less of the context, up to three times ([`compaction`]) | the next model |
 //! | refused | told | |
+//! | refused or a bad request, with pictures shown | the same without the pictures, once | as above |
 //!
 //! Each request goes through all models, beginning with the one that answered last. If none answers and some only rest,
 //! they are asked all the same: nobody is told of an outage that nobody has looked at. The chat is told when another
@@ -208,6 +209,21 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
     }
 }
 
+/// Pictures were shown, and they may be why it was refused: what a provider does not take must not end the conversation in
+/// which it was sent. From here on words stand for them in what this model is asked, the same request first of all; that is a
+/// call of its own, on record and on the bill like any other.
+pub(super) fn without_pictures(run: &mut Active, class: ErrorClass, pictures: bool) -> Option<Vec<Effect>> {
+    let Phase::Calling(call) = &run.phase else { return None };
+    let may_be_why = pictures && matches!(class, ErrorClass::BadRequest | ErrorClass::Refused);
+    if !may_be_why || call.purpose == Purpose::Summary || call.blind {
+        return None;
+    }
+    let call = call.clone();
+    run.blind.insert(call.model);
+    let chain = Chain { blinded: true, ..call.chain };
+    Some(ending::ask(run, ModelCall { chain, ..run.call_for(call.purpose) }))
+}
+
 /// The call failed: wait and repeat, ask the next model, or tell the person.
 pub(super) fn on_failed(
     run: &mut Active,
@@ -321,6 +337,7 @@ fn next_model(run: &mut Active, call: &ModelCall, class: ErrorClass) -> Option<M
         passed: call.chain.passed + 1,
         rested: call.chain.rested || class == ErrorClass::Resting,
         forced: call.chain.forced,
+        blinded: false,
     };
     if chain.passed < run.models.len() {
         run.model = (call.model + 1) % run.models.len();

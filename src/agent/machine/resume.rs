@@ -18,7 +18,7 @@
 //! | a question that was answered meanwhile | the answer is taken; that person's word also stands for a changed prompt |
 //! | the lane, just given, and not begun | it begins |
 //! | a beginning that is missing from the journal | it ends, told (`input.rs`) |
-//! | a journal, or what it refers to, that cannot be read | it ends, told (`agent/write_off.rs`), without the machine |
+//! | a journal, or what it refers to, that cannot be read | it is put aside, told (`agent/write_off.rs`), without the machine |
 //!
 //! A stop in good order (`run.suspended`) is followed by the same rule and counts as no crash. The soft and the hard limit
 //! count from when a process took the run up. What the outbox was sending has an unknown outcome (`docs/delivery.md`).

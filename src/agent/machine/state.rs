@@ -81,6 +81,9 @@ pub struct Active {
     /// Whether one of its models sees pictures.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sees: bool,
+    /// Which of its models have refused its pictures.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub blind: BTreeSet<usize>,
     /// The tools that it may call all the same, until it reads something new.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub excused: BTreeSet<String>,
@@ -148,6 +151,9 @@ pub struct Active {
     pub suspended: bool,
     /// How many questions were asked; the last one's number.
     pub questions: u32,
+    /// How often the open one was put again because nobody answered.
+    #[serde(skip_serializing_if = "is_none")]
+    pub reminders: u32,
     /// What it noted for itself (row B12).
     pub notebook: Notebook,
     /// Why the model was asked for its last turn, if it was: what follows completes nothing.
@@ -156,6 +162,11 @@ pub struct Active {
     pub told: u32,
     /// Where it stands.
     pub phase: Phase,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives it by reference")]
+const fn is_none(times: &u32) -> bool {
+    *times == 0
 }
 
 /// A model that did not answer.
@@ -246,6 +257,7 @@ impl Active {
             reached: BTreeMap::new(),
             taint: begun.taint,
             sees: begun.sees,
+            blind: BTreeSet::new(),
             excused: BTreeSet::new(),
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
@@ -275,6 +287,7 @@ impl Active {
             crashes: 0,
             suspended: false,
             questions: 0,
+            reminders: 0,
             notebook: begun.notebook.map(|notebook| *notebook).unwrap_or_default(),
             last_turn: None,
             told: 0,
@@ -308,7 +321,7 @@ impl Active {
                 ToolChoice::Auto
             }
         };
-        let (aside, check) = (self.truth.aside(), self.truth.is_open());
+        let (aside, check, blind) = (self.truth.aside(), self.truth.is_open(), self.blind.contains(&self.model));
         let counted = self.counted() + aside.iter().map(tokens::message).sum::<u64>();
         let input_estimate = self.calibrated(counted);
         let digest = self.request_digest(purpose, &label, &choice, &aside);
@@ -316,6 +329,7 @@ impl Active {
             purpose,
             choice,
             check,
+            blind,
             model: self.model,
             label,
             delay_ms: 0,
@@ -338,7 +352,8 @@ impl Active {
         let mut parts: Vec<&[u8]> = vec![&context, said, purpose.as_bytes(), label.as_bytes()];
         let view = (!self.view.is_whole()).then(|| canonical(&self.view));
         let notes = self.notebook.message().map(|notes| canonical(&notes));
-        parts.extend([&view, &notes, &choice, &aside].into_iter().filter_map(|part| part.as_deref()));
+        let blind = self.blind.contains(&self.model).then(|| b"without pictures".to_vec());
+        parts.extend([&view, &notes, &choice, &aside, &blind].into_iter().filter_map(|part| part.as_deref()));
         Digest::of(REQUEST_SCHEME, &parts)
     }
 

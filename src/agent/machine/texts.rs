@@ -64,11 +64,15 @@ pub const AFTER_DENIAL: &str = "[It was denied. Don't try it again unless the us
 /// For the person: the hard limit.
 pub const HARD_LIMIT: &str = "I ran out of time on this and stopped. What was done so far is in our conversation; \
      send a message to go on from there.";
-/// For the person: the run's record is damaged.
-pub const UNREADABLE: &str = "My record of this message is damaged, so I cannot go on with it. The log has the details; \
-     please send it again if it still matters.";
+/// For the person: this Hob cannot read the run's record.
+pub const PARKED: &str = "My record of this message cannot be read by the version of me that runs now, so I have put it \
+     aside; the log has the details. I go on with it as soon as a version runs that can read it. To give it up, say /stop.";
 /// For the person: they gave a run up.
 pub const GIVEN_UP: &str = "Given up. Nothing more happens for that message.";
+/// Above a question that is put again.
+pub const STILL_OPEN: &str = "I am still waiting for an answer to this.";
+/// Below a question that only an owner may answer.
+pub const FOR_OWNERS: &str = "Only an owner can answer this.";
 /// For the model: the last turn, because of time.
 pub const WRAP_UP_TIME: &str = "The time for this task is up. Tools are no longer available. Tell the user plainly what \
      has been done, what has not, and what should happen next.";

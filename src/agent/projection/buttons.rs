@@ -1,22 +1,24 @@
 //! A question as people see it: its words, and the buttons under it.
 
 use crate::agent::journal::RunKey;
+use crate::agent::machine::asking::Answerer;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Question;
+use crate::agent::machine::state::Active;
 use crate::agent::machine::texts;
 use crate::domain::outgoing::Choice;
 
-/// A question with the decisions it offers, by number, for channels without buttons and for replies in words.
-pub(super) fn question_text(question: &Question) -> String {
+/// A run's question with the decisions it offers, by number, for channels without buttons and for replies in words; who may
+/// answer it, where not everybody may who reads it; and that it was put before.
+pub(super) fn question_text(run: &Active, question: &Question) -> String {
     let numbered = |(index, decision): (usize, &Decision)| format!("{}. {}", index + 1, decision.label());
     let decisions = Decision::offered(question).iter().enumerate().map(numbered);
-    std::iter::once(texts::question(question)).chain(decisions).collect::<Vec<_>>().join("\n")
-}
-
-/// Must an owner decide it?
-#[must_use]
-pub fn is_for_owners(question: &Question) -> bool {
-    matches!(question, Question::Approval { concern, .. } if concern.owners)
+    let again = (run.reminders > 0).then(|| texts::STILL_OPEN.to_owned());
+    // An approval says it by itself.
+    let says = matches!(question, Question::Approval { .. });
+    let owners = (Answerer::of(run, question) == Answerer::Owner && !says).then(|| texts::FOR_OWNERS.to_owned());
+    let told = again.into_iter().chain([texts::question(question)]).chain(owners);
+    told.chain(decisions).collect::<Vec<_>>().join("\n")
 }
 
 /// Its buttons.

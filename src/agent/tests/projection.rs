@@ -15,8 +15,12 @@ use crate::agent::machine::tests::{
 use crate::agent::projection::buttons::Press;
 use crate::agent::projection::{Row, rows};
 use crate::domain::ids::{CallId, RunId, SessionId};
+use crate::domain::inbound::ChannelKind;
 use crate::domain::money::Money;
+use crate::domain::origin::{Source, Taint};
 use crate::domain::outgoing::Delivery;
+use crate::domain::principal::{Principal, Role};
+use crate::domain::tools::{Risk, ToolFacts};
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, Usage};
 use crate::model::price::{Rate, Rates};
@@ -98,6 +102,26 @@ fn c8_c9_a_run_writes_what_was_said_what_was_called_and_what_it_cost() {
         &["model answered 10/2/1", OWN, "say at 6: hi (0 buttons)", "history hob: hi +0 calls"],
     );
     check(&mut run, says("late"), &[]);
+}
+
+#[test]
+fn n6_owners_are_asked_whatever_only_they_may_answer() {
+    let guest = Principal { role: Role::Guest, ..accepted().principal };
+    let taint = Taint::from_iter(Source::of_speaker(&guest, ChannelKind::Telegram));
+    let facts = ToolFacts { risk: Risk::Send, changes: true, ..ToolFacts::default() };
+    let tools = [("send".to_owned(), facts)].into();
+    let mut run = Script::fresh();
+    run.on(Event::Accepted(Accepted { principal: guest, ..accepted() }));
+    run.on(Event::Begun(Box::new(Begun { taint, tools, ..crate::agent::machine::tests::begun() })));
+    run.on(wants(&["send"]));
+    run.on(answers("approve"));
+    let cut_off = projected(&mut run.state, crash()).join("\n");
+    assert!(cut_off.contains("ask owners at 6 for Anna (3 buttons)"), "{cut_off}");
+    assert!(cut_off.contains("Only an owner can answer this.\n1. it happened"), "{cut_off}");
+    let question = run.run().questions;
+    let again = projected(&mut run.state, Event::Expired { question }).join("\n");
+    assert!(again.contains("say at 6: I am still waiting for an answer to this.\n"), "{again}");
+    assert!(again.contains("ask owners at 6 for Anna (3 buttons)"), "{again}");
 }
 
 #[test]

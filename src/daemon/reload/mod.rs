@@ -336,7 +336,7 @@ impl StartedWith {
         let this = &mut reloader;
         let (switches, router, blueprint) = (this.switches.clone(), Arc::clone(&this.router), this.blueprint.clone());
         let (skills, drain) = (Arc::clone(&this.roots.skills), switches.drain.clone());
-        switches.channels.spawn(skill_watch::keep_up(skills, current::Sender::default(), drain));
+        switches.keep("skills", skill_watch::keep_up(skills, current::Sender::default(), drain));
         let known = this.made.ports.memory.clone();
         memory::keep_up(&mut this.embedding, &switches, &known, &blueprint);
         chores::tidy(&switches, &known, (&this.roots.contents, &blueprint));

@@ -28,10 +28,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 pub(super) fn keep_up(switches: &Switches, router: &Arc<Router>, blueprint: &Blueprint) {
     let conditions = blueprint.conditions.clone();
     let look = look(Arc::clone(router), (conditions.clone(), Arc::clone(&blueprint.clock)), switches.drain.clone());
-    switches.channels.spawn(look);
+    switches.keep("troubles", look);
     if blueprint.own_channel.is_none() {
         let tell = Teller { router: Arc::clone(router), conditions, clock: Arc::clone(&blueprint.clock) };
-        switches.channels.spawn(tell.run(switches.drain.clone()));
+        switches.keep("telling of troubles", tell.run(switches.drain.clone()));
     }
 }
 

@@ -171,19 +171,19 @@ pub(super) fn keep_up(
     };
     // Before anything big begins.
     let room = watch.look(Room::default());
-    switches.channels.spawn(watch.run(room, stop.clone()));
+    switches.keep("the disk", watch.run(room, stop.clone()));
     let keeper = log::Keeper {
         store: store.clone(),
         file: blueprint.data_dir.join(format!("{DATABASE}-wal")),
         conditions: blueprint.conditions.clone(),
         clock: Arc::clone(&blueprint.clock),
     };
-    switches.channels.spawn(keeper.run(stop.clone()));
+    switches.keep("upkeep", keeper.run(stop.clone()));
     if config.every_minutes > 0 && blueprint.stays {
         let every = SignedDuration::from_mins(i64::from(config.every_minutes));
         let rounds =
             rounds((store.clone(), Arc::clone(&blueprint.clock)), (Keep::of(config), every), last, stop.clone());
-        switches.channels.spawn(rounds);
+        switches.keep("rounds", rounds);
     }
 }
 

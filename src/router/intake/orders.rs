@@ -14,7 +14,7 @@ use crate::domain::principal::Principal;
 use crate::router::answering::{answer_in, asking_elsewhere};
 use crate::router::command::Reach;
 use crate::router::intake::Router;
-use crate::router::intake::answers::{Asked, open_question};
+use crate::router::intake::answers::{Asked, LookAsked, Seen, open_question};
 use crate::router::operations::queue::{End, Ended};
 use crate::router::{pause, texts};
 use crate::store::error::StoreError;
@@ -60,7 +60,11 @@ impl Router {
         if let Order::Answer { text, .. } = &mut order {
             self.redactor.clean(text);
         }
-        let carry = CarryOut { run, order, by, now: self.clock.now() };
+        let seen = match &order {
+            Order::Answer { .. } => self.store.read(LookAsked::run(run)).await?,
+            Order::Stop | Order::Resume => Vec::new(),
+        };
+        let carry = CarryOut { run, order, by, seen, now: self.clock.now() };
         let (ordered, lanes) = self.store.write(carry).await?;
         tracing::info!(%run, ?ordered, "agent_run.ordered");
         for (session, channel) in lanes {
@@ -75,6 +79,8 @@ struct CarryOut {
     run: RunId,
     order: Order,
     by: Principal,
+    /// What the run asked.
+    seen: Vec<Seen>,
     now: Timestamp,
 }
 
@@ -132,7 +138,7 @@ impl CarryOut {
             return refused(texts::TOO_LATE);
         };
         let key = RunKey { run: asking.run.id, session: asking.session };
-        let asked = match open_question(tx, &key, self.now).await? {
+        let asked = match open_question(tx, &key, (&self.seen, self.now)).await? {
             Asked::Question(asked) if asked.number == question => asked,
             Asked::Question(_) | Asked::Nothing | Asked::Gone => return refused(texts::TOO_LATE),
         };

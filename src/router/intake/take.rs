@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::agent::machine::asking::Answerer;
 use crate::agent::machine::event::Order;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Answer;
@@ -20,10 +21,10 @@ use crate::router::answering::{answer_in, asking};
 use crate::router::attachments::Came;
 use crate::router::command::{self, Command, Reach};
 use crate::router::intake::IntakeLimits;
-use crate::router::intake::answers::{Asked, at_work};
+use crate::router::intake::answers::{Asked, Seen, at_work};
 use crate::router::intake::door::{self, Known};
 use crate::router::respond::{self, Desk};
-use crate::router::{texts, voice};
+use crate::router::texts;
 use crate::store::agents::OpenAgent;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
@@ -32,7 +33,9 @@ use crate::store::open_runs::OpenRun;
 use crate::store::runs::ActiveRun;
 use crate::store::sessions::Session;
 use crate::store::users::Identity;
-use crate::store::{Statement, Tx, agents, cursors, inbound, lane, open_runs, private_chats, runs, sessions, users};
+use crate::store::{
+    Statement, Tx, agents, cursors, inbound, lane, open_runs, private_chats, recordings, runs, sessions, users,
+};
 
 /// What a transaction of intake did, and whom to wake for it.
 pub(super) struct Taken {
@@ -87,8 +90,8 @@ pub(super) struct Take {
     pub(super) others: Vec<(ChannelKind, Option<String>)>,
     /// The files that came with it.
     pub(super) files: Vec<Came>,
-    /// Who put its recordings into words.
-    pub(super) heard_by: String,
+    /// What the runs asked that it may be an answer to.
+    pub(super) seen: Vec<Seen>,
     pub(super) limits: IntakeLimits,
     pub(super) desk: Desk,
     /// For a stranger, if they are to get one.
@@ -178,7 +181,11 @@ impl Take {
         }
         let reply_to = Some(self.inbound.external_id.clone());
         let destination = Destination { conversation: conversation.clone(), reply_to };
-        let lane = lane::standing(tx, session.id).await?;
+        let lane = lane::standing(tx, &session.key).await?.ok_or_else(|| StoreError::Inconsistent {
+            table: "sessions",
+            id: session.key.clone(),
+            what: "it was there a moment ago, and is missing".to_owned(),
+        })?;
         Ok(Arriving { session, lane, principal, destination })
     }
 
@@ -202,8 +209,9 @@ impl Take {
         };
         let claimed = inbound::claim(tx, &new).await?;
         // Whatever becomes of it, it was heard.
-        for heard in self.files.iter().filter_map(Came::heard).filter(|_| claimed.is_some()) {
-            voice::bill(tx, arriving.principal.user, (&self.heard_by, heard), self.now).await?;
+        if claimed.is_some() && self.files.iter().any(Came::was_heard) {
+            let message = (&self.inbound.conversation, self.inbound.external_id.as_str());
+            recordings::settle(tx, message, arriving.principal.user, self.now).await?;
         }
         Ok(claimed)
     }
@@ -232,8 +240,7 @@ impl Take {
         }
         let mut active = arriving.active(tx).await?;
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
-        let may_ask = active.is_some() || arriving.lane.has_others;
-        let asking = if may_ask { asking(tx, arriving.session.id, active.as_ref()).await? } else { Vec::new() };
+        let asking = if arriving.lane.may_ask() { asking(tx, arriving.session.id, active.as_ref()).await? } else { Vec::new() };
         for asking in asking {
             let run = &asking.run;
             match self.open_question(tx, asking.session, run.id).await? {
@@ -247,7 +254,7 @@ impl Take {
                     }
                 }
                 Asked::Question(asked)
-                    if asked.is_for_requester
+                    if asked.answerer != Answerer::Anybody
                         && !self.is_unaddressed()
                         && answer_in(text, &asked.question).is_some() =>
                 {

@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use crate::agent::journal::RunKey;
 use crate::agent::machine::stop::CancelReason;
 use crate::agent::projection::agents::stop_one;
+use crate::agent::write_off::write_off;
 use crate::domain::ids::{RunId, SessionId, UserId};
 use crate::router::intake::Router;
 use crate::store::agents::OpenAgent;
@@ -39,6 +41,10 @@ impl Statement for End {
     async fn run(&self, tx: &mut Tx) -> Result<(Ended, Option<OpenAgent>), StoreError> {
         let Some(found) = operations::stoppable(tx, self.run).await? else { return Ok((Ended::Over, None)) };
         let operations::Stoppable { session, channel, user, state } = found;
+        if state == "parked" {
+            write_off(tx, &RunKey { run: self.run, session }, self.now).await?;
+            return Ok((Ended::Done(session), None));
+        }
         let open = OpenAgent { id: self.run, session, user, state, channel };
         // What is taken back before it has begun tells nobody; what has begun tells whoever waits for it.
         if let Some(parent) = agents::parent(tx, self.run).await?.filter(|parent| parent.open && open.is_queued()) {

@@ -7,7 +7,7 @@ use super::store;
 use crate::domain::ids::{RunId, SessionId};
 use crate::store::error::StoreError;
 use crate::store::runs::{self, Lease};
-use crate::store::{Statement, Store, Tx};
+use crate::store::{Statement, Store, Tx, parked};
 
 const ME: &str = "me";
 const NOW: i64 = 1_000_000;
@@ -61,4 +61,45 @@ async fn b9_a_run_that_could_not_be_given_back_is_claimed_by_its_owner_again() {
     store.write(Driven).await.unwrap();
     assert_eq!(ask(&store, "another").await, (0, false));
     assert_eq!(ask(&store, ME).await, (1, true));
+}
+
+/// Puts the run aside, or gives it back.
+struct Aside(bool);
+
+#[async_trait]
+impl Statement for Aside {
+    type Output = ();
+
+    async fn run(&self, tx: &mut Tx) -> Result<(), StoreError> {
+        if self.0 {
+            parked::put_aside(tx, RunId(1), "it cannot be read").await?;
+        } else {
+            parked::take_up(tx, RunId(1), false).await?;
+        }
+        Ok(())
+    }
+}
+
+struct List;
+
+#[async_trait]
+impl Statement for List {
+    type Output = (usize, i64, Vec<String>);
+
+    async fn run(&self, tx: &mut Tx) -> Result<Self::Output, StoreError> {
+        let open = runs::count_open(tx).await?.into_iter().map(|row| format!("{} {}", row.count, row.state)).collect();
+        Ok((parked::list(tx, Some(SessionId(1))).await?.len(), runs::queue(tx).await?.count, open))
+    }
+}
+
+#[tokio::test]
+async fn b11_what_is_put_aside_is_claimed_by_nobody_until_it_is_taken_up() {
+    let (_dir, store) = store().await;
+    store.write(Driven).await.unwrap();
+    store.write(Aside(true)).await.unwrap();
+    assert_eq!(ask(&store, ME).await, (0, false), "its lane is free for others");
+    assert_eq!(store.read(List).await.unwrap(), (1, 0, vec!["1 parked".to_owned()]));
+    store.write(Aside(false)).await.unwrap();
+    assert_eq!(store.read(List).await.unwrap().0, 0);
+    assert_eq!(ask(&store, "another").await, (1, true));
 }

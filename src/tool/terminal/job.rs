@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::domain::ids::{SessionKey, UserId};
+use crate::telemetry::tasks;
 use crate::tool::process::{self, Errand, Outputs, Started};
 use crate::tool::terminal::spool::{Spool, Stretch};
 
@@ -106,7 +107,7 @@ async fn take_in(output: &mut Receiver, spool: &Mutex<Spool>) -> io::Result<()> 
     loop {
         match output.read(&mut buffer).await? {
             0 => return Ok(()),
-            read => locked(spool).push(&buffer[..read])?,
+            read => locked(spool).keep(&buffer[..read]),
         }
     }
 }
@@ -187,8 +188,8 @@ impl Jobs {
         let (tell, state) = watch::channel(State::Running);
         let stop = CancellationToken::new();
         let (gathered, stopped) = (Arc::clone(&spool), stop.clone());
-        tokio::spawn(async move {
-            let end = tokio::select! {
+        follow(tell, async move {
+            tokio::select! {
                 () = stopped.cancelled() => State::Killed,
                 end = tokio::time::timeout(AGE_MAX, work.finish(&gathered)) => match end {
                     Ok(Ok(status)) => State::Ended(status),
@@ -198,8 +199,7 @@ impl Jobs {
                     }
                     Err(_elapsed) => State::TimedOut,
                 },
-            };
-            tell.send_replace(end);
+            }
         });
         let job = Job {
             command: order.command,
@@ -229,6 +229,14 @@ impl Jobs {
     }
 }
 
+/// Tells how a command ends. Whatever becomes of whoever follows it, it runs no longer than they do: its place is free then.
+fn follow(tell: watch::Sender<State>, end: impl Future<Output = State> + Send + 'static) {
+    tasks::spawn("a command in the background", async move {
+        let end = tasks::caught("a command in the background", end).await;
+        tell.send_replace(end.unwrap_or(State::Lost));
+    });
+}
+
 /// Of many that have ended, the oldest go.
 fn forget_old(all: &mut BTreeMap<String, Arc<Job>>) {
     let mut ended: Vec<(Timestamp, String)> =
@@ -237,5 +245,34 @@ fn forget_old(all: &mut BTreeMap<String, Arc<Job>>) {
     let excess = ended.len().saturating_sub(ENDED_MAX);
     for (_, id) in ended.drain(..excess) {
         all.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_command_whose_follower_panics_does_not_run_for_ever() {
+        let (tell, mut state) = watch::channel(State::Running);
+        follow(tell, async { panic!("simulated") });
+        assert_eq!(*state.wait_for(|state| *state != State::Running).await.unwrap(), State::Lost);
+        let (tell, mut state) = watch::channel(State::Running);
+        follow(tell, async { State::TimedOut });
+        assert_eq!(*state.wait_for(|state| *state != State::Running).await.unwrap(), State::TimedOut);
+    }
+
+    #[tokio::test]
+    async fn c9_a_full_disk_costs_the_output_and_not_the_command() {
+        let (output, mut pipe) = io::pipe().unwrap();
+        pipe.write_all(b"more than there is room for").unwrap();
+        drop(pipe);
+        let spool = Mutex::new(Spool::on_full_disk());
+        let mut output = Receiver::from_owned_fd(output.into()).unwrap();
+        take_in(&mut output, &spool).await.unwrap();
+        let told = locked(&spool).since(0).unwrap().into_text();
+        assert_eq!(told, "… 27 bytes more were printed and could not be kept: the disk is full or broken …");
     }
 }

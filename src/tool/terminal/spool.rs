@@ -12,6 +12,8 @@ pub(super) struct Spool {
     file: File,
     half: u64,
     total: u64,
+    /// How much was printed since the file could not be written.
+    unkept: u64,
 }
 
 /// A stretch of it.
@@ -23,12 +25,14 @@ pub(super) struct Stretch {
     lost: u64,
     /// What is kept after it.
     tail: Vec<u8>,
+    /// How much was printed after all that and could not be kept.
+    unkept: u64,
 }
 
 impl Spool {
     /// An empty one, of at most so many bytes, in this folder's file system.
     pub(super) fn new(dir: &Path, bytes_max: u64) -> io::Result<Self> {
-        Ok(Self { file: tempfile::tempfile_in(dir)?, half: (bytes_max / 2).max(1), total: 0 })
+        Ok(Self { file: tempfile::tempfile_in(dir)?, half: (bytes_max / 2).max(1), total: 0, unkept: 0 })
     }
 
     /// How much was printed up to now.
@@ -36,8 +40,19 @@ impl Spool {
         self.total
     }
 
-    /// Takes what was printed next.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    /// Takes what was printed next. Where the disk is full that is lost, and said: no reason to end the command.
+    pub(super) fn keep(&mut self, bytes: &[u8]) {
+        let before = self.total;
+        let kept = if self.unkept == 0 { self.push(bytes) } else { Ok(()) };
+        if let Err(error) = kept {
+            tracing::warn!(%error, "what a command prints cannot be kept any more");
+        } else if self.unkept == 0 {
+            return;
+        }
+        self.unkept += bytes.len() as u64 - (self.total - before);
+    }
+
+    fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let (at, room) = self.place(self.total);
             let count = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
@@ -66,7 +81,8 @@ impl Spool {
         let head = if from < head_end { self.read(from, head_end)? } else { Vec::new() };
         let next = from.max(head_end);
         let begin = next.max(tail_from).min(self.total);
-        Ok(Stretch { head, lost: begin - next.min(begin), tail: self.read(begin, self.total)? })
+        let tail = self.read(begin, self.total)?;
+        Ok(Stretch { head, lost: begin - next.min(begin), tail, unkept: self.unkept })
     }
 
     fn read(&self, from: u64, to: u64) -> io::Result<Vec<u8>> {
@@ -87,12 +103,27 @@ impl Spool {
 impl Stretch {
     /// Its text; what is no UTF-8 is replaced.
     pub(super) fn into_text(self) -> String {
-        if self.lost == 0 {
-            let all = [self.head, self.tail].concat();
-            return String::from_utf8_lossy(&all).into_owned();
+        let kept = if self.lost == 0 {
+            String::from_utf8_lossy(&[self.head, self.tail].concat()).into_owned()
+        } else {
+            let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
+            format!("{head}\n… {} bytes left out …\n{tail}", self.lost)
+        };
+        if self.unkept == 0 {
+            return kept;
         }
-        let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
-        format!("{head}\n… {} bytes left out …\n{tail}", self.lost)
+        let unkept = self.unkept;
+        let end = format!("… {unkept} bytes more were printed and could not be kept: the disk is full or broken …");
+        [kept, end].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+#[cfg(test)]
+impl Spool {
+    /// One whose disk has no room at all.
+    pub(super) fn on_full_disk() -> Self {
+        let file = File::options().write(true).open("/dev/full").unwrap();
+        Self { file, half: 8, total: 0, unkept: 0 }
     }
 }
 
@@ -132,7 +163,7 @@ mod tests {
             }
             let all = pieces.concat();
             let from = from.min(all.len());
-            let Stretch { head, lost, tail } = spool.since(from as u64).unwrap();
+            let Stretch { head, lost, tail, .. } = spool.since(from as u64).unwrap();
             let lost = usize::try_from(lost).unwrap();
             prop_assert_eq!(head.len() + lost + tail.len(), all.len() - from);
             prop_assert_eq!(&head[..], &all[from..from + head.len()]);

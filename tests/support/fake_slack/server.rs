@@ -1,5 +1,7 @@
 //! The HTTP side: connections that can be cut, tokens, faults, files.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 

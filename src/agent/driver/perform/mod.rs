@@ -17,7 +17,7 @@ use crate::agent::driver::assess::Look;
 use crate::agent::driver::metered::{Stages, ToolCallMeter, tool_span};
 use crate::agent::driver::perform::live::Live;
 use crate::agent::driver::perform::tool::ToolJob;
-use crate::agent::driver::pictures::without_pictures;
+use crate::agent::driver::pictures::shows_pictures;
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Chain, ModelCall};
 use crate::agent::machine::event::{Event, ToolOutcome};
@@ -90,22 +90,16 @@ impl Work {
             if call.delay_ms > 0 {
                 tokio::time::sleep(with_jitter(call.delay_ms, fraction)).await;
             }
-            let asked = async {
-                let answer = ask(provider.clone(), &call.label, &request, &live).await;
-                let Some(blind) = answer.as_ref().err().and_then(|error| without_pictures(&request, error)) else {
-                    return answer;
-                };
-                live.tell(Progress::Restart);
-                ask(provider, &call.label, &blind, &live).await
-            };
-            let asked = AssertUnwindSafe(asked).catch_unwind().await;
+            let pictures = shows_pictures(&request);
+            let asked = AssertUnwindSafe(ask(provider, &call.label, &request, &live)).catch_unwind().await;
             match asked {
                 Ok(Ok(completion)) => {
                     let known = look.at(&completion).await;
                     known.into_iter().chain([Event::ModelAnswered(completion)]).collect()
                 }
-                Ok(Err(error)) => vec![failed(&error)],
-                Err(panic) => vec![failed(&ModelError::new(ErrorClass::BadRequest, panic_message(&*panic)))],
+                Ok(Err(error)) => vec![failed(&error, pictures)],
+                // A panic is nothing that pictures bring about.
+                Err(panic) => vec![failed(&ModelError::new(ErrorClass::BadRequest, panic_message(&*panic)), false)],
             }
         });
         self.running.push(Running { call: None, work });
@@ -149,11 +143,6 @@ impl Work {
         self.running.push(Running { call: Some(id), work });
     }
 
-    /// A tool call that comes to its end without being run.
-    pub(super) fn settle(&mut self, call: CallId, outcome: ToolOutcome) {
-        self.ready.push_back(Event::ToolFinished { call, outcome, source: None });
-    }
-
     /// Stops tools: what they started is killed before their end is told, for that end may be committed at once.
     pub(super) fn abort(&mut self, calls: &[CallId]) {
         for id in calls {
@@ -178,9 +167,9 @@ fn with_jitter(delay_ms: u64, fraction: f64) -> Duration {
     Duration::from_millis(delay_ms).mul_f64(1.0 + fraction / 4.0)
 }
 
-fn failed(error: &ModelError) -> Event {
+fn failed(error: &ModelError, pictures: bool) -> Event {
     let retry_after_ms = error.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-    Event::ModelFailed { class: error.class, message: error.message.clone(), retry_after_ms }
+    Event::ModelFailed { class: error.class, message: error.message.clone(), retry_after_ms, pictures }
 }
 
 async fn ask(
@@ -235,6 +224,7 @@ mod tests {
             purpose: Purpose::Work,
             choice: ToolChoice::Auto,
             check: false,
+            blind: false,
             model: 0,
             label: String::new(),
             delay_ms: 0,
@@ -248,6 +238,8 @@ mod tests {
         assert_eq!(start_of(&first), Progress::Working);
         assert_eq!(start_of(&ModelCall { failures: 1, ..first.clone() }), Progress::Restart);
         assert_eq!(start_of(&ModelCall { check: true, ..first.clone() }), Progress::Restart);
+        let blinded = Chain { blinded: true, ..Chain::default() };
+        assert_eq!(start_of(&ModelCall { chain: blinded, ..first.clone() }), Progress::Restart);
         let passed = Chain { passed: 1, ..Chain::default() };
         assert_eq!(start_of(&ModelCall { chain: passed, ..first }), Progress::Restart);
     }

@@ -83,6 +83,7 @@ fn call(run: &Active, plan: Plan) -> ModelCall {
         purpose: Purpose::Summary,
         choice: ToolChoice::None,
         check: false,
+        blind: false,
         model,
         label,
         delay_ms: 0,

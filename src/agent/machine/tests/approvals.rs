@@ -232,10 +232,10 @@ fn d6_a_question_expires_and_is_told_to_the_model() {
 }
 
 #[test]
-fn b15_only_approvals_expire() {
+fn b15_only_approvals_expire_and_other_questions_are_put_again() {
     let mut run = Script::acting(&["ask_human"]);
     run.check(asks("1.0", "red or blue?"), &["human 1.0 asks: red or blue?"]);
-    run.check(expires(1), &["ignored: that question is no longer open"]);
+    run.check(expires(1), &["human 1.0 asks: red or blue?"]);
     run.check(crash(), &[]);
     run.check(answers("days later: red"), &["ask a/one Work"]);
     assert_eq!(run.said()[2], "tool 1.0: days later: red");

@@ -67,13 +67,18 @@ fn a7_the_provider_names_the_wait_up_to_a_minute() {
     for (retry_after_ms, wait) in table {
         let mut run = with_models(&["a"]);
         let message = "slow down".to_owned();
-        let failed = Event::ModelFailed { class: ErrorClass::RateLimit, message, retry_after_ms };
+        let failed = Event::ModelFailed { class: ErrorClass::RateLimit, message, retry_after_ms, pictures: false };
         run.check(failed, &[&format!("ask a Work in {wait} ms")]);
         run.check(says("hi"), &["answer hi", "end Completed"]);
     }
     let mut run = with_models(&["a"]);
     run.check(
-        Event::ModelFailed { class: ErrorClass::RateLimit, message: String::new(), retry_after_ms: Some(0) },
+        Event::ModelFailed {
+            class: ErrorClass::RateLimit,
+            message: String::new(),
+            retry_after_ms: Some(0),
+            pictures: false,
+        },
         &["ask a Work"],
     );
     run.check(fails(ErrorClass::RateLimit), &[TOLD, r#"end Failed { why: "rate_limit" }"#]);

@@ -16,7 +16,7 @@ fn with_models(models: &[&str]) -> Script {
 }
 
 fn waits(class: ErrorClass, retry_after_ms: u64) -> Event {
-    Event::ModelFailed { class, message: "slow down".to_owned(), retry_after_ms: Some(retry_after_ms) }
+    Event::ModelFailed { class, message: "slow down".to_owned(), retry_after_ms: Some(retry_after_ms), pictures: false }
 }
 
 fn forced(run: &Active) -> bool {

@@ -287,7 +287,7 @@ pub(crate) fn wants(names: &[&str]) -> Event {
 }
 
 pub(crate) fn fails(class: ErrorClass) -> Event {
-    Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms: None }
+    Event::ModelFailed { class, message: "no luck".to_owned(), retry_after_ms: None, pictures: false }
 }
 
 pub(crate) fn finished(call: &str, outcome: ToolOutcome) -> Event {

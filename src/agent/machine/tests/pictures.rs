@@ -3,10 +3,12 @@
 use super::{ANNA, BEN, Script, accepted, begun, done, principal, says, wants};
 use crate::agent::machine::begun::Begun;
 use crate::agent::machine::compaction::View;
+use crate::agent::machine::effect::ModelCall;
 use crate::agent::machine::event::{Accepted, Event, Steered};
 use crate::agent::machine::fingerprint::fingerprint;
 use crate::domain::ids::{FileId, RunId};
 use crate::domain::origin::{Origin, Source, Taint};
+use crate::model::error::ErrorClass;
 use crate::model::message::{MediaType, Message, Picture, Pictures};
 use crate::model::tokens;
 
@@ -85,4 +87,44 @@ fn c6_a_quoted_message_keeps_its_words_and_not_its_pictures() {
     assert_eq!(view.of_transcript(&run.run().transcript, 0), [Message::user("hello")]);
     assert_eq!(View::default().of_transcript(&run.run().transcript, 0), [Message::user_with("hello", &[photo()])]);
     assert_eq!(run.run().transcript.entries().next().unwrap().author, Some(ANNA));
+}
+
+fn refuses(class: ErrorClass, pictures: bool) -> Event {
+    Event::ModelFailed { class, message: "no".to_owned(), retry_after_ms: None, pictures }
+}
+
+fn asked(run: &Script) -> ModelCall {
+    run.run().open_call().unwrap().clone()
+}
+
+#[test]
+fn c6_pictures_that_a_model_refuses_are_left_out_of_a_call_of_its_own() {
+    for class in [ErrorClass::BadRequest, ErrorClass::Refused] {
+        let mut run = of(Begun { sees: true, ..begun() });
+        let first = asked(&run);
+        run.check(refuses(class, true), &["ask a/one Work"]);
+        let second = asked(&run);
+        assert!(second.blind && !first.blind && second.digest != first.digest, "another request, on record");
+        let recorded = run.journal.iter().filter(|event| matches!(event, Event::ModelAsked { .. })).count();
+        assert_eq!(recorded, 2);
+        run.check(wants(&["look"]), &["run 1.0 look #1"]);
+        run.check(done("1.0"), &["ask a/one Work"]);
+        assert!(asked(&run).blind, "it is not asked in vain each time");
+        assert_ne!(fingerprint(&run.state), fingerprint(&of(Begun { sees: true, ..begun() }).state));
+        run.check(says("Nice."), &["answer Nice.", "end Completed"]);
+    }
+}
+
+#[test]
+fn c6_what_is_refused_without_pictures_is_refused() {
+    let mut run = of(Begun { sees: true, ..begun() });
+    run.check(refuses(ErrorClass::BadRequest, true), &["ask a/one Work"]);
+    run.check(refuses(ErrorClass::BadRequest, false), &["ask b/two Work"]);
+    assert!(!asked(&run).blind, "the next model may see");
+    run.check(refuses(ErrorClass::BadRequest, true), &["ask b/two Work"]);
+    assert!(asked(&run).blind);
+    for class in [ErrorClass::Auth, ErrorClass::UnknownModel, ErrorClass::Billing] {
+        let mut run = of(Begun { sees: true, ..begun() });
+        run.check(refuses(class, true), &["ask b/two Work"]);
+    }
 }

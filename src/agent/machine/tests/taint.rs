@@ -2,15 +2,17 @@
 
 use super::{
     ANNA, BEN, Script, accepted, answers, begun, completion, crash, done, finished, presses, principal, says, stop,
-    wants,
+    system, wants,
 };
 use crate::agent::machine::approval;
+use crate::agent::machine::asking::{self, Answerer};
 use crate::agent::machine::begun::{Begun, Rules};
 use crate::agent::machine::event::{Accepted, Event, Steered, ToolOutcome};
 use crate::agent::machine::policy::Policy;
 use crate::agent::machine::question::{Concern, Question};
 use crate::agent::machine::state::Phase;
 use crate::agent::machine::status::Status;
+use crate::agent::machine::step;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::origin::{Origin, Source, Taint};
 use crate::domain::principal::{Principal, Role, Trust};
@@ -357,6 +359,55 @@ fn n6_what_a_guest_wants_done_only_an_owner_allows() {
     run.check(answers("deny"), &["human approves 1.1 ask"]);
     assert!(!concern(&run).1.owners, "a look is for who asked for it");
     assert!(!approval::is_for_owners(run.run(), &CallId::new(1, 1)));
+}
+
+#[test]
+fn n6_what_a_guest_wanted_and_was_cut_off_is_for_owners_too() {
+    let guest = Principal { role: Role::Guest, ..principal(ANNA) };
+    let taint = Taint::from_iter(Source::of_speaker(&guest, accepted().destination.conversation.channel));
+    let mut run = Script::fresh();
+    run.check(Event::Accepted(Accepted { principal: guest, ..accepted() }), &[]);
+    run.check(Event::Begun(Box::new(Begun { taint, ..house() })), &["ask a/one Work"]);
+    run.check(wants(&["send"]), &["human approves 1.0 send"]);
+    run.check(answers("approve"), &["run 1.0 send #1"]);
+    run.check(crash(), &["human unsafe 1.0 send"]);
+    let Phase::Waiting { question, .. } = &run.run().phase else { panic!("it waits") };
+    assert_eq!(Answerer::of(run.run(), question), Answerer::Owner);
+    // Nobody answers: they are asked again, and may take longer each time.
+    let number = run.run().questions;
+    let mut before = 0;
+    for _ in 0..5 {
+        let open = asking::stays_open_secs(run.run(), 300).unwrap();
+        assert!(open > before);
+        before = open;
+        run.check(Event::Expired { question: number }, &["human unsafe 1.0 send"]);
+    }
+    assert_eq!(asking::stays_open_secs(run.run(), 300), Some(before), "but no longer than that");
+    assert_eq!(run.run().questions, number, "it is the same question, and its buttons hold");
+    run.check(Event::Expired { question: number + 1 }, &["ignored: that question is no longer open"]);
+    run.check(answers("it happened"), &["ask a/one Work"]);
+}
+
+#[test]
+fn lesson_17_every_question_that_waits_for_somebody_has_its_time() {
+    let mut run = started(house());
+    assert_eq!(asking::stays_open_secs(run.run(), 300), None, "nobody is asked");
+    run.check(wants(&["pay"]), &["human approves 1.0 pay"]);
+    assert_eq!(asking::stays_open_secs(run.run(), 300), Some(300));
+    for question in [
+        Question::Asked { call: CallId::new(1, 0), text: "Which?".to_owned() },
+        Question::PromptChanged { system: system(2) },
+        Question::CrashLoop,
+        Question::ContextFull,
+        Question::Circling { what: String::new(), words: String::new() },
+    ] {
+        step(&mut run.state, Event::HumanAsked(question.clone()));
+        assert!(asking::stays_open_secs(run.run(), 300).is_some_and(|secs| secs > 300), "{question:?}");
+    }
+    for nobodys in [Question::Paused { by: BEN }, Question::Agents] {
+        step(&mut run.state, Event::HumanAsked(nobodys));
+        assert_eq!(asking::stays_open_secs(run.run(), 300), None);
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Against a server on loopback: whole files, parts, and what servers do wrong.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 

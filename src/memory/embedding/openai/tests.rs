@@ -1,5 +1,7 @@
 //! Against a server on loopback that answers as it is told.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::sync::{Arc, Mutex};
 
 use axum::Router;

@@ -1,5 +1,7 @@
 //! With the real weights of all-MiniLM-L6-v2, which `scripts/embedding-model` puts into `target/`.
 
+#![expect(clippy::disallowed_methods, reason = "a task of a test ends with it, and its panic is seen there")]
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
