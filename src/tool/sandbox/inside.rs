@@ -21,7 +21,7 @@ use rustix::process::{Pid, Resource, Signal, WaitOptions, getgid, getuid, kill_c
 use rustix::thread::CapabilitySet;
 
 use crate::tool::sandbox::furnish;
-use crate::tool::sandbox::spec::{Found, Spec, Stage, Trial};
+use crate::tool::sandbox::spec::{CHANGED, Found, Spec, Stage, Trial};
 use crate::tool::sandbox::walls::{WallError, lower, raise, system};
 
 /// The argument by which Hob knows that it is on the way in.
@@ -172,6 +172,9 @@ fn inner(spec: &Spec, vector: &[OsString], state: State) -> Result<u8, WallError
     };
     raise(&spec.reach, &spec.temporary, state.alone)?;
     if let Some(trial) = &spec.trial {
+        if let Some(path) = &trial.change {
+            system("a draft", fs::write(path, CHANGED))?;
+        }
         let leaks = attempt(trial);
         let found = Found { leaks, counted: state.counted || state.alone, alone: state.alone };
         system("its report", serde_json::to_writer(io::stdout(), &found))?;
