@@ -44,6 +44,7 @@ use crate::skill::library::Library;
 use crate::skill::shelf::Places;
 use crate::store::Store;
 use crate::store::contents::Contents;
+use crate::tool::changes::Drafts;
 use crate::tool::mcp::Servers;
 use crate::tool::sandbox::Sandbox;
 use crate::tool::shed::Tools;
@@ -195,7 +196,7 @@ impl Made {
             memory: ports.memory.clone(),
             servers: servers.clone(),
             rng: Arc::clone(&ports.rng),
-            confined: roots.sandbox.strength().to_string(),
+            confined: confined(&roots.sandbox),
             skills: Arc::clone(&ports.skills),
             conditions: blueprint.conditions.clone(),
             config: roots.standing.clone(),
@@ -210,6 +211,26 @@ impl Made {
             transcriber: self.transcriber.clone(),
         }
     }
+}
+
+/// The drafts of the workspace, which is there from now on: a draft lies over a folder.
+fn drafts(blueprint: &Blueprint) -> Drafts {
+    let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
+    if let Err(error) = std::fs::create_dir_all(&workspace.root) {
+        tracing::error!(%error, "the workspace cannot be made: no tool can work in it");
+    }
+    Drafts::new(&blueprint.data_dir, &workspace)
+}
+
+/// What holds commands here, in words for people.
+fn confined(sandbox: &Sandbox) -> String {
+    let strength = sandbox.strength();
+    if sandbox.is_whole() && !sandbox.overlays() {
+        return format!(
+            "{strength}; no drafts of the workspace can be made here, so each that does more than look must be approved"
+        );
+    }
+    strength.to_string()
 }
 
 async fn models(
@@ -245,7 +266,11 @@ struct Shared {
     memory: Memory,
 }
 
-fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Catalog)) -> Arc<Tools> {
+fn tools(
+    blueprint: &Blueprint,
+    (roots, drafts): (&Roots, &Drafts),
+    (memory, models): (&Memory, &Catalog),
+) -> Arc<Tools> {
     let config = &blueprint.config;
     Arc::new(Tools::new(toolset::tools(&Grounds {
         config,
@@ -256,6 +281,7 @@ fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Cata
         rng: &blueprint.rng,
         workspace: &toolset::workspace(config, &blueprint.data_dir),
         sandbox: &roots.sandbox,
+        drafts,
         config_file: blueprint.config_file.as_deref(),
         models,
         contents: &roots.contents,
@@ -267,14 +293,15 @@ fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Cata
 fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, StartError> {
     let Shared { models, table, purse, memory } = shared;
     let config = &blueprint.config;
-    let tools = tools(blueprint, roots, (&memory, &models));
+    let drafts = drafts(blueprint);
+    let tools = tools(blueprint, (roots, &drafts), (&memory, &models));
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),
         skills: Arc::clone(&roots.skills),
         clock: Arc::clone(&blueprint.clock),
         redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(config, &blueprint.environment, &blueprint.data_dir)?,
+        toolbox: parts::toolbox(config, &blueprint.environment, (&blueprint.data_dir, drafts))?,
         personas: Arc::new(parts::personas(config, &models, &tools.now())?),
         tools,
         prompt: prompt_settings(config, purse.zone.clone()),

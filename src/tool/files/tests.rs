@@ -328,7 +328,7 @@ async fn n6_what_a_call_would_do_is_known_before_it_is_made() {
 #[test]
 fn n6_a_file_taints_unless_its_owner_vouches_for_all() {
     let workspace = Workspace { root: PathBuf::from("/w"), read: Vec::new(), write: Vec::new() };
-    let of = |trusted| from_file(&Room::new(&workspace, Vec::new(), trusted), "a.txt", "x".to_owned());
+    let of = |trusted| from_file(&Room::new(&workspace, Vec::new(), trusted), "a.txt", Outcome::Text("x".to_owned()));
     assert!(matches!(of(false), Outcome::From(..)));
     assert_eq!(of(true), Outcome::Text("x".to_owned()));
 }
