@@ -4,6 +4,7 @@
 //! Start at [`Tool`], then [`registry`].
 
 pub mod ask_human;
+pub mod changes;
 pub mod cli_agent;
 pub mod command;
 pub mod current_time;
