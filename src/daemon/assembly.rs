@@ -44,6 +44,7 @@ use crate::skill::library::Library;
 use crate::skill::shelf::Places;
 use crate::store::Store;
 use crate::store::contents::Contents;
+use crate::tool::changes::Drafts;
 use crate::tool::mcp::Servers;
 use crate::tool::sandbox::Sandbox;
 use crate::tool::shed::Tools;
@@ -75,6 +76,8 @@ pub(super) struct Roots {
     pub(super) upkeep: LastRound,
     /// When this process started.
     pub(super) started: Timestamp,
+    /// What is changed in copies of the workspace, and what was kept of it.
+    pub(super) drafts: Drafts,
 }
 
 impl Roots {
@@ -96,6 +99,7 @@ impl Roots {
             standing: ConfigStanding::default(),
             upkeep: LastRound::default(),
             started: blueprint.clock.now(),
+            drafts: Drafts::new(&blueprint.data_dir, &workspace),
             store,
             contents,
             owner,
@@ -197,6 +201,7 @@ impl Made {
             rng: Arc::clone(&ports.rng),
             confined: roots.sandbox.strength().to_string(),
             skills: Arc::clone(&ports.skills),
+            drafts: roots.drafts.clone(),
             conditions: blueprint.conditions.clone(),
             config: roots.standing.clone(),
             upkeep: roots.upkeep.clone(),

@@ -51,6 +51,7 @@ mod telemetry;
 mod toolbox;
 mod tools;
 mod typed;
+mod undoing;
 mod upgrading;
 mod upkeep;
 mod voice;
