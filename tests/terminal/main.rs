@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test's own machinery fails loudly")]
 
 mod bounds;
+mod changes;
 mod jobs;
 mod judged;
 mod place;
