@@ -76,6 +76,8 @@ pub(super) struct Roots {
     pub(super) upkeep: LastRound,
     /// When this process started.
     pub(super) started: Timestamp,
+    /// What is changed in copies of the workspace, and what was kept of it.
+    pub(super) drafts: Drafts,
 }
 
 impl Roots {
@@ -86,6 +88,10 @@ impl Roots {
         (delivery, page): (Delivery, Option<Arc<Page>>),
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
+        // A draft lies over a folder.
+        if let Err(error) = std::fs::create_dir_all(&workspace.root) {
+            tracing::error!(%error, "the workspace cannot be made: no tool can work in it");
+        }
         let around = (blueprint.data_dir.as_path(), &blueprint.environment);
         let nearby = Arc::default();
         Self {
@@ -97,6 +103,7 @@ impl Roots {
             standing: ConfigStanding::default(),
             upkeep: LastRound::default(),
             started: blueprint.clock.now(),
+            drafts: Drafts::new(&blueprint.data_dir, &workspace),
             store,
             contents,
             owner,
@@ -198,6 +205,7 @@ impl Made {
             rng: Arc::clone(&ports.rng),
             confined: confined(&roots.sandbox),
             skills: Arc::clone(&ports.skills),
+            drafts: roots.drafts.clone(),
             conditions: blueprint.conditions.clone(),
             config: roots.standing.clone(),
             upkeep: roots.upkeep.clone(),
@@ -211,15 +219,6 @@ impl Made {
             transcriber: self.transcriber.clone(),
         }
     }
-}
-
-/// The drafts of the workspace, which is there from now on: a draft lies over a folder.
-fn drafts(blueprint: &Blueprint) -> Drafts {
-    let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
-    if let Err(error) = std::fs::create_dir_all(&workspace.root) {
-        tracing::error!(%error, "the workspace cannot be made: no tool can work in it");
-    }
-    Drafts::new(&blueprint.data_dir, &workspace)
 }
 
 /// What holds commands here, in words for people.
@@ -266,11 +265,7 @@ struct Shared {
     memory: Memory,
 }
 
-fn tools(
-    blueprint: &Blueprint,
-    (roots, drafts): (&Roots, &Drafts),
-    (memory, models): (&Memory, &Catalog),
-) -> Arc<Tools> {
+fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Catalog)) -> Arc<Tools> {
     let config = &blueprint.config;
     Arc::new(Tools::new(toolset::tools(&Grounds {
         config,
@@ -281,7 +276,7 @@ fn tools(
         rng: &blueprint.rng,
         workspace: &toolset::workspace(config, &blueprint.data_dir),
         sandbox: &roots.sandbox,
-        drafts,
+        drafts: &roots.drafts,
         config_file: blueprint.config_file.as_deref(),
         models,
         contents: &roots.contents,
@@ -293,15 +288,14 @@ fn tools(
 fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, StartError> {
     let Shared { models, table, purse, memory } = shared;
     let config = &blueprint.config;
-    let drafts = drafts(blueprint);
-    let tools = tools(blueprint, (roots, &drafts), (&memory, &models));
+    let tools = tools(blueprint, roots, (&memory, &models));
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),
         skills: Arc::clone(&roots.skills),
         clock: Arc::clone(&blueprint.clock),
         redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(config, &blueprint.environment, (&blueprint.data_dir, drafts))?,
+        toolbox: parts::toolbox(config, &blueprint.environment, (&blueprint.data_dir, roots.drafts.clone()))?,
         personas: Arc::new(parts::personas(config, &models, &tools.now())?),
         tools,
         prompt: prompt_settings(config, purse.zone.clone()),

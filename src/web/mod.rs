@@ -25,6 +25,7 @@ pub mod served;
 pub mod signature;
 pub mod status;
 pub mod telegram;
+pub mod undo;
 
 use axum::Router as Routes;
 use tokio::net::TcpListener;

@@ -52,6 +52,7 @@ mod telemetry;
 mod toolbox;
 mod tools;
 mod typed;
+mod undoing;
 mod upgrading;
 mod upkeep;
 mod voice;

@@ -8,6 +8,7 @@
 )]
 
 mod bounds;
+mod changes;
 mod drafts;
 mod jobs;
 mod judged;
