@@ -59,7 +59,7 @@ fn listing(root: &Path) -> String {
 async fn what_a_command_did_is_what_is_found_kept_and_taken_back() {
     let Some((place, drafts)) = house().await else { return };
     let before = listing(&place.workspace());
-    let table: [(&str, &[&str]); 21] = [
+    let table: [(&str, &[&str]); 22] = [
         ("cat a d/e/g; ls -laR; grep -r f .; find . -newer a", &[]),
         ("touch a; chmod 600 a; chmod 644 a; cp a x; rm x", &[]),
         ("mv a x; mv x a; rm -r d/e; mkdir d/e; echo g > d/e/g", &[]),
@@ -76,6 +76,7 @@ async fn what_a_command_did_is_what_is_found_kept_and_taken_back() {
         ("rm a; mkdir a; echo 1 > a/x", &["a", "a/x"]),
         ("ln -s /etc/passwd l; ln a h", &["h", "l"]),
         ("ln -sf b a", &["a"]),
+        ("echo 1 > x; ln x y", &["x", "y"]),
         ("mkfifo p", &["p"]),
         ("printf x > $'\\xff\\n\\e[31m'", &["\u{fffd}\n\u{1b}[31m"]),
         ("mkdir -p s/t; echo 1 > s/t/u; chmod 000 s/t/u s/t s", &["s", "s/t", "s/t/u"]),

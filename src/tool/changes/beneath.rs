@@ -75,9 +75,9 @@ pub(super) fn handle(folder: impl AsFd, name: &OsStr) -> Result<OwnedFd> {
     open(folder, Path::new(name), OFlags::PATH)
 }
 
-/// A root, which is trusted to be where it is.
+/// A root, which is trusted to be where it is; itself it is no link.
 pub(super) fn root(path: &Path) -> Result<OwnedFd> {
-    rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
 }
 
 fn wanted() -> StatxFlags {

@@ -115,7 +115,9 @@ pub(super) fn finish(draft: &mut DraftDir) -> Result<Kept, ChangesError> {
         step()?;
         if let Did::Left(why) = act(grounds.get(entry.root)?, (index, entry), start)? {
             left[index] = Some(why);
-            blocked = matches!(entry.act, Act::Make { .. }).then(|| (entry.root, entry.path.clone()));
+            if matches!(entry.act, Act::Make { .. }) {
+                blocked = Some((entry.root, entry.path.clone()));
+            }
         }
     }
     let kept = settle(draft, &mut grounds, &mut manifest, &left)?;
@@ -181,7 +183,9 @@ fn planned(draft: &DraftDir, set: &ChangeSet) -> Result<Manifest, ChangesError> 
         }
         if change.conflicts {
             leave(CHANGED);
-            blocked = (change.now == Now::Folder).then_some(change);
+            if change.now == Now::Folder {
+                blocked = Some(change);
+            }
             continue;
         }
         if change.was_special {

@@ -169,9 +169,7 @@ impl Look {
         self.own_mode(layer.root, &upper, &lower)?;
         let mut todo = vec![Todo { path: PathBuf::new(), depth: 0, below: Below::Seen }];
         while let Some(Todo { path, depth, below }) = todo.pop() {
-            let folder = self
-                .unlocked(&upper, &path, |folder, path| beneath::folder(folder, path))
-                .map_err(errno("a folder of the draft"))?;
+            let folder = self.unlocked(&upper, &path, |folder, path| beneath::folder(folder, path))?;
             let here = Here {
                 layer: layer.root,
                 path: &path,
@@ -180,7 +178,7 @@ impl Look {
                 lower: match below {
                     Below::Nothing => None,
                     Below::Seen | Below::Hidden => {
-                        Some(beneath::folder(&lower, &path).map_err(errno("a folder of the workspace"))?)
+                        Some(beneath::place(&lower, &path).map_err(errno("a folder of the workspace"))?)
                     }
                 },
             };
@@ -270,9 +268,7 @@ impl Look {
         if here.depth >= DEPTH_MAX {
             return Err(Bound::Depth.into());
         }
-        let folder = self
-            .unlocked(&here.upper, Path::new(name), |folder, path| beneath::folder(folder, path))
-            .map_err(errno("a folder of the draft"))?;
+        let folder = self.unlocked(&here.upper, Path::new(name), |folder, path| beneath::folder(folder, path))?;
         let note = |name| beneath::note(&folder, name).map_err(errno("a folder of the draft"));
         if note("user.overlay.redirect")?.is_some() || note("user.overlay.metacopy")?.is_some() {
             return Err(ChangesError::Strange { path });
@@ -307,7 +303,7 @@ impl Look {
         if is_hollow || old.is_some_and(|old| old.size == now.size) || self.reading.is_wanted() {
             let file =
                 self.unlocked(&here.upper, Path::new(name), |folder, name| beneath::file(folder, name.as_os_str()));
-            opened = Some(file.map_err(errno("a file of the draft"))?);
+            opened = Some(file?);
         }
         if let (Some(file), true) = (&opened, is_hollow) {
             let note = |name| beneath::note(file, name).map_err(errno("a file of the draft"));
@@ -357,7 +353,8 @@ impl Look {
     /// What a hidden folder holds and the upper one does not.
     fn hidden(&mut self, here: &Here<'_>, names: &HashSet<OsString>) -> Result<(), ChangesError> {
         let Some(lower) = &here.lower else { return Ok(()) };
-        for name in beneath::names(lower).map_err(errno("a folder of the workspace"))? {
+        let listed = beneath::folder(lower, Path::new("")).map_err(errno("a folder of the workspace"))?;
+        for name in beneath::names(&listed).map_err(errno("a folder of the workspace"))? {
             let name = name.map_err(errno("a folder of the workspace"))?;
             if names.contains(&name) {
                 continue;
@@ -457,16 +454,20 @@ impl Look {
         folder: &OwnedFd,
         path: &Path,
         open: impl Fn(&OwnedFd, &Path) -> rustix::io::Result<OwnedFd>,
-    ) -> rustix::io::Result<OwnedFd> {
+    ) -> Result<OwnedFd, ChangesError> {
+        let failed = errno("a file of the draft");
         match open(folder, path) {
-            Err(Errno::ACCESS) if !path.as_os_str().is_empty() && self.locked.0.len() < LOCKED_MAX => {
-                let handle = beneath::handle(folder.as_fd(), path.as_os_str())?;
-                let mode = beneath::seen_at(&handle)?.mode;
-                beneath::set_mode(&handle, mode | 0o700)?;
+            Err(Errno::ACCESS) if !path.as_os_str().is_empty() => {
+                if self.locked.0.len() >= LOCKED_MAX {
+                    return Err(Bound::Locked.into());
+                }
+                let handle = beneath::handle(folder.as_fd(), path.as_os_str()).map_err(&failed)?;
+                let mode = beneath::seen_at(&handle).map_err(&failed)?.mode;
+                beneath::set_mode(&handle, mode | 0o700).map_err(&failed)?;
                 self.locked.0.push((handle, mode));
-                open(folder, path)
+                open(folder, path).map_err(failed)
             }
-            opened => opened,
+            opened => opened.map_err(failed),
         }
     }
 }

@@ -22,6 +22,8 @@ pub(super) const DRAFT: &str = "draft.json";
 pub(super) const MANIFEST: &str = "manifest.json";
 /// What kept files looked like in their places.
 pub(super) const PLACED: &str = "kept.json";
+/// What is not taken back, as it was changed since: the numbers of its entries, noted before anything moves.
+pub(super) const REFUSED: &str = "refused.json";
 /// What was taken back, as it stood before and after.
 pub(super) const RESTORED: &str = "undone.json";
 

@@ -70,13 +70,10 @@ impl House {
     /// Changes a file so that the file system's clock tells it from the draft's start.
     fn write_later(&self, path: &str, text: &str, draft: &DraftDir) {
         let path = self.root().join(path);
-        loop {
+        let time = || fs::metadata(&path).map(|seen| (seen.ctime(), seen.ctime_nsec())).unwrap();
+        let (start, before) = (draft.start().unwrap(), time());
+        while time() <= before.max((start.0, i64::from(start.1))) {
             fs::write(&path, text).unwrap();
-            let seen = fs::metadata(&path).unwrap();
-            let start = draft.start().unwrap();
-            if (seen.ctime(), seen.ctime_nsec()) > (start.0, i64::from(start.1)) {
-                break;
-            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Start at [`Undoing::undo`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use crate::tool::changes::draft_dir::DraftDir;
 use crate::tool::changes::ground::{Ground, Grounds, step};
 use crate::tool::changes::keep::{Did, set_folder_mode, unmake};
 use crate::tool::changes::record::{
-    self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, RESTORED, Record, Restored, State,
+    self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, REFUSED, RESTORED, Record, Restored, State,
 };
 use crate::tool::changes::summary::path_shown;
 use crate::tool::changes::sweep::all;
@@ -42,6 +42,8 @@ impl<'a> Undoing<'a> {
                 if let Some(why) = kept.no_undo {
                     return Err(ChangesError::NoUndo(why));
                 }
+                let manifest: Manifest = record::read(draft.dir(), MANIFEST)?.ok_or(ChangesError::Gone)?;
+                record::write(draft.dir(), REFUSED, &refused(&draft, &manifest)?)?;
                 draft.becomes(State::Undoing { at })?;
             }
             State::Undoing { .. } => {}
@@ -78,6 +80,11 @@ pub(super) fn finish(draft: &mut DraftDir, now: Timestamp) -> Result<Undone, Cha
     for entry in manifest.entries.iter().rev() {
         step()?;
         let mode = match entry.act {
+            Act::Mode { .. } if !back.has_mode(entry)? => {
+                left_out.push(LeftOut { path: path_shown(&entry.path), why: SINCE.to_owned() });
+                changes -= 1;
+                continue;
+            }
             Act::Mode { old } => old,
             Act::Make { .. } | Act::Open => entry.mode,
             Act::Put { .. } | Act::Replace { .. } | Act::Remove { .. } => continue,
@@ -94,38 +101,57 @@ pub(super) fn finish(draft: &mut DraftDir, now: Timestamp) -> Result<Undone, Cha
 /// What taking back goes by.
 struct Back<'a> {
     grounds: Grounds<'a>,
-    placed: Placed,
-    /// What later changes took away and gave back when they were taken back, which gave it another time.
-    since: HashMap<(u64, Instant), Instant>,
+    /// The entries whose files are others than were kept.
+    refused: HashSet<usize>,
+}
+
+/// Which files are others than were kept. This is noted first: to move one name of a file changes the time of its other names.
+fn refused(draft: &DraftDir, manifest: &Manifest) -> Result<HashSet<usize>, ChangesError> {
+    let placed: Placed = record::read(draft.dir(), PLACED)?.unwrap_or_default();
+    let since = since(draft)?;
+    let (mut grounds, mut refused) = (Grounds::new(draft), HashSet::new());
+    for (index, entry) in manifest.entries.iter().enumerate() {
+        if !matches!(entry.act, Act::Put { .. } | Act::Replace { .. }) {
+            continue;
+        }
+        if let Some(seen) = grounds.get(entry.root)?.seen(&entry.path)?
+            && !placed.get(&index).is_some_and(|own| is_own(*own, (seen.inode, seen.changed), &since))
+        {
+            refused.insert(index);
+        }
+    }
+    Ok(refused)
+}
+
+/// What later changes took away and gave back when they were taken back, which gave it another time.
+fn since(draft: &DraftDir) -> Result<HashMap<(u64, Instant), Instant>, ChangesError> {
+    let mut since = HashMap::new();
+    for other in all(&draft.place)? {
+        if matches!(other.record.state, State::Undone { .. }) {
+            let restored: Restored = record::read(other.dir(), RESTORED)?.unwrap_or_default();
+            since.extend(restored.into_iter().map(|(inode, before, after)| ((inode, before), after)));
+        }
+    }
+    Ok(since)
+}
+
+/// Is what is there now what was kept?
+fn is_own(own: (u64, Instant), now: (u64, Instant), since: &HashMap<(u64, Instant), Instant>) -> bool {
+    let (inode, mut at) = own;
+    // Each step is a later change that was taken back, so this ends.
+    for _ in 0..since.len() {
+        match since.get(&(inode, at)) {
+            Some(after) if at != now.1 => at = *after,
+            _ => break,
+        }
+    }
+    (inode, at) == now
 }
 
 impl<'a> Back<'a> {
     fn new(draft: &'a DraftDir) -> Result<Self, ChangesError> {
-        let placed = record::read(draft.dir(), PLACED)?.unwrap_or_default();
-        let mut since = HashMap::new();
-        for other in all(&draft.place)? {
-            if matches!(other.record.state, State::Undone { .. }) {
-                let restored: Restored = record::read(other.dir(), RESTORED)?.unwrap_or_default();
-                since.extend(restored.into_iter().map(|(inode, before, after)| ((inode, before), after)));
-            }
-        }
-        Ok(Self { grounds: Grounds::new(draft), placed, since })
-    }
-
-    /// Is this what was kept there?
-    fn is_own(&self, index: usize, inode: u64, changed: Instant) -> bool {
-        let Some(&(own, mut at)) = self.placed.get(&index) else { return false };
-        // Each step is a later change that was taken back, so this ends.
-        for _ in 0..=self.since.len() {
-            if at == changed {
-                break;
-            }
-            match self.since.get(&(own, at)) {
-                Some(after) => at = *after,
-                None => break,
-            }
-        }
-        own == inode && at == changed
+        let refused = record::read(draft.dir(), REFUSED)?.unwrap_or_default();
+        Ok(Self { grounds: Grounds::new(draft), refused })
     }
 
     fn entry(&mut self, index: usize, entry: &Entry) -> Result<Did, ChangesError> {
@@ -140,8 +166,8 @@ impl<'a> Back<'a> {
             opened => opened.map_err(errno("a folder of the workspace"))?,
         }
         let did = match entry.act {
-            Act::Put { .. } => self.take_away(index, entry, name),
-            Act::Replace { old, .. } => self.put_back((index, entry), name, old),
+            Act::Put { new, .. } => self.take_away((index, entry), name, new),
+            Act::Replace { new, old, .. } => self.put_back((index, entry), name, (new, old)),
             Act::Remove { old } => bring_back(self.ground(entry)?, (index, name), old),
             Act::Make { old } => {
                 let ground = self.ground(entry)?;
@@ -156,31 +182,45 @@ impl<'a> Back<'a> {
         did.map_err(errno("a file of the workspace"))
     }
 
+    /// Has a folder the mode that was kept, or the one to come, but for what was opened up?
+    fn has_mode(&mut self, entry: &Entry) -> Result<bool, ChangesError> {
+        let Act::Mode { old } = entry.act else { return Ok(true) };
+        let ground = self.grounds.get(entry.root)?;
+        let Ok(folder) = beneath::place(&ground.lower, &entry.path) else { return Ok(true) };
+        let mode = beneath::seen_at(folder).map_err(errno("a folder of the workspace"))?.mode & 0o777;
+        Ok([entry.mode, entry.mode | 0o700, old, old | 0o700].contains(&mode))
+    }
+
     fn ground(&mut self, entry: &Entry) -> Result<&mut Ground, ChangesError> {
         self.grounds.get(entry.root)
     }
 
-    fn take_away(&mut self, index: usize, entry: &Entry, name: &OsStr) -> rustix::io::Result<Did> {
+    fn take_away(&mut self, (index, entry): (usize, &Entry), name: &OsStr, new: u64) -> rustix::io::Result<Did> {
+        let is_refused = self.refused.contains(&index);
         let ground = self.grounds.get(entry.root).map_err(|_told_before| Errno::NOENT)?;
         let Some(seen) = beneath::seen(ground.here()?, name)? else { return Ok(Did::Done) };
-        if !self.is_own(index, seen.inode, seen.changed) {
+        if is_refused || seen.inode != new {
             return Ok(Did::Left(SINCE));
         }
-        let ground = self.grounds.get(entry.root).map_err(|_told_before| Errno::NOENT)?;
         let (store, away) = (ground.store(index).0, format!("new-{index}"));
         renameat_with(ground.here()?, name, &*store, &away, RenameFlags::NOREPLACE).map(|()| Did::Done)
     }
 
-    fn put_back(&mut self, (index, entry): (usize, &Entry), name: &OsStr, old: Old) -> rustix::io::Result<Did> {
+    fn put_back(
+        &mut self,
+        (index, entry): (usize, &Entry),
+        name: &OsStr,
+        (new, old): (u64, Old),
+    ) -> rustix::io::Result<Did> {
+        let is_refused = self.refused.contains(&index);
         let ground = self.grounds.get(entry.root).map_err(|_told_before| Errno::NOENT)?;
         let Some(seen) = beneath::seen(ground.here()?, name)? else { return Ok(Did::Left(SINCE)) };
         if seen.inode == old.inode {
             return Ok(Did::Done);
         }
-        if !self.is_own(index, seen.inode, seen.changed) {
+        if is_refused || seen.inode != new {
             return Ok(Did::Left(SINCE));
         }
-        let ground = self.grounds.get(entry.root).map_err(|_told_before| Errno::NOENT)?;
         let (from, source) = ground.source((index, entry))?;
         if beneath::seen(&*from, &source)?.is_none_or(|seen| seen.inode != old.inode) {
             return Ok(Did::Left("its old version is not there any more"));
