@@ -36,7 +36,7 @@ fn main() {
         let question = Question { program, data_dir: dir.path(), reach: &reach, namespaces, path: None };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let sandbox = runtime.block_on(Sandbox::probe(&question));
-        let room = Room { reach: reach.clone(), temporary: dir.path().to_owned(), input: None };
+        let room = Room { reach: reach.clone(), overlays: Vec::new(), temporary: dir.path().to_owned(), input: None };
         let walled = sandbox.vector(&room, &["/bin/true".to_owned()]).unwrap();
         let (mut bare, mut sandboxed): (Vec<_>, Vec<_>) =
             (0..STARTS).map(|_| (took(&plain, dir.path()), took(&walled, dir.path()))).unzip();

@@ -22,6 +22,7 @@ pub mod schedule;
 pub mod service;
 pub mod skill;
 pub mod status;
+pub mod undo;
 pub mod version;
 pub mod web;
 
@@ -112,6 +113,8 @@ pub enum Command {
     Health(HealthArguments),
     /// Print a link that opens Hob's page, or make keys for programs
     Web(WebArguments),
+    /// Take back the last change of the workspace, within a day; again: the one before
+    Undo,
     /// Run under systemd: install, uninstall, status
     #[command(subcommand)]
     Service(ServiceCommand),
@@ -211,6 +214,7 @@ pub fn dispatch(arguments: Arguments) -> anyhow::Result<()> {
         Command::Status(what) => status::run(&what, named),
         Command::Health(what) => health::run(&what, named),
         Command::Web(what) => web::run(what, named),
+        Command::Undo => undo::run(named),
         Command::Service(what) => service::run(what, named),
         Command::Backup(what) => backup::make(what, named),
         Command::Restore(what) => backup::restore(&what, named),

@@ -44,6 +44,7 @@ use crate::skill::library::Library;
 use crate::skill::shelf::Places;
 use crate::store::Store;
 use crate::store::contents::Contents;
+use crate::tool::changes::Drafts;
 use crate::tool::mcp::Servers;
 use crate::tool::sandbox::Sandbox;
 use crate::tool::shed::Tools;
@@ -75,6 +76,8 @@ pub(super) struct Roots {
     pub(super) upkeep: LastRound,
     /// When this process started.
     pub(super) started: Timestamp,
+    /// What is changed in copies of the workspace, and what was kept of it.
+    pub(super) drafts: Drafts,
 }
 
 impl Roots {
@@ -85,6 +88,10 @@ impl Roots {
         (delivery, page): (Delivery, Option<Arc<Page>>),
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
+        // A draft lies over a folder.
+        if let Err(error) = std::fs::create_dir_all(&workspace.root) {
+            tracing::error!(%error, "the workspace cannot be made: no tool can work in it");
+        }
         let around = (blueprint.data_dir.as_path(), &blueprint.environment);
         let nearby = Arc::default();
         Self {
@@ -96,6 +103,7 @@ impl Roots {
             standing: ConfigStanding::default(),
             upkeep: LastRound::default(),
             started: blueprint.clock.now(),
+            drafts: Drafts::new(&blueprint.data_dir, &workspace),
             store,
             contents,
             owner,
@@ -195,8 +203,9 @@ impl Made {
             memory: ports.memory.clone(),
             servers: servers.clone(),
             rng: Arc::clone(&ports.rng),
-            confined: roots.sandbox.strength().to_string(),
+            confined: confined(&roots.sandbox),
             skills: Arc::clone(&ports.skills),
+            drafts: roots.drafts.clone(),
             conditions: blueprint.conditions.clone(),
             config: roots.standing.clone(),
             upkeep: roots.upkeep.clone(),
@@ -210,6 +219,17 @@ impl Made {
             transcriber: self.transcriber.clone(),
         }
     }
+}
+
+/// What holds commands here, in words for people.
+fn confined(sandbox: &Sandbox) -> String {
+    let strength = sandbox.strength();
+    if sandbox.is_whole() && !sandbox.overlays() {
+        return format!(
+            "{strength}; no drafts of the workspace can be made here, so each that does more than look must be approved"
+        );
+    }
+    strength.to_string()
 }
 
 async fn models(
@@ -256,6 +276,7 @@ fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Cata
         rng: &blueprint.rng,
         workspace: &toolset::workspace(config, &blueprint.data_dir),
         sandbox: &roots.sandbox,
+        drafts: &roots.drafts,
         config_file: blueprint.config_file.as_deref(),
         models,
         contents: &roots.contents,
@@ -274,7 +295,7 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
         skills: Arc::clone(&roots.skills),
         clock: Arc::clone(&blueprint.clock),
         redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(config, &blueprint.environment, &blueprint.data_dir)?,
+        toolbox: parts::toolbox(config, &blueprint.environment, (&blueprint.data_dir, roots.drafts.clone()))?,
         personas: Arc::new(parts::personas(config, &models, &tools.now())?),
         tools,
         prompt: prompt_settings(config, purse.zone.clone()),

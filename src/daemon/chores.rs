@@ -1,5 +1,6 @@
 //! What goes on beside the runs from the start to the stop: receiving, heartbeats, rounds, sweeping.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::daemon::reload::running::{Current, Running};
 use crate::daemon::switches::Switches;
 use crate::daemon::{Blueprint, backups, upkeep};
 use crate::domain::clock::Clock;
+use crate::domain::ids::RunId;
 use crate::memory::forget;
 use crate::memory::recall::Memory;
 use crate::memory::retention::{self, Retention};
@@ -23,7 +25,9 @@ use crate::router::lanes::Lanes;
 use crate::store::contents::Contents;
 use crate::store::error::StoreError;
 use crate::store::upkeep::newest::Newest;
-use crate::store::{Statement, Store, Tx, overheard, pairings};
+use crate::store::{Statement, Store, Tx, open_runs, overheard, pairings};
+use crate::tool::changes::Drafts;
+use crate::tool::changes::sweep::Swept;
 use crate::tool::results::Results;
 
 /// How often results of tools are deleted that are old, or forgotten.
@@ -71,9 +75,14 @@ pub(super) fn keep_house(switches: &Switches, house: &Household<'_>) {
 }
 
 /// What is old goes, and what is left of what was forgotten.
-pub(super) fn tidy(switches: &Switches, memory: &Memory, (contents, blueprint): (&Contents, &Blueprint)) {
+pub(super) fn tidy(
+    switches: &Switches,
+    (memory, drafts): (&Memory, &Drafts),
+    (contents, blueprint): (&Contents, &Blueprint),
+) {
     sweep(switches, &memory.store, blueprint);
     sweep_files(switches, (&memory.store, contents), blueprint);
+    sweep_drafts(switches, (&memory.store, drafts), blueprint);
     sweep_talk(switches, &memory.store, blueprint);
     let_go(switches, memory, blueprint);
 }
@@ -101,6 +110,56 @@ fn sweep_files(switches: &Switches, (store, contents): (&Store, &Contents), blue
             }
         }
     });
+}
+
+/// Finishes what was cut off while changes were kept, and lets old ones go: at the start and every hour.
+fn sweep_drafts(switches: &Switches, (store, drafts): (&Store, &Drafts), blueprint: &Blueprint) {
+    let (store, drafts, clock) = (store.clone(), drafts.clone(), Arc::clone(&blueprint.clock));
+    let stop = switches.drain.clone();
+    switches.channels.spawn(async move {
+        loop {
+            // A run that begins after this look is not over either: only runs that have a draft by then are asked for.
+            sweep_once(&store, &drafts, clock.now()).await;
+            if slept(RESULTS_EVERY, &stop).await {
+                return;
+            }
+        }
+    });
+}
+
+async fn sweep_once(store: &Store, drafts: &Drafts, now: Timestamp) {
+    let known = drafts.clone();
+    let with_drafts = match tokio::task::spawn_blocking(move || known.runs()).await {
+        Ok(Ok(runs)) => runs,
+        Ok(Err(error)) => return tracing::warn!(%error, "drafts cannot be listed; that is tried again"),
+        Err(error) => return tracing::error!(%error, "drafts cannot be listed; that is tried again"),
+    };
+    let over = match store.read(Over { runs: with_drafts }).await {
+        Ok(over) => over,
+        Err(error) => return tracing::warn!(%error, "it cannot be looked up whose drafts are to go"),
+    };
+    let drafts = drafts.clone();
+    match tokio::task::spawn_blocking(move || drafts.sweep(now, &|run| over.contains(&run))).await {
+        Ok(Ok(swept)) if swept != Swept::default() => tracing::info!(?swept, "drafts.swept"),
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "drafts cannot be swept; that is tried again"),
+        Err(error) => tracing::error!(%error, "drafts cannot be swept; that is tried again"),
+    }
+}
+
+/// Which of these runs are over.
+struct Over {
+    runs: Vec<RunId>,
+}
+
+#[async_trait]
+impl Statement for Over {
+    type Output = BTreeSet<RunId>;
+
+    async fn run(&self, tx: &mut Tx) -> Result<BTreeSet<RunId>, StoreError> {
+        let open: BTreeSet<RunId> = open_runs::list_open(tx).await?.into_iter().map(|run| run.id).collect();
+        Ok(self.runs.iter().copied().filter(|run| !open.contains(run)).collect())
+    }
 }
 
 /// At a start the clock may not be set yet: what it makes old by mistake would be gone for good.

@@ -20,7 +20,7 @@ pub(super) fn serve(switches: &Switches, router: &Arc<Router>, (blueprint, page_
     };
     let places = places(blueprint);
     let routes = web::health::routes(Arc::clone(router)).merge(web::status::routes(Arc::clone(router), places));
-    let routes = routes.merge(web::page::whereabouts(page_at));
+    let routes = routes.merge(web::page::whereabouts(page_at)).merge(web::undo::routes(Arc::clone(router)));
     switches.keep("the socket", local.serve(routes, switches.silence.clone()));
 }
 

@@ -10,6 +10,7 @@ pub mod channel;
 pub mod clock;
 pub mod condition;
 pub mod config_standing;
+pub mod draft;
 pub mod health;
 pub mod ids;
 pub mod inbound;

@@ -78,6 +78,8 @@ pub enum Command {
     Pair(Option<Pair>),
     /// Let somebody in no longer; none: it was not said whom.
     Unpair(Option<String>),
+    /// Take back the last change of the workspace.
+    Undo,
     /// Read the config file again.
     Reload,
     /// It looks like a command and is none.
@@ -187,7 +189,7 @@ impl Mode {
 
 /// The commands that a platform may offer to whoever types a slash, with what they do. What only works with words behind
 /// it is left out: `/help` tells of those.
-pub const LISTED: [(&str, &str); 17] = [
+pub const LISTED: [(&str, &str); 18] = [
     ("help", "what you can say"),
     ("status", "how I am and what I am doing"),
     ("stop", "end what I am doing here"),
@@ -198,6 +200,7 @@ pub const LISTED: [(&str, &str); 17] = [
     ("auto", "let each message choose the model"),
     ("persona", "show or choose who I am here"),
     ("cost", "what was spent"),
+    ("undo", "take back my last change of the workspace"),
     ("journal", "what I noted on the task I am at"),
     ("queue", "what waits"),
     ("pause", "stand still here"),
@@ -243,6 +246,7 @@ pub fn parse(text: &str) -> Option<Command> {
         ("mail", words) => Order::parse(words).map_or_else(|| Command::Unknown(text.trim().to_owned()), Command::Mail),
         ("journal", []) => Command::Journal,
         ("reload", []) => Command::Reload,
+        ("undo", []) => Command::Undo,
         ("skills", []) => Command::Skills,
         // With a path at the terminal it never comes here.
         ("attach", _) => Command::Attach,

@@ -168,7 +168,10 @@ impl Router {
             self.alarm.notify_one();
         }
         if taken.reloads {
-            terms.house.config.ask(place);
+            terms.house.config.ask(place.clone());
+        }
+        if let Some(order) = taken.undoes {
+            self.undo(&terms.house.drafts, order, place).await?;
         }
         memory::take_out(&terms, &taken.forgotten);
         if let Some(scope) = taken.emptied {

@@ -32,4 +32,5 @@ mod status;
 pub mod streaming;
 pub mod texts;
 mod unasked;
+pub mod undo;
 mod voice;

@@ -42,6 +42,7 @@ use crate::store::{
     Statement, Tx, agents, grants, open_runs, outbox, overheard, parked, runs, sessions, signals, skills, summaries,
     users,
 };
+use crate::tool::changes::Drafts;
 use crate::tool::mcp::Servers;
 use crate::tool::schedule::change::{Alter, Change, List, Viewer};
 
@@ -67,6 +68,8 @@ pub struct House {
     pub confined: String,
     /// The skills.
     pub skills: Arc<Library>,
+    /// What was changed in the workspace and can be taken back.
+    pub drafts: Drafts,
     /// What does not work as it should.
     pub conditions: Conditions,
     /// How it stands with the config.
@@ -156,11 +159,14 @@ pub(super) struct Told {
     pub(super) released: Vec<SessionId>,
     /// The config file is read again; what comes of it is said here.
     pub(super) reloads: bool,
+    /// The last change of the workspace is taken back; what comes of it is said here.
+    pub(super) undoes: bool,
 }
 
 impl From<String> for Told {
     fn from(text: String) -> Self {
-        Self { text, forgotten: Vec::new(), emptied: None, elsewhere: None, released: Vec::new(), reloads: false }
+        let (forgotten, released) = (Vec::new(), Vec::new());
+        Self { text, forgotten, emptied: None, elsewhere: None, released, reloads: false, undoes: false }
     }
 }
 
@@ -183,6 +189,10 @@ pub(super) async fn carry_out(
     }
     if command == Command::Reload {
         return Ok(reload(caller));
+    }
+    if command == Command::Undo {
+        // Files are moved once the command is taken in: else it could be done twice.
+        return Ok(Told { undoes: true, ..Told::from(String::new()) });
     }
     answer(tx, desk, caller, command).await.map(Told::from)
 }
@@ -238,7 +248,7 @@ async fn answer(tx: &mut Tx, desk: &Desk, caller: &Caller<'_>, command: Command)
         Command::Pin(item) => memory::pin(tx, &view, item, true).await,
         Command::Unpin(item) => memory::pin(tx, &view, item, false).await,
         // Carried out above, as they do more than to speak.
-        Command::Forget(_) | Command::Pair(_) | Command::Mail(_) | Command::Reload => Ok(String::new()),
+        Command::Forget(_) | Command::Pair(_) | Command::Mail(_) | Command::Reload | Command::Undo => Ok(String::new()),
         Command::Attach => Ok(texts::ATTACH.to_owned()),
         Command::Group(change) => {
             groups::answer(tx, &desk.access.groups, (caller.principal, caller.place), change).await

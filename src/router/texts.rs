@@ -4,6 +4,7 @@ use crate::domain::skills::{SkillLine, SkillList};
 use crate::policy::routing::{Tier, Tiers};
 use crate::router::command::Mode;
 use crate::store::runs::QueuedRun;
+use crate::tool::changes::ChangesError;
 
 /// `/help`.
 pub const HELP: &str = "Write to me, and I answer. Besides:\n\
@@ -16,6 +17,7 @@ pub const HELP: &str = "Write to me, and I answer. Besides:\n\
     /persona [NAME] – show or choose who I am here; /persona default undoes it\n\
     /cost – what was spent, on which models, by whom\n\
     /journal – what I noted on the task I am at, or could not finish\n\
+    /undo – take back my last change of the workspace, within a day; again: the one before
     /queue – what waits; /queue drop N takes one back; /queue mode queue|steer|interrupt\n\
     /pause – stand still here until /resume; owners: /pause all, /resume all for everything\n\
     /schedules – what I am to do later; /schedules pause|resume|delete|run N changes one\n\
@@ -48,6 +50,8 @@ pub const RESET_STOPPED: &str = "Stopped. A new conversation: what was said here
      What you told me stays remembered.";
 /// `/compact` while the same person's message is being worked on.
 pub const COMPACTING_NEXT: &str = "I sum up before my next step.";
+/// `/undo`, and there is nothing.
+pub const NOTHING_TO_UNDO: &str = "I have changed nothing here within the last day that could be taken back.";
 /// A message without words.
 pub const EMPTY: &str = "There was nothing in that message that I can read.";
 /// A button under a question that is over.
@@ -74,6 +78,11 @@ pub(super) fn skills(list: &SkillList) -> String {
     let bad = (bad > 0).then(|| format!("Cannot be read: {bad} (`hob skill list` says why)."));
     let head = Some("I have instructions for:".to_owned());
     head.into_iter().chain(lines).chain(others).chain(bad).collect::<Vec<_>>().join("\n")
+}
+
+/// `/undo`, and it cannot be done.
+pub(super) fn undo_failed(error: &ChangesError) -> String {
+    format!("I could not take it back: {error}.")
 }
 
 /// A message longer than is taken.

@@ -4,13 +4,16 @@
 //! Start at [`Tool`], then [`registry`].
 
 pub mod ask_human;
+pub mod changes;
 pub mod cli_agent;
 pub mod command;
 pub mod current_time;
+pub mod desk;
 pub mod files;
 pub mod forget;
 pub mod hook;
 pub mod http_request;
+pub mod keep_changes;
 mod keeping;
 pub mod leftovers;
 pub mod manage_config;
@@ -48,6 +51,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::domain::agents::Mission;
+use crate::domain::draft::DraftUse;
 use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
@@ -57,9 +61,11 @@ use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::provider::ToolSchema;
 use crate::policy::memory::Place;
 use crate::store::error::StoreError;
+use crate::tool::changes::Drafts;
 use crate::tool::hook::Hooks;
 use crate::tool::results::Results;
 use crate::tool::said::Said;
+use crate::tool::workspace::Workspace;
 
 /// How long a tool may take (row E3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +115,8 @@ pub struct Toolbox {
     pub hooks: Hooks,
     /// Where long results are kept.
     pub results: Results,
+    /// The drafts of the workspace.
+    pub drafts: Drafts,
 }
 
 impl Toolbox {
@@ -116,7 +124,8 @@ impl Toolbox {
     #[must_use]
     pub fn plain(data_dir: &Path) -> Self {
         let hooks = Hooks::new(Vec::new(), data_dir);
-        Self { timeouts: Timeouts::default(), hooks, results: Results::of(data_dir) }
+        let drafts = Drafts::new(data_dir, &Workspace::of(data_dir));
+        Self { timeouts: Timeouts::default(), hooks, results: Results::of(data_dir), drafts }
     }
 }
 
@@ -180,6 +189,8 @@ pub struct Invocation {
     pub attempt: u32,
     /// The arguments: an object that fits the schema.
     pub arguments: Value,
+    /// Where it works, if it can work in a draft of the workspace.
+    pub draft: DraftUse,
     /// Now.
     pub now: Timestamp,
 }
@@ -210,6 +221,7 @@ impl Invocation {
             call: CallId::new(1, 0),
             attempt: 1,
             arguments,
+            draft: DraftUse::AtOnce,
             now: Timestamp::UNIX_EPOCH,
         }
     }
@@ -263,6 +275,20 @@ impl Outcome {
     #[must_use]
     pub fn from(self, source: Source) -> Self {
         Self::From(source, Box::new(self))
+    }
+
+    /// The same, with a line of Hob's below its words, if it has any.
+    #[must_use]
+    pub fn with(self, line: &str) -> Self {
+        let told = |text: String| format!("{text}\n{line}");
+        match self {
+            Self::Text(text) => Self::Text(told(text)),
+            Self::Exited { text, code } => Self::Exited { text: told(text), code },
+            Self::Error(text) => Self::Error(told(text)),
+            Self::Transient(text) => Self::Transient(told(text)),
+            Self::Request(request) => Self::Request(request),
+            Self::From(source, inner) => Self::From(source, Box::new(inner.with(line))),
+        }
     }
 
     /// A tool's words about the database that failed it: whether that may pass, the database knows.

@@ -19,7 +19,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::tool::sandbox::spec::{Reach, Spec, Stage, Trial};
+use crate::tool::sandbox::spec::{Overlay, Reach, Spec, Stage, Trial};
 
 /// What holds here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,13 +75,18 @@ impl fmt::Display for Strength {
 pub struct Sandbox {
     program: Arc<Path>,
     strength: Arc<Strength>,
+    overlays: bool,
 }
 
 impl Sandbox {
     /// None at all.
     #[must_use]
     pub fn none(why: &str) -> Self {
-        Self { program: Path::new("").into(), strength: Arc::new(Strength::None { why: why.to_owned() }) }
+        Self {
+            program: Path::new("").into(),
+            strength: Arc::new(Strength::None { why: why.to_owned() }),
+            overlays: false,
+        }
     }
 
     /// What holds.
@@ -108,6 +113,12 @@ impl Sandbox {
         self.namespaces().is_some()
     }
 
+    /// Can programs work in a copy of a folder, so that what they change can be looked at first?
+    #[must_use]
+    pub fn overlays(&self) -> bool {
+        self.overlays
+    }
+
     fn namespaces(&self) -> Option<&Namespaces> {
         match &*self.strength {
             Strength::Full { namespaces } | Strength::Partial { namespaces, .. } => namespaces.as_ref(),
@@ -132,6 +143,8 @@ impl Sandbox {
 pub struct Room {
     /// What it may reach.
     pub reach: Reach,
+    /// The folders whose copies it works in; only where [`Sandbox::overlays`] says so.
+    pub overlays: Vec<Overlay>,
     /// The folder for what it keeps for a moment; whoever runs it makes and deletes it.
     pub temporary: PathBuf,
     /// What the program finds on its standard input; none: nothing.
@@ -145,8 +158,8 @@ fn way_in(program: &Path, namespaces: Option<&Namespaces>, room: &Room, trial: O
         Some(Namespaces::Bubblewrap(_)) => Stage::Wrapped,
         None => Stage::Bare,
     };
-    let spec =
-        Spec { stage, reach: room.reach.clone(), temporary: room.temporary.clone(), input: room.input.clone(), trial };
+    let Room { reach, overlays, temporary, input } = room.clone();
+    let spec = Spec { stage, reach, temporary, overlays, input, trial };
     let mut all: Vec<OsString> = Vec::new();
     if let Some(Namespaces::Bubblewrap(bubblewrap)) = namespaces {
         all.push(bubblewrap.into());

@@ -52,6 +52,18 @@ pub enum AskError {
 /// # Errors
 /// When there is none, or it does not answer.
 pub fn ask(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskError> {
+    exchanged(data_dir, ("GET", path), within)
+}
+
+/// The same, for what changes something.
+///
+/// # Errors
+/// When there is none, or it does not answer.
+pub fn tell(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskError> {
+    exchanged(data_dir, ("POST", path), within)
+}
+
+fn exchanged(data_dir: &Path, (method, path): (&str, &str), within: Duration) -> Result<Answer, AskError> {
     let socket = place(data_dir)?;
     let mut stream = UnixStream::connect(&socket).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotADirectory => {
@@ -65,7 +77,7 @@ pub fn ask(data_dir: &Path, path: &str, within: Duration) -> Result<Answer, AskE
         stream.set_read_timeout(Some(within))?;
         stream.set_write_timeout(Some(within))?;
         // HTTP/1.0: the answer is whole, and ends with the connection.
-        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: hob\r\n\r\n").as_bytes())?;
+        stream.write_all(format!("{method} {path} HTTP/1.0\r\nHost: hob\r\nContent-Length: 0\r\n\r\n").as_bytes())?;
         (&mut stream).take(ANSWER_BYTES_MAX).read_to_end(&mut answer)
     };
     exchange().map_err(AskError::Silent)?;

@@ -26,3 +26,4 @@ pub mod served;
 pub mod signature;
 pub mod status;
 pub mod telegram;
+pub mod undo;

@@ -120,7 +120,7 @@ async fn e3_a_killed_hob_leaves_nothing_running() {
         let place = Place::new(way).await;
         let temporary = place.path("data/scratch-of-test");
         fs::create_dir(&temporary).unwrap();
-        let room = Room { reach: place.confined.reach.clone(), temporary, input: None };
+        let room = Room { reach: place.confined.reach.clone(), overlays: Vec::new(), temporary, input: None };
         let shell = ["/bin/bash", "-c", "setsid sleep 600 & sleep 600"].map(str::to_owned);
         let vector = place.confined.sandbox.vector(&room, &shell).unwrap();
         let leftovers = Leftovers::of(&place.path("data"));

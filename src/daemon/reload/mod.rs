@@ -339,7 +339,7 @@ impl StartedWith {
         switches.keep("skills", skill_watch::keep_up(skills, current::Sender::default(), drain));
         let known = this.made.ports.memory.clone();
         memory::keep_up(&mut this.embedding, &switches, &known, &blueprint);
-        chores::tidy(&switches, &known, (&this.roots.contents, &blueprint));
+        chores::tidy(&switches, (&known, &this.roots.drafts), (&this.roots.contents, &blueprint));
         this.draw_facts();
         begins::tell_first_owner(&blueprint, &router).await?;
         if blueprint.stays {

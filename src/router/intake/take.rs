@@ -8,7 +8,7 @@ use crate::agent::machine::event::Order;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::Answer;
 use crate::domain::channel::Accepted;
-use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId};
+use crate::domain::ids::{InboundId, MemoryId, RunId, SessionId, SessionKey};
 use crate::domain::inbound::{Audience, ChannelKind, Circumstances, Conversation, Happening, Inbound};
 use crate::domain::memory::Scope;
 use crate::domain::outgoing::Destination;
@@ -25,6 +25,7 @@ use crate::router::intake::answers::{Asked, Seen, at_work};
 use crate::router::intake::door::{self, Known};
 use crate::router::respond::{self, Desk};
 use crate::router::texts;
+use crate::router::undo::TakeBack;
 use crate::store::agents::OpenAgent;
 use crate::store::error::StoreError;
 use crate::store::inbound::NewInbound;
@@ -58,6 +59,8 @@ pub(super) struct Taken {
     pub(super) elsewhere: Option<SessionId>,
     /// The config file is read again.
     pub(super) reloads: bool,
+    /// The last change of the workspace is taken back.
+    pub(super) undoes: Option<TakeBack>,
 }
 
 impl Taken {
@@ -74,6 +77,7 @@ impl Taken {
             elsewhere: None,
             released: Vec::new(),
             reloads: false,
+            undoes: None,
         }
     }
 
@@ -333,6 +337,11 @@ impl Take {
         }
         let everywhere = reached(tx, arriving.session.id, (reach, stops)).await?;
         let (lane, said) = (Some(arriving.session.id), Some(arriving.session.id));
+        let undoes = told.undoes.then(|| TakeBack {
+            inbound,
+            principal: arriving.principal.clone(),
+            session: SessionKey(arriving.session.key.clone()),
+        });
         let (forgotten, emptied, elsewhere) = (told.forgotten, told.emptied, told.elsewhere);
         Ok(Taken {
             lane,
@@ -344,6 +353,7 @@ impl Take {
             elsewhere,
             released: told.released,
             reloads: told.reloads,
+            undoes,
             ..Taken::quietly(Accepted::Committed)
         })
     }

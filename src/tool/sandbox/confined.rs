@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::tool::sandbox::spec::Reach;
+use crate::tool::sandbox::spec::{Overlay, Reach};
 use crate::tool::sandbox::{Room, Sandbox};
 
 /// The folder of such folders in the data directory.
@@ -23,6 +23,8 @@ pub struct Confined {
     pub sandbox: Sandbox,
     /// What may be reached.
     pub reach: Reach,
+    /// The folders whose copies are worked in.
+    overlays: Vec<Overlay>,
     scratch: PathBuf,
 }
 
@@ -36,13 +38,20 @@ impl Confined {
     /// These walls, for a Hob whose data is there.
     #[must_use]
     pub fn new(sandbox: Sandbox, reach: Reach, data_dir: &Path) -> Self {
-        Self { sandbox, reach, scratch: data_dir.join(SCRATCH) }
+        Self { sandbox, reach, overlays: Vec::new(), scratch: data_dir.join(SCRATCH) }
     }
 
     /// The same, with the network.
     #[must_use]
     pub fn with_network(mut self, network: bool) -> Self {
         self.reach.network |= network;
+        self
+    }
+
+    /// The same, over copies of these folders. Only where [`Sandbox::overlays`] says so.
+    #[must_use]
+    pub fn with_overlays(mut self, overlays: Vec<Overlay>) -> Self {
+        self.overlays = overlays;
         self
     }
 
@@ -67,7 +76,12 @@ impl Confined {
 
     /// What is to be run; none: there are no walls to be had.
     pub(in crate::tool) fn vector(&self, scratch: &Scratch, vector: &[String]) -> Option<Vec<OsString>> {
-        let room = Room { reach: self.reach.clone(), temporary: scratch.temporary(), input: scratch.input.clone() };
+        let room = Room {
+            reach: self.reach.clone(),
+            overlays: self.overlays.clone(),
+            temporary: scratch.temporary(),
+            input: scratch.input.clone(),
+        };
         self.sandbox.vector(&room, vector)
     }
 

@@ -4,12 +4,14 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
+use rustix::fs::{Mode, OFlags};
 
-use crate::tool::sandbox::spec::Spec;
+use crate::tool::sandbox::spec::{Overlay, Spec};
 use crate::tool::sandbox::walls::{WallError, system};
 
 const NONE: Option<&str> = None;
@@ -36,6 +38,9 @@ pub(super) fn furnish(spec: &Spec) -> Result<bool, WallError> {
         system("mounts", mount(Some(&path), &path, NONE, MsFlags::MS_BIND | MsFlags::MS_REC, NONE))?;
         writable.push(path);
     }
+    for overlay in &spec.overlays {
+        writable.push(lay(overlay)?);
+    }
     let table = system("mounts", fs::read_to_string("/proc/self/mountinfo"))?;
     for (path, options) in table.lines().filter_map(mounted) {
         if options.contains(MsFlags::MS_RDONLY) || writable.iter().any(|writable| path.starts_with(writable)) {
@@ -53,6 +58,20 @@ pub(super) fn furnish(spec: &Spec) -> Result<bool, WallError> {
     own_temporary(spec)?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     Ok(mount(Some("proc"), "/proc", Some("proc"), flags, NONE).is_ok())
+}
+
+/// Puts the copy of a folder in its place; gives that place.
+fn lay(overlay: &Overlay) -> Result<PathBuf, WallError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = |path: &Path| system("a draft", rustix::fs::open(path, flags, Mode::empty()));
+    let (lower, upper, work) = (open(&overlay.root)?, open(&overlay.upper)?, open(&overlay.work)?);
+    // By number: a path could hold what means something among options, and is told to whoever asks for the mounts.
+    let at = |file: &OwnedFd| format!("/proc/self/fd/{}", file.as_raw_fd());
+    let options = format!("lowerdir={},upperdir={},workdir={},userxattr", at(&lower), at(&upper), at(&work));
+    let place = system("a draft", overlay.root.canonicalize())?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    system("a draft", mount(Some("overlay"), &place, Some("overlay"), flags, Some(options.as_str())))?;
+    Ok(place)
 }
 
 /// A `/tmp` of its own, unless that would hide what may be reached.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::tool::sandbox::spec::{Found, Limits, Reach, Trial};
+use crate::tool::sandbox::spec::{CHANGED, Found, Limits, Overlay, Reach, Trial};
 use crate::tool::sandbox::{Namespaces, Room, Sandbox, Strength, way_in};
 
 /// How long one try may take.
@@ -40,11 +40,16 @@ impl Sandbox {
             Ok(program) => program,
             Err(error) => return Self::none(&format!("Hob's own program cannot be found ({error})")),
         };
-        let strength = match Scene::make(question.data_dir) {
-            Ok(scene) => look(&program, question, &scene).await,
-            Err(error) => Strength::None { why: format!("the trial could not be prepared ({error})") },
+        let (strength, overlays) = match Scene::make(question.data_dir) {
+            Ok(scene) => {
+                let strength = look(&program, question, &scene).await;
+                let own = matches!(&strength, Strength::Full { namespaces: Some(Namespaces::Own) });
+                let overlays = own && overlays(&program, question, &scene).await;
+                (strength, overlays)
+            }
+            Err(error) => (Strength::None { why: format!("the trial could not be prepared ({error})") }, false),
         };
-        Self { program: program.into(), strength: Arc::new(strength) }
+        Self { program: program.into(), strength: Arc::new(strength), overlays }
     }
 }
 
@@ -59,14 +64,17 @@ impl Scene {
     fn make(data_dir: &Path) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("trial-").tempdir_in(data_dir)?;
         fs::create_dir(dir.path().join("out"))?;
-        fs::create_dir(dir.path().join("in"))?;
+        for name in ["in", "root", "upper", "work"] {
+            fs::create_dir(dir.path().join(name))?;
+        }
+        fs::write(dir.path().join("root/changed"), "as it was")?;
         fs::write(dir.path().join("out/secret"), "nobody may read this")?;
         let local = UnixListener::bind(dir.path().join("out/socket"))?;
         Ok(Self { tcp: TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?, dir, _local: local })
     }
 
     fn trial(&self) -> io::Result<Trial> {
-        Ok(Trial { file: self.dir.path().join("out/secret"), port: self.tcp.local_addr()?.port() })
+        Ok(Trial { file: self.dir.path().join("out/secret"), port: self.tcp.local_addr()?.port(), change: None })
     }
 }
 
@@ -76,7 +84,7 @@ async fn look(program: &Path, question: &Question<'_>, scene: &Scene) -> Strengt
     let ways = [question.namespaces.then_some(Some(Namespaces::Own)), bubblewrap.map(Some), Some(None)];
     let mut why = String::new();
     for namespaces in ways.into_iter().flatten() {
-        match attempt(program, namespaces.as_ref(), scene).await {
+        match attempt(program, (namespaces.as_ref(), false), scene).await {
             Ok(found) => return strength(&found, namespaces, question),
             Err(error) => {
                 tracing::debug!(?namespaces, %error, "sandbox.way_closed");
@@ -91,10 +99,40 @@ fn find_bubblewrap(path: &std::ffi::OsStr) -> Option<PathBuf> {
     std::env::split_paths(path).map(|dir| dir.join("bwrap")).find(|path| path.is_absolute() && path.is_file())
 }
 
-async fn attempt(program: &Path, namespaces: Option<&Namespaces>, scene: &Scene) -> io::Result<Found> {
-    let reach = Reach { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
-    let room = Room { reach, temporary: scene.dir.path().join("in"), input: None };
-    let vector = way_in(program, namespaces, &room, Some(scene.trial()?));
+/// Whether a program can work in a copy of a folder here.
+async fn overlays(program: &Path, question: &Question<'_>, scene: &Scene) -> bool {
+    let at = |name: &str| scene.dir.path().join(name);
+    if let Err(error) = attempt(program, (Some(&Namespaces::Own), true), scene).await {
+        tracing::debug!(%error, "sandbox.no_overlay");
+        return false;
+    }
+    let holds = |path: PathBuf, text: &str| fs::read_to_string(path).is_ok_and(|there| there == text);
+    let apart = holds(at("root/changed"), "as it was") && holds(at("upper/changed"), CHANGED);
+    // A mount within a folder cannot be copied, and may not be bared.
+    apart && !question.reach.write.iter().any(|path| has_mounts(path))
+}
+
+/// Whether another file system is mounted in this folder.
+fn has_mounts(folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    let Ok(table) = fs::read_to_string("/proc/self/mountinfo") else { return true };
+    let mut places = table.lines().filter_map(|line| line.split(' ').nth(4));
+    places.any(|place| Path::new(place).starts_with(&folder) && Path::new(place) != folder)
+}
+
+async fn attempt(
+    program: &Path,
+    (namespaces, overlaid): (Option<&Namespaces>, bool),
+    scene: &Scene,
+) -> io::Result<Found> {
+    let at = |name: &str| scene.dir.path().join(name);
+    let write = if overlaid { vec![at("root")] } else { Vec::new() };
+    let overlay = Overlay { root: at("root"), upper: at("upper"), work: at("work") };
+    let overlays = if overlaid { vec![overlay] } else { Vec::new() };
+    let reach = Reach { read: Vec::new(), write, network: false, limits: Limits::default() };
+    let room = Room { reach, overlays, temporary: at("in"), input: None };
+    let trial = Trial { change: overlaid.then(|| at("root/changed")), ..scene.trial()? };
+    let vector = way_in(program, namespaces, &room, Some(trial));
     let Some((first, rest)) = vector.split_first() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };

@@ -34,6 +34,17 @@ pub struct Reach {
     pub limits: Limits,
 }
 
+/// A copy of a folder as it is written to: what is changed lies elsewhere, and the folder stays as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overlay {
+    /// The folder, one of those that may be written to. Its copy stands in its place.
+    pub root: PathBuf,
+    /// Where the changes go. No path within leads there.
+    pub upper: PathBuf,
+    /// What the kernel needs besides: an empty folder beside `upper`.
+    pub work: PathBuf,
+}
+
 /// How far in a process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
@@ -54,11 +65,16 @@ pub(super) struct Spec {
     pub(super) reach: Reach,
     /// The folder that is its alone; it stands for `/tmp` where that hides nothing it may reach.
     pub(super) temporary: PathBuf,
+    /// The folders whose copies it works in.
+    pub(super) overlays: Vec<Overlay>,
     /// What the program finds on its standard input.
     pub(super) input: Option<PathBuf>,
     /// Instead of a program: try what must not be possible.
     pub(super) trial: Option<Trial>,
 }
+
+/// What a file is changed to.
+pub(super) const CHANGED: &str = "as it became";
 
 /// What must not be possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +83,8 @@ pub(super) struct Trial {
     pub(super) file: PathBuf,
     /// A port on which somebody listens.
     pub(super) port: u16,
+    /// A file in the copy of a folder, to be changed.
+    pub(super) change: Option<PathBuf>,
 }
 
 /// What came of it.

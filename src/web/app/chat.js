@@ -409,6 +409,7 @@ class Conversation {
     words.addEventListener("paste", (event) => {
       if (event.clipboardData.files.length) attach(event.clipboardData.files);
     });
+    this.undo = el("button", { type: "button", class: "quiet", title: "Take back the last change of the workspace", onclick: () => this.say("/undo", []) }, "Undo");
     this.stop = el("button", { type: "button", class: "quiet", disabled: true, onclick: () => this.say("/stop", []) }, "Stop");
     const form = el(
       "form",
@@ -419,6 +420,7 @@ class Conversation {
       words,
       el("button", {}, "Send"),
       this.stop,
+      this.undo,
     );
     const over = (on) => (event) => {
       event.preventDefault();

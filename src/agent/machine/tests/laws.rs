@@ -46,6 +46,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
             call: call(),
             outcome: ToolOutcome::Interrupted,
             source: Some(Source::new(Origin::Web, "x")),
+            draft: None,
         },
         Event::Assessed {
             calls: vec![Assessment {
@@ -53,6 +54,7 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
                 grade: Grade::Refused,
                 reasons: vec!["no".to_owned()],
                 site: None,
+                contained: false,
             }],
         },
         Event::HumanAsked(Question::CrashLoop),

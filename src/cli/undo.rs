@@ -1,0 +1,42 @@
+//! `hob undo`: takes back the last change of the workspace, by the Hob that runs, or else by itself.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+
+use crate::cli::{settled, show};
+use crate::config::data_dir::data_dir;
+use crate::config::environment::Environment;
+use crate::domain::clock::{Clock as _, SystemClock};
+use crate::store::lock::DataLock;
+use crate::tool::changes::Drafts;
+use crate::tool::workspace::Workspace;
+use crate::web::ask::{AskError, tell};
+use crate::web::undo::PATH;
+
+/// How long a running Hob may take: many files may have to move.
+const WITHIN: Duration = Duration::from_secs(120);
+
+/// Takes it back.
+///
+/// # Errors
+/// When there is nothing to take back, or it cannot be done.
+pub(super) fn run(named: Option<&Path>) -> anyhow::Result<()> {
+    let environment = Environment::of_process();
+    let directory = data_dir(&settled(named, &environment)?.config.state, &environment)?;
+    match tell(&directory, PATH, WITHIN) {
+        Ok(answer) if answer.status == 200 => Ok(show(&format!("{}\n", answer.body))?),
+        Ok(answer) => bail!("{}", answer.body),
+        Err(AskError::NotRunning) => {
+            // Nobody starts meanwhile and changes the workspace as well.
+            let lock = DataLock::take(&directory)?;
+            // A draft knows its own folders.
+            let drafts = Drafts::new(&directory, &Workspace::of(&directory));
+            let undone = drafts.undo_last(None, SystemClock.now()).map_err(|error| anyhow!(error))?;
+            drop(lock);
+            Ok(show(&format!("{undone}\n"))?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
