@@ -88,6 +88,10 @@ impl Roots {
         (delivery, page): (Delivery, Option<Arc<Page>>),
     ) -> Self {
         let workspace = toolset::workspace(&blueprint.config, &blueprint.data_dir);
+        // A draft lies over a folder.
+        if let Err(error) = std::fs::create_dir_all(&workspace.root) {
+            tracing::error!(%error, "the workspace cannot be made: no tool can work in it");
+        }
         let around = (blueprint.data_dir.as_path(), &blueprint.environment);
         let nearby = Arc::default();
         Self {
@@ -199,7 +203,7 @@ impl Made {
             memory: ports.memory.clone(),
             servers: servers.clone(),
             rng: Arc::clone(&ports.rng),
-            confined: roots.sandbox.strength().to_string(),
+            confined: confined(&roots.sandbox),
             skills: Arc::clone(&ports.skills),
             drafts: roots.drafts.clone(),
             conditions: blueprint.conditions.clone(),
@@ -215,6 +219,17 @@ impl Made {
             transcriber: self.transcriber.clone(),
         }
     }
+}
+
+/// What holds commands here, in words for people.
+fn confined(sandbox: &Sandbox) -> String {
+    let strength = sandbox.strength();
+    if sandbox.is_whole() && !sandbox.overlays() {
+        return format!(
+            "{strength}; no drafts of the workspace can be made here, so each that does more than look must be approved"
+        );
+    }
+    strength.to_string()
 }
 
 async fn models(
@@ -261,6 +276,7 @@ fn tools(blueprint: &Blueprint, roots: &Roots, (memory, models): (&Memory, &Cata
         rng: &blueprint.rng,
         workspace: &toolset::workspace(config, &blueprint.data_dir),
         sandbox: &roots.sandbox,
+        drafts: &roots.drafts,
         config_file: blueprint.config_file.as_deref(),
         models,
         contents: &roots.contents,
@@ -279,7 +295,7 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
         skills: Arc::clone(&roots.skills),
         clock: Arc::clone(&blueprint.clock),
         redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(config, &blueprint.environment, &blueprint.data_dir)?,
+        toolbox: parts::toolbox(config, &blueprint.environment, (&blueprint.data_dir, roots.drafts.clone()))?,
         personas: Arc::new(parts::personas(config, &models, &tools.now())?),
         tools,
         prompt: prompt_settings(config, purse.zone.clone()),

@@ -38,6 +38,7 @@ use crate::policy::budget::Budget;
 use crate::policy::groups::{GroupMode, GroupModes};
 use crate::policy::quota::Quotas;
 use crate::router::command::Mode;
+use crate::tool::changes::Drafts;
 use crate::tool::hook::{Hook, Hooks, Moment};
 use crate::tool::registry::Registry;
 use crate::tool::results::Results;
@@ -279,9 +280,13 @@ pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
 }
 
 /// How tools are run, whatever they are.
-pub(super) fn toolbox(config: &Config, environment: &Environment, data_dir: &Path) -> Result<Toolbox, StartError> {
+pub(super) fn toolbox(
+    config: &Config,
+    environment: &Environment,
+    (data_dir, drafts): (&Path, Drafts),
+) -> Result<Toolbox, StartError> {
     let hooks = Hooks::new(config.hooks.iter().map(hook).collect(), data_dir);
-    Ok(Toolbox { timeouts: timeouts(environment)?, hooks, results: Results::of(data_dir) })
+    Ok(Toolbox { timeouts: timeouts(environment)?, hooks, results: Results::of(data_dir), drafts })
 }
 
 fn hook(config: &HookConfig) -> Hook {

@@ -31,9 +31,11 @@ use crate::skill::library::Library;
 use crate::store::contents::Contents;
 use crate::tool::Timeout;
 use crate::tool::ask_human::AskHuman;
+use crate::tool::changes::Drafts;
 use crate::tool::command::{CommandTool, Declaration};
 use crate::tool::current_time::CurrentTime;
 use crate::tool::forget::ForgetTool;
+use crate::tool::keep_changes::KeepChanges;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::manage_config::ManageConfig;
 use crate::tool::manage_people::ManagePeople;
@@ -81,6 +83,8 @@ pub(super) struct Grounds<'a> {
     pub(super) contents: &'a Contents,
     /// How programs are confined here.
     pub(super) sandbox: &'a Sandbox,
+    /// The drafts of the workspace.
+    pub(super) drafts: &'a Drafts,
 }
 
 /// Where tools may read and write files.
@@ -116,6 +120,7 @@ fn built_in(grounds: &Grounds<'_>) -> Registry {
         .with(Arc::new(RunJournal::update()))
         .with(Arc::new(RunJournal::append()))
         .with(Arc::new(AskHuman::default()))
+        .with(Arc::new(KeepChanges::new(grounds.drafts.clone())))
         .with(Arc::new(ScheduleTool::new(store.clone(), zone.clone(), Arc::clone(grounds.alarm))))
         .with(Arc::new(UseTool::default()))
         .with(Arc::new(UseSkill::new(book())))
@@ -177,6 +182,7 @@ fn declaration(
             exclusive: tool.exclusive,
             approval: approval(tool.approval),
             risk: if changes { Risk::Execute } else { Risk::Read },
+            workspace: changes,
         },
         timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
         working_dir: tool.working_dir.as_ref().or(root).cloned().unwrap_or_else(|| data_dir.to_owned()),
@@ -225,6 +231,7 @@ mod tests {
             models: &Catalog::new(offline, Vec::new(), Arc::new(SystemClock)),
             started: Timestamp::UNIX_EPOCH,
             sandbox: &Sandbox::none("this is a test"),
+            drafts: &Drafts::new(dir.path(), &Workspace::of(dir.path())),
         })
     }
 

@@ -2,6 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Where a call works that can work in a draft.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DraftUse {
+    /// On the workspace: in a draft of its own that is kept as soon as it has ended, if there can be one.
+    #[default]
+    AtOnce,
+    /// In the run's draft of this number, until a person has settled that.
+    Open(u32),
+}
+
 /// What has been changed in a run's copy of the workspace and is not kept yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {

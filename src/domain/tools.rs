@@ -8,6 +8,9 @@ pub const CONTROL: &str = "control";
 /// The tool by which those are shown and called whose schemas are not in every request.
 pub const USE_TOOL: &str = "use_tool";
 
+/// The tool by which what a run has changed in its draft of the workspace is kept.
+pub const KEEP_CHANGES: &str = "keep_changes";
+
 /// The tool by which skills are read: who does not have it is not told of any.
 pub const USE_SKILL: &str = "use_skill";
 
@@ -29,19 +32,22 @@ pub const MODULES: [&str; 13] = [
 ];
 
 /// The built-in tools.
-pub const BUILT_IN: [&str; 30] = [
+pub const BUILT_IN: [&str; 33] = [
     "append_run_journal_entry",
     "ask_human",
     "cli_agent",
     "current_time",
+    "delete_file",
     "edit_file",
     "forget",
     "get_run_journal",
     "http_request",
+    KEEP_CHANGES,
     "list_files",
     "manage_config",
     "manage_people",
     "manage_skills",
+    "move_file",
     "read_file",
     "read_result",
     "recall",
@@ -70,6 +76,9 @@ pub struct ToolFacts {
     pub changes: bool,
     /// It runs alone: no other call of the same reply beside it (row D4).
     pub exclusive: bool,
+    /// It works on the files of the workspace.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub workspace: bool,
     /// A person has to approve each call (row D6).
     pub approval: Approval,
     /// What a call may do, at most.
@@ -171,6 +180,9 @@ pub struct Assessment {
     /// Why, in words for people; each is a sentence without its full stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
+    /// What it changes can be judged afterwards: it works in a draft of the workspace, and reaches nothing else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub contained: bool,
 }
 
 impl Assessment {

@@ -139,7 +139,7 @@ impl Tool for ManageConfig {
                 // What cannot be set is answered by the call; nobody need be asked about it.
                 let Ok(plan) = self.plan(&key, &value) else { return Assessment::usual(Risk::Read) };
                 let reasons = vec!["it changes Hob's configuration".to_owned(), redact(&plan.told())];
-                Assessment { risk: Risk::Write, grade: Grade::Critical, reasons }
+                Assessment { risk: Risk::Write, grade: Grade::Critical, reasons, ..Assessment::default() }
             }
             Ok(_) | Err(_) => Assessment::usual(Risk::Read),
         }

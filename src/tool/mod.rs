@@ -8,10 +8,12 @@ pub mod changes;
 pub mod cli_agent;
 pub mod command;
 pub mod current_time;
+pub mod desk;
 pub mod files;
 pub mod forget;
 pub mod hook;
 pub mod http_request;
+pub mod keep_changes;
 mod keeping;
 pub mod leftovers;
 pub mod manage_config;
@@ -48,6 +50,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::domain::agents::Mission;
+use crate::domain::draft::DraftUse;
 use crate::domain::ids::{CallId, RunId, SessionKey};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
@@ -57,8 +60,10 @@ use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::provider::ToolSchema;
 use crate::policy::memory::Place;
 use crate::store::error::StoreError;
+use crate::tool::changes::Drafts;
 use crate::tool::hook::Hooks;
 use crate::tool::results::Results;
+use crate::tool::workspace::Workspace;
 
 /// How long a tool may take (row E3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +113,8 @@ pub struct Toolbox {
     pub hooks: Hooks,
     /// Where long results are kept.
     pub results: Results,
+    /// The drafts of the workspace.
+    pub drafts: Drafts,
 }
 
 impl Toolbox {
@@ -115,7 +122,8 @@ impl Toolbox {
     #[must_use]
     pub fn plain(data_dir: &Path) -> Self {
         let hooks = Hooks::new(Vec::new(), data_dir);
-        Self { timeouts: Timeouts::default(), hooks, results: Results::of(data_dir) }
+        let drafts = Drafts::new(data_dir, &Workspace::of(data_dir));
+        Self { timeouts: Timeouts::default(), hooks, results: Results::of(data_dir), drafts }
     }
 }
 
@@ -179,6 +187,8 @@ pub struct Invocation {
     pub attempt: u32,
     /// The arguments: an object that fits the schema.
     pub arguments: Value,
+    /// Where it works, if it can work in a draft of the workspace.
+    pub draft: DraftUse,
     /// Now.
     pub now: Timestamp,
 }
@@ -209,6 +219,7 @@ impl Invocation {
             call: CallId::new(1, 0),
             attempt: 1,
             arguments,
+            draft: DraftUse::AtOnce,
             now: Timestamp::UNIX_EPOCH,
         }
     }
@@ -262,6 +273,20 @@ impl Outcome {
     #[must_use]
     pub fn from(self, source: Source) -> Self {
         Self::From(source, Box::new(self))
+    }
+
+    /// The same, with a line of Hob's below its words, if it has any.
+    #[must_use]
+    pub fn with(self, line: &str) -> Self {
+        let told = |text: String| format!("{text}\n{line}");
+        match self {
+            Self::Text(text) => Self::Text(told(text)),
+            Self::Exited { text, code } => Self::Exited { text: told(text), code },
+            Self::Error(text) => Self::Error(told(text)),
+            Self::Transient(text) => Self::Transient(told(text)),
+            Self::Request(request) => Self::Request(request),
+            Self::From(source, inner) => Self::From(source, Box::new(inner.with(line))),
+        }
     }
 
     /// A tool's words about the database that failed it: whether that may pass, the database knows.

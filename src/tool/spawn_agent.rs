@@ -9,6 +9,7 @@ use serde::Deserialize;
 use crate::domain::agents::Mission;
 use crate::domain::principal::Role;
 use crate::domain::rng::Rng;
+use crate::domain::tools::ToolFacts;
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Invocation, Outcome, Request, Tool, ToolSpec};
 
@@ -37,7 +38,9 @@ impl SpawnAgent {
         let about = "Hands a task to an agent with your tools and waits for its report. Call it several times in one reply \
                      and they work side by side.";
         // Nothing is begun before the machine has taken the answer in: a call that was cut off has had no effect.
-        let spec = spec_of::<Arguments>("spawn_agent", about, true).of("agents", Role::Guest);
+        // An agent finds the workspace as it is, and not what is in this run's draft.
+        let facts = ToolFacts { workspace: true, ..ToolFacts::default() };
+        let spec = spec_of::<Arguments>("spawn_agent", about, true).of("agents", Role::Guest).with(facts);
         Self { spec, rng }
     }
 

@@ -15,10 +15,12 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::domain::draft::DraftUse;
 use crate::domain::ids::{SessionKey, UserId};
 use crate::domain::origin::{Origin, Source};
 use crate::domain::principal::Role;
 use crate::domain::tools::{Assessment, Risk, ToolFacts};
+use crate::tool::desk::{Again, Begun, Desk};
 use crate::tool::leftovers::Leftovers;
 use crate::tool::process::Errand;
 use crate::tool::registry::{parse, spec_of};
@@ -45,6 +47,8 @@ const NO_NETWORK: [&str; 5] = [
 ];
 /// For the model: why that is so, and what to do.
 const ASK_FOR_NETWORK: &str = "(It had no network. With `network` it would have, and a person is asked.)";
+/// What leads a shell to a folder, and has it run a command there: the shell, the folder, the command.
+const GO_THERE: &str = r#"cd -- "$1" && exec "$0" -c "$2""#;
 /// So many characters of a command stand in a list.
 const COMMAND_CHARS_MAX: usize = 100;
 
@@ -101,8 +105,8 @@ enum Named {
 /// What the terminal is made from.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The walls around each command.
-    pub confined: Confined,
+    /// The walls around each command, and the drafts that it works in.
+    pub desk: Desk,
     /// Where commands work.
     pub workspace: Workspace,
     /// What reads them.
@@ -133,7 +137,7 @@ impl Terminal {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let about = "Runs a shell command in the workspace: no input, no network.";
-        let facts = ToolFacts { changes: true, risk: Risk::Execute, ..ToolFacts::default() };
+        let facts = ToolFacts { changes: true, workspace: true, risk: Risk::Execute, ..ToolFacts::default() };
         let spec = spec_of::<Fields>("terminal", about, false).of("terminal", Role::User).with(facts);
         let timeout = Timeout::Own(Duration::from_secs(TIMEOUT_SECS_MAX) + MARGIN);
         let leftovers = Leftovers::of(&settings.data_dir);
@@ -155,12 +159,26 @@ impl Terminal {
         Ok(resolved)
     }
 
-    fn errand(&self, command: &str, fields: &Fields) -> Result<Errand, String> {
-        let Settings { confined, workspace, shell, .. } = &self.settings;
+    fn errand(
+        &self,
+        command: &str,
+        fields: &Fields,
+        (confined, place): (&Confined, DraftUse),
+    ) -> Result<Errand, String> {
+        let Settings { workspace, shell, .. } = &self.settings;
         let home = workspace.root.display().to_string();
+        let (dir, said) = match (self.dir(fields.dir.as_deref()), &fields.dir) {
+            (Ok(dir), _) => (dir, vec![command.to_owned()]),
+            // It may be there in the draft alone: the walls are the same wherever a command goes.
+            (Err(_), Some(dir)) if place != DraftUse::AtOnce => {
+                let said = [GO_THERE, &shell.display().to_string(), dir, command];
+                (self.dir(None)?, said.map(str::to_owned).to_vec())
+            }
+            (Err(why), _) => return Err(why),
+        };
         Ok(Errand {
-            vector: vec![shell.display().to_string(), "-c".to_owned(), command.to_owned()],
-            dir: self.dir(fields.dir.as_deref())?,
+            vector: [&[shell.display().to_string(), "-c".to_owned()], &said[..]].concat(),
+            dir,
             environment: vec![("HOME".to_owned(), home), ("TERM".to_owned(), "dumb".to_owned())],
             input: None,
             bytes_max: 0,
@@ -171,7 +189,8 @@ impl Terminal {
 
     /// Whether commands have no network unless their call asks for it.
     fn has_no_network(&self) -> bool {
-        !self.settings.confined.reach.network && self.settings.confined.sandbox.is_whole()
+        let confined = &self.settings.desk.confined;
+        !confined.reach.network && confined.sandbox.is_whole()
     }
 
     /// What a command printed is vouched for by nobody, unless the operator does.
@@ -182,16 +201,25 @@ impl Terminal {
         outcome
     }
 
-    async fn run(&self, command: &str, fields: &Fields) -> Result<Outcome, String> {
-        let errand = self.errand(command, fields)?;
+    async fn run(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
+        let bench = match self.settings.desk.begin(invocation, Again::Unsafe).await? {
+            Begun::Work(bench) => bench,
+            Begun::Over { text, is_error: true } => return Err(text),
+            Begun::Over { text, is_error: false } => return Ok(Outcome::Text(text)),
+        };
+        let outcome = self.finish(command, fields, (&bench.confined, invocation.draft)).await;
+        // What it changed counts whatever came of it.
+        let Some(said) = bench.end().await else { return outcome };
+        outcome.map(|outcome| outcome.with(&said)).map_err(|why| format!("{why}\n{said}"))
+    }
+
+    async fn finish(&self, command: &str, fields: &Fields, place: (&Confined, DraftUse)) -> Result<Outcome, String> {
+        let errand = self.errand(command, fields, place)?;
         let asked = fields.timeout_secs.map(Duration::from_secs).unwrap_or(self.settings.timeout);
         let limit = asked.clamp(Duration::from_secs(1), Duration::from_secs(TIMEOUT_SECS_MAX));
         let spool = gather(&self.settings.data_dir).map_err(cannot_run)?;
         let work = Work::start(&errand).map_err(cannot_run)?;
-        let state = match tokio::time::timeout(limit, Box::pin(work.finish(&spool))).await {
-            Ok(status) => State::Ended(status.map_err(cannot_run)?),
-            Err(_elapsed) => State::TimedOut,
-        };
+        let state = work.until(limit, &spool).await.map_err(cannot_run)?;
         let printed = locked(&spool).since(0).map_err(cannot_run)?.into_text();
         let printed = printed.trim_end();
         let outcome = match (state.code(), printed.is_empty()) {
@@ -213,7 +241,7 @@ impl Terminal {
     }
 
     fn start(&self, command: &str, fields: &Fields, invocation: &Invocation) -> Result<Outcome, String> {
-        let errand = self.errand(command, fields)?;
+        let errand = self.errand(command, fields, (&self.settings.desk.confined, DraftUse::AtOnce))?;
         let id = format!("{}/{}", invocation.run, invocation.call);
         let order = Order {
             id: id.clone(),
@@ -227,7 +255,7 @@ impl Terminal {
                 "{RUNNING_MAX} commands run in the background already, which is as many as may: kill one, or wait."
             ));
         }
-        Ok(Outcome::Text(format!("It runs in the background. Its id: {id}")))
+        Ok(Outcome::Text(format!("It runs in the background; what it changes cannot be undone. Its id: {id}")))
     }
 
     fn job(&self, fields: &Fields, invocation: &Invocation) -> Result<(String, Arc<Job>), String> {
@@ -304,11 +332,11 @@ impl Tool for Terminal {
         };
         match (fields.action, &fields.command) {
             (Action::Run | Action::Start, Some(command)) => {
-                let dir = self.dir(fields.dir.as_deref()).unwrap_or_else(|_| self.settings.workspace.root.clone());
-                judge::judge(&self.settings, command, &dir, fields.network).await
+                judge::judge(&self.settings.desk, command, fields.network, fields.action == Action::Run)
             }
             (Action::Run | Action::Start, None) => Assessment::usual(Risk::Execute),
-            (Action::Check | Action::List, _) => Assessment::usual(Risk::Read),
+            // It looks at what was printed, and at no file.
+            (Action::Check | Action::List, _) => Assessment { contained: true, ..Assessment::usual(Risk::Read) },
             (Action::Kill, _) => Assessment::usual(Risk::Write),
         }
     }
@@ -319,7 +347,7 @@ impl Tool for Terminal {
             Err(outcome) => return outcome,
         };
         let told = match (fields.action, &fields.command) {
-            (Action::Run, Some(command)) => self.run(command, &fields).await,
+            (Action::Run, Some(command)) => self.run(command, &fields, &invocation).await,
             (Action::Start, Some(command)) => self.start(command, &fields, &invocation),
             (Action::Run | Action::Start, None) => Err("What is to be run? The command is missing.".to_owned()),
             (Action::Check, _) => self.check(&fields, &invocation).await,

@@ -15,6 +15,7 @@ mod context;
 mod cost;
 mod days;
 mod discord;
+mod drafts;
 mod embedding;
 mod failures;
 mod faults;

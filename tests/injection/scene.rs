@@ -126,7 +126,7 @@ impl Scene {
             if text.starts_with(TRIED) || text.starts_with(NOTHING) {
                 return (questions, Some(text));
             }
-            assert!(text.contains("May I do this?"), "{text}");
+            assert!(text.contains("May I do this?") || text.starts_with("May I keep "), "{text}");
             if !text.contains("somebody else may have written") {
                 let always = text.contains("\nweb_fetch ") && text.contains("\n2. always");
                 self.house.press(person, if always { "always" } else { "approve" });

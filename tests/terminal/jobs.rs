@@ -13,7 +13,7 @@ async fn d6_a_command_goes_on_in_the_background_and_is_looked_at() {
         let command = "echo one; read line < more; echo $line; exit 3";
         assert_eq!(place.run("mkfifo more").await.1, 0);
         let started = place.told(json!({ "command": command, "action": "start" })).await;
-        assert_eq!(started, "It runs in the background. Its id: 12/1.0");
+        assert_eq!(started, "It runs in the background; what it changes cannot be undone. Its id: 12/1.0");
         // What is printed is told once, and what came meanwhile with the next look.
         let check = json!({ "action": "check", "id": "12/1.0" });
         let first = loop {

@@ -1,14 +1,13 @@
 //! What is known of a command before it runs, and programs that the operator put into the sandbox.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::fs::symlink;
 use std::time::Duration;
 
 use hob::domain::ids::UserId;
 use hob::domain::principal::Role;
 use hob::domain::tools::{Assessment, Grade, Risk, ToolFacts};
 use hob::tool::command::{CommandTool, Declaration};
+use hob::tool::desk::Desk;
 use hob::tool::leftovers::Leftovers;
 use hob::tool::sandbox::Sandbox;
 use hob::tool::sandbox::confined::Confined;
@@ -24,34 +23,32 @@ async fn assessed(terminal: &Terminal, arguments: Value) -> Assessment {
 }
 
 #[tokio::test]
-async fn d6_work_within_the_walls_is_safe_and_what_leads_out_is_not() {
+async fn d6_a_command_that_can_be_looked_at_afterwards_needs_no_judgement() {
     let place = Place::new(Way::Namespaces).await;
+    assert!(place.desk.holds(), "no overlay can be had here: {}", place.confined.sandbox.strength());
     let of = async |command: &str| assessed(&place.terminal, json!({ "command": command })).await;
-    fs::write(place.workspace().join("notes"), "x").unwrap();
-    assert_eq!(of("cat notes").await.grade, Grade::Safe);
-    symlink(place.path("home/.ssh/id_ed25519"), place.workspace().join("innocent")).unwrap();
-    let led = of("cat innocent").await;
-    assert!(led.grade >= Grade::High, "{led:?}");
-    assert!(led.reasons.iter().any(|reason| reason.contains("leads elsewhere")), "{led:?}");
-    symlink(place.path("home"), place.workspace().join("folder")).unwrap();
-    assert!(of("cat folder/.ssh/id_ed25519").await.grade >= Grade::High);
-    symlink(place.workspace().join("notes"), place.workspace().join("mine")).unwrap();
-    assert_eq!(of("cat mine").await.grade, Grade::Safe, "it leads within");
+    let looks = of("cat notes").await;
+    assert_eq!((looks.grade, looks.risk, looks.contained), (Grade::Safe, Risk::Read, true));
+    let works = of("rm -rf build && cargo test").await;
+    assert_eq!((works.grade, works.risk, works.contained), (Grade::Safe, Risk::Execute, true));
     assert_eq!(of("rm -rf /").await.grade, Grade::Refused);
+    let left = assessed(&place.terminal, json!({ "command": "make", "action": "start" })).await;
+    assert_eq!((left.grade, left.contained), (Grade::Medium, false));
+    assert_eq!(left.reasons, ["What `make` changes is in the workspace at once and cannot be undone"]);
+    let looks = assessed(&place.terminal, json!({ "command": "cat notes", "action": "start" })).await;
+    assert_eq!((looks.grade, looks.risk), (Grade::Safe, Risk::Read));
 }
 
 #[tokio::test]
 async fn d6_the_network_is_asked_for_each_time() {
     let place = Place::new(Way::Namespaces).await;
     let asked = assessed(&place.terminal, json!({ "command": "cat notes", "network": true })).await;
-    assert_eq!((asked.grade, asked.risk), (Grade::High, Risk::Send));
-    assert!(asked.reasons.contains(&"It asks for the network".to_owned()), "{asked:?}");
-    let in_vain = assessed(&place.terminal, json!({ "command": "curl https://a.example" })).await;
-    let told = ["`curl https://a.example` uses the network", "It has no network here, so that part will fail"];
-    assert_eq!((in_vain.grade, in_vain.reasons), (Grade::Medium, told.map(str::to_owned).to_vec()));
+    assert_eq!((asked.grade, asked.risk, asked.contained), (Grade::High, Risk::Send, false));
+    assert_eq!(asked.reasons, ["It asks for the network"]);
     for (action, risk) in [("list", Risk::Read), ("check", Risk::Read), ("kill", Risk::Write)] {
         let looked = assessed(&place.terminal, json!({ "action": action, "id": "12/1.0" })).await;
-        assert_eq!(looked, Assessment::usual(risk), "{action}");
+        let contained = risk.is_read();
+        assert_eq!(looked, Assessment { contained, ..Assessment::usual(risk) }, "{action}");
     }
 }
 
@@ -60,8 +57,9 @@ async fn d6_without_the_whole_sandbox_everything_is_asked_about() {
     for sandbox in [Place::new(Way::LandlockAlone).await.confined.sandbox, Sandbox::none("the kernel has none")] {
         let place = Place::new(Way::Namespaces).await;
         let confined = Confined::new(sandbox, place.confined.reach.clone(), &place.path("data"));
+        let desk = Desk { confined, drafts: place.desk.drafts.clone() };
         let terminal = Terminal::new(Settings {
-            confined,
+            desk,
             workspace: Workspace::of(&place.path("data")),
             shell: "/bin/sh".into(),
             timeout: Duration::from_secs(60),

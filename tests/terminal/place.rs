@@ -2,14 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use hob::domain::draft::DraftUse;
 use hob::domain::ids::{CallId, RunId, SessionId, UserId};
 use hob::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
 use hob::domain::origin::Taint;
 use hob::domain::outgoing::Destination;
 use hob::domain::principal::{Principal, Role, Trust};
 use hob::policy::memory::Place as Where;
+use hob::tool::changes::Drafts;
+use hob::tool::desk::Desk;
 use hob::tool::sandbox::Sandbox;
 use hob::tool::sandbox::confined::Confined;
 use hob::tool::sandbox::probe::Question;
@@ -28,11 +32,15 @@ pub(crate) enum Way {
     LandlockAlone,
 }
 
+/// How many commands were run in this process.
+static CALLS: AtomicUsize = AtomicUsize::new(1);
+
 pub(crate) const WAYS: [Way; 2] = [Way::Namespaces, Way::LandlockAlone];
 
 pub(crate) struct Place {
     pub(crate) dir: TempDir,
     pub(crate) confined: Confined,
+    pub(crate) desk: Desk,
     pub(crate) terminal: Terminal,
 }
 
@@ -58,15 +66,17 @@ impl Place {
         .await;
         assert!(sandbox.is_there(), "{}", sandbox.strength());
         let confined = Confined::new(sandbox, reach, &data_dir);
+        let drafts = Drafts::new(&data_dir, &workspace);
+        let desk = Desk { confined: confined.clone(), drafts };
         let settings = Settings {
-            confined: confined.clone(),
+            desk: desk.clone(),
             workspace,
             shell: "/bin/bash".into(),
             timeout: Duration::from_secs(60),
             trusted_output: false,
             data_dir,
         };
-        Self { dir, confined, terminal: Terminal::new(settings) }
+        Self { dir, confined, desk, terminal: Terminal::new(settings) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -133,6 +143,9 @@ impl Place {
 pub(crate) fn invocation(user: UserId, arguments: Value) -> Invocation {
     let (channel, account) = (ChannelKind::Telegram, DEFAULT_ACCOUNT.to_owned());
     let conversation = Conversation { channel, account, chat: "7".to_owned(), thread: None };
+    // No two calls of a run have one name: a draft bears it.
+    let number = if arguments.get("action").is_some() { 0 } else { CALLS.fetch_add(1, Ordering::Relaxed) };
+    let call = CallId::new(1, number);
     Invocation {
         principal: Principal { user, name: "Ada".to_owned(), role: Role::User, trust: Trust::Trusted },
         session: conversation.session_key(),
@@ -140,9 +153,10 @@ pub(crate) fn invocation(user: UserId, arguments: Value) -> Invocation {
         destination: Destination { conversation, reply_to: None },
         taint: Taint::default(),
         run: RunId(12),
-        call: CallId::new(1, 0),
+        call,
         attempt: 1,
         arguments,
+        draft: DraftUse::AtOnce,
         now: Timestamp::UNIX_EPOCH,
     }
 }

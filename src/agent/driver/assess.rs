@@ -18,6 +18,7 @@ use crate::agent::machine::event::Event;
 use crate::agent::machine::state::{Active, State};
 use crate::agent::ports::Ports;
 use crate::agent::prompt::Material;
+use crate::domain::draft::DraftUse;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::tools::{Assessment, Grade, Risk};
 use crate::model::message::{Completion, ToolCall};
@@ -60,7 +61,12 @@ impl Look {
             Ok(Ok(known)) => Assessment { risk: self.at_least(&*tool, known.risk), ..known },
             Ok(Err(_)) | Err(_) => {
                 tracing::warn!(run = %self.run, tool = call.name, "tool.unassessed: it is taken for a dangerous call");
-                Assessment { risk: most, grade: Grade::High, reasons: vec![UNKNOWN.to_owned()] }
+                Assessment {
+                    risk: most,
+                    grade: Grade::High,
+                    reasons: vec![UNKNOWN.to_owned()],
+                    ..Assessment::default()
+                }
             }
         }
     }
@@ -97,6 +103,7 @@ impl Look {
             call: CallId::new(run.cycles + 1, index),
             attempt: 1,
             arguments,
+            draft: DraftUse::AtOnce,
             now: self.ports.clock.now(),
         };
         Some((tool, invocation))

@@ -7,6 +7,7 @@ mod advance;
 mod assess;
 mod begin;
 mod claim;
+mod drafts;
 mod gate;
 mod heard;
 mod known;
@@ -29,12 +30,14 @@ use crate::agent::driver::advance::{Advance, Advanced, Cause, Committed};
 use crate::agent::driver::assess::Look;
 pub(in crate::agent) use crate::agent::driver::claim::LoadMaterial;
 pub use crate::agent::driver::claim::{Claim, Claimed, Found, Reload};
+use crate::agent::driver::drafts::{InDraft, Turn};
 use crate::agent::driver::metered::Stages;
 use crate::agent::driver::perform::Work;
 use crate::agent::driver::signs::LastSign;
 use crate::agent::journal::RunKey;
 use crate::agent::machine::agents::Agent;
 use crate::agent::machine::begun::Rules;
+use crate::agent::machine::draft;
 use crate::agent::machine::effect::{Effect, ModelCall, SummaryCall};
 use crate::agent::machine::event::{Accepted, Event, Order};
 use crate::agent::machine::question::Question;
@@ -101,6 +104,10 @@ pub struct Driver {
     /// Tool calls that are not let through, and why.
     refused: Vec<(CallId, String)>,
     stages: Stages,
+    /// One call at a time in the run's draft.
+    turn: Turn,
+    /// The run's drafts below this number are thrown away, where they were not kept.
+    dropped: u32,
 }
 
 impl Driver {
@@ -127,6 +134,8 @@ impl Driver {
             blobs: Vec::new(),
             refused: Vec::new(),
             stages,
+            turn: Turn::default(),
+            dropped: 0,
         })
     }
 
@@ -144,6 +153,7 @@ impl Driver {
                 return Ok(Outcome::LeaseLost);
             };
             last.look(&self.state, &effects);
+            self.drop_drafts().await;
             for effect in effects {
                 self.perform(effect).await?;
             }
@@ -394,6 +404,11 @@ impl Driver {
         // What older runs were offered is not in their record's list of tools.
         let tools = if active.rules >= Rules::THIRD { now.offered(&active.tools) } else { Registry::clone(&now) };
         let run = self.key.run;
+        let draft = InDraft {
+            place: draft::place_of(active, &call.id),
+            known: active.draft.as_ref().map(|draft| draft.digest.clone()),
+            turn: Arc::clone(&self.turn),
+        };
         let job = perform::tool::ToolJob {
             principal,
             session,
@@ -401,6 +416,7 @@ impl Driver {
             destination,
             taint,
             run,
+            draft,
             tools,
             call,
             attempt,

@@ -1,6 +1,7 @@
 //! What the world says to a run, without the secrets of this Hob: the machine never sees one, nor does the record.
 
 use crate::agent::machine::event::{Event, ToolOutcome};
+use crate::domain::draft::Draft;
 use crate::domain::origin::Source;
 use crate::domain::redactor::Redactor;
 use crate::tool::Outcome;
@@ -8,9 +9,10 @@ use crate::tool::Outcome;
 /// The event without secrets. What a model says comes without any (`model::redacting`), what people say too (`router::intake`).
 pub(super) fn event(redactor: &Redactor, event: Event) -> Event {
     match event {
-        Event::ToolFinished { call, outcome, source } => {
+        Event::ToolFinished { call, outcome, source, draft } => {
             let source = source.map(|source| Source::new(source.origin, &redactor.redact(&source.what)));
-            Event::ToolFinished { call, outcome: finished(redactor, outcome), source }
+            let draft = draft.map(|draft| Box::new(seen(redactor, *draft)));
+            Event::ToolFinished { call, outcome: finished(redactor, outcome), source, draft }
         }
         Event::Assessed { mut calls } => {
             calls.iter_mut().flat_map(|call| &mut call.reasons).for_each(|reason| redactor.clean(reason));
@@ -36,6 +38,13 @@ pub(super) fn answered(redactor: &Redactor, outcome: Outcome) -> Outcome {
         Outcome::Request(request) => Outcome::Request(request),
         Outcome::From(source, inner) => Outcome::From(source, Box::new(answered(redactor, *inner))),
     }
+}
+
+/// What a draft shows quotes files.
+fn seen(redactor: &Redactor, mut draft: Draft) -> Draft {
+    redactor.clean(&mut draft.shown);
+    draft.runs_later.iter_mut().for_each(|path| redactor.clean(path));
+    draft
 }
 
 fn finished(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome {

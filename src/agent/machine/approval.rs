@@ -3,6 +3,8 @@
 //! | the call | then |
 //! |---|---|
 //! | its tool refuses it | it is never made |
+//! | what it changes can be judged afterwards ([`draft`]), and its tool is not asked about | it is made |
+//! | it keeps what was changed so | a person is asked, and shown what that is |
 //! | critical, or of a high grade | a person is asked, each time |
 //! | more than a look, and the run has read what nobody vouches for | a person is asked, and told of whom it has read |
 //! | its tool is asked about, or it is of a medium grade | a person is asked, unless they have said "always" |
@@ -12,6 +14,7 @@
 //! that is asked about, and no approval of before stands for it.
 //! Start at [`verdict`]; the words are in [`words`].
 
+mod keeping;
 pub mod words;
 
 use crate::agent::machine::batch::{Batch, OpenCall, Progress};
@@ -20,10 +23,10 @@ use crate::agent::machine::effect::Effect;
 use crate::agent::machine::human::{Decision, deny_call, unpause};
 use crate::agent::machine::question::{Concern, Question};
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::tools;
+use crate::agent::machine::{draft, tools};
 use crate::domain::ids::CallId;
 use crate::domain::origin::Source;
-use crate::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
+use crate::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES, Risk, ToolFacts};
 use crate::model::message::ToolCall;
 
 /// What is to be done about a call now.
@@ -75,6 +78,12 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     if known.grade == Grade::Refused {
         return Verdict::Refused(known.reasons);
     }
+    if call.name == KEEP_CHANGES {
+        return draft::concern(run).map_or(Verdict::Free, |concern| Verdict::Asked { grantable: false, concern });
+    }
+    if facts.approval == Approval::Free && draft::is_contained(run, &known) {
+        return Verdict::Free;
+    }
     let each_time = facts.approval == Approval::Critical || known.grade >= Grade::High;
     let is_driven = !known.risk.is_read() && !run.taint.is_clean();
     let excused = run.excused.contains(&call.name);
@@ -87,10 +96,10 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let owners =
         is_driven && Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
     let this_run = is_driven && !each_time;
-    let Assessment { risk, grade, reasons } = known;
+    let Assessment { risk, grade, reasons, contained: _ } = known;
     // What the tool's own setting asks about needs no more words.
     let risk = if is_driven || !grade.is_safe() { risk } else { Risk::default() };
-    let concern = Box::new(Concern { risk, grade, reasons, sources, this_run, owners });
+    let concern = Box::new(Concern { risk, grade, reasons, sources, this_run, owners, draft: None });
     Verdict::Asked { grantable: !each_time && !is_driven, concern }
 }
 
@@ -107,6 +116,7 @@ fn by_tool(run: &Active, call: &ToolCall, facts: &ToolFacts) -> Verdict {
 
 /// Holds those calls that wait for their turn and need a person's word; what is refused is settled.
 pub(super) fn hold(run: &mut Active) {
+    draft::aim(run);
     let Some(batch) = batch(run) else { return };
     let waiting = batch.calls.iter().filter(|open| open.progress == Progress::Queued);
     let verdicts: Vec<(CallId, Verdict)> =
@@ -174,7 +184,7 @@ fn renewed(run: &Active, asked: &Question) -> Option<Question> {
     let Question::Approval { call, concern: known, .. } = asked else { return None };
     let now = question_about(run, open_call(run, call)?);
     let Question::Approval { concern, .. } = &now else { return None };
-    let is_new = concern.sources.iter().any(|source| !known.sources.contains(source));
+    let is_new = concern.sources.iter().any(|source| !known.sources.contains(source)) || concern.draft != known.draft;
     (run.rules >= Rules::FOURTH && is_new).then_some(now)
 }
 
@@ -186,6 +196,10 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
     let decision = Decision::parse(text, question);
     if decision == Some(Decision::Deny) {
         unpause(run);
+        if name == KEEP_CHANGES {
+            draft::settled(run);
+            return deny_call(run, call, draft::denied(words::reason(text)));
+        }
         return deny_call(run, call, words::denied(words::reason(text)));
     }
     // Whoever says yes has been told of all that the run has read: what came meanwhile is asked about anew.
@@ -231,10 +245,14 @@ pub fn expiring(run: &Active, number: u32) -> Option<&Question> {
 
 /// Nobody approved in time: the call is not made.
 pub(super) fn on_expired(run: &mut Active, number: u32) -> Vec<Effect> {
-    let Some(Question::Approval { call, .. }) = expiring(run, number).cloned() else {
+    let Some(Question::Approval { call, name, .. }) = expiring(run, number).cloned() else {
         return vec![Effect::Ignored { why: "that question is no longer open" }];
     };
     unpause(run);
+    if name == KEEP_CHANGES {
+        draft::settled(run);
+        return deny_call(run, &call, draft::LATE.to_owned());
+    }
     deny_call(run, &call, words::EXPIRED.to_owned())
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::agent::machine::{disclosed, texts};
+use crate::agent::machine::{disclosed, draft, texts};
 use crate::domain::ids::CallId;
 use crate::domain::tools::{Assessment, ToolFacts};
 use crate::model::message::{Message, ReplyPart, ToolCall, ToolResult, reply_calls};
@@ -31,6 +31,9 @@ pub struct OpenCall {
     /// What its tool said of it beforehand; none: nothing was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assessed: Option<Assessment>,
+    /// The machine has added it: it stands in no reply, and its result is told as a note.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub added: bool,
 }
 
 /// What became of a call, for the record (row E10).
@@ -99,6 +102,7 @@ impl Batch {
             exit_code: None,
             fate: Fate::Open,
             assessed: assessed.next(),
+            added: false,
         };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
@@ -243,8 +247,12 @@ impl Batch {
     pub fn into_messages(self, unsettled: &str) -> Vec<Message> {
         // A result bears the name that its call was written under: some providers pair them by it.
         let written: Vec<String> = reply_calls(&self.reply).map(|call| call.name.clone()).collect();
-        let mut messages = vec![Message::Assistant { parts: self.reply }];
-        messages.extend(written.into_iter().zip(self.calls).map(|(name, open)| {
+        let (added, meant): (Vec<OpenCall>, Vec<OpenCall>) = self.calls.into_iter().partition(|open| open.added);
+        let mut messages = Vec::new();
+        if !self.reply.is_empty() {
+            messages.push(Message::Assistant { parts: self.reply });
+        }
+        messages.extend(written.into_iter().zip(meant).map(|(name, open)| {
             let call = open.call.id;
             Message::Tool(match open.progress {
                 Progress::Finished(result) => ToolResult { name, ..result },
@@ -255,6 +263,15 @@ impl Batch {
                     ToolResult { call, name, text: unsettled.to_owned(), is_error: true }
                 }
             })
+        }));
+        messages.extend(added.into_iter().map(|open| match open.progress {
+            Progress::Finished(result) => Message::user(draft::note(&result.text)),
+            Progress::Queued
+            | Progress::Held
+            | Progress::Started { .. }
+            | Progress::Doubtful { .. }
+            | Progress::Asks { .. }
+            | Progress::Child => Message::user(draft::UNSETTLED),
         }));
         messages
     }

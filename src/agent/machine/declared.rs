@@ -16,7 +16,7 @@ use crate::agent::machine::note::Terminated;
 use crate::agent::machine::policy::{DeclaredLoop, Termination};
 use crate::agent::machine::state::{Active, Phase, Unfinished};
 use crate::agent::machine::texts::Cut;
-use crate::agent::machine::{ending, model, texts};
+use crate::agent::machine::{draft, ending, model, texts};
 use crate::model::message::{Completion, Message, ReplyPart, StopReason, reply_text};
 
 /// For the model: it stopped without having come to a declared end (row D7).
@@ -75,6 +75,12 @@ pub(super) fn seen(run: &Active) -> Option<Seen> {
     })
 }
 
+/// Does what a batch brought end the loop?
+pub(super) fn is_end(run: &Active, seen: &Seen) -> bool {
+    let met = of(run).and_then(|declared| met(declared, run.cycles, seen));
+    met.is_some_and(|met| run.steering.is_empty() || matches!(met, Met::Exhausted(_)))
+}
+
 /// A batch is done and in the transcript: is this the end?
 pub(super) fn after_batch(run: &mut Active, seen: &Seen) -> Option<Vec<Effect>> {
     let met = met(of(run)?, run.cycles, seen)?;
@@ -99,6 +105,9 @@ pub(super) fn on_reply(run: &mut Active, completion: &Completion, whole: &str) -
         return None;
     }
     if let Some(met) = met {
+        if let Some(settling) = draft::before_last_word(run, completion) {
+            return Some(settling);
+        }
         run.sealed = completion.parts.iter().filter(|part| matches!(part, ReplyPart::Sealed(_))).cloned().collect();
         return Some(end(run, &met, whole));
     }

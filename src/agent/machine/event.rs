@@ -10,6 +10,7 @@ use crate::agent::machine::question::{Answer, Question};
 use crate::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::domain::agents::Mission;
 use crate::domain::around::Around;
+use crate::domain::draft::Draft;
 use crate::domain::ids::{CallId, InboundId, RunId, SessionId, SessionKey, UserId};
 use crate::domain::notebook::NotebookChange;
 use crate::domain::origin::{Source, Taint};
@@ -96,6 +97,9 @@ pub enum Event {
         /// Where its words come from, if nobody vouches for them (row N6).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<Source>,
+        /// What the run's draft of the workspace held when somebody looked after it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        draft: Option<Box<Draft>>,
     },
     /// An agent is done.
     #[serde(rename = "child.ended")]

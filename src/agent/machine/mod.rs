@@ -12,6 +12,7 @@ pub mod begun;
 pub mod compaction;
 pub mod digest;
 pub mod disclosed;
+pub mod draft;
 pub mod effect;
 pub mod event;
 pub mod fingerprint;
@@ -54,7 +55,10 @@ pub fn apply(state: &mut State, event: &Event) -> Vec<Effect> {
         State::Empty | State::Queued(_) => input::on_waiting(state, event),
         State::Closed(_) => vec![Effect::Ignored { why: "the run was over before it began" }],
         State::Active(active) if active.end().is_some() => vec![Effect::Ignored { why: "the run is over" }],
-        State::Active(active) => on_active(active, event),
+        State::Active(active) => {
+            let effects = on_active(active, event);
+            draft::tell(active, effects)
+        }
     }
 }
 
@@ -90,7 +94,9 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
             run.assessed.clone_from(calls);
             Vec::new()
         }
-        Event::ToolFinished { call, outcome, source } => tools::on_finished(run, call, (outcome, source.as_ref())),
+        Event::ToolFinished { call, outcome, source, draft } => {
+            tools::on_finished(run, call, (outcome, source.as_ref(), draft.as_deref()))
+        }
         Event::ChildEnded(end) => agents::on_ended(run, end),
         Event::HumanAnswered(answer) => human::on_answered(run, answer),
         Event::Steered(steered) => control::on_steered(run, steered),

@@ -24,7 +24,7 @@ use crate::agent::machine::note::Phantom;
 use crate::agent::machine::state::{Active, Failure, Phase, Unfinished};
 use crate::agent::machine::texts::Cut;
 use crate::agent::machine::truth::{self, Check};
-use crate::agent::machine::{approval, compaction, declared, guards, texts, tools};
+use crate::agent::machine::{approval, compaction, declared, draft, guards, texts, tools};
 use crate::domain::ids::CallId;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Completion, Message, ReplyPart, StopReason};
@@ -118,6 +118,10 @@ fn conclude(run: &mut Active, completion: &Completion, look: Look) -> Vec<Effect
         effects.extend(go_on_talking(run, completion));
         return effects;
     }
+    if let Some(settling) = draft::before_last_word(run, completion) {
+        effects.extend(settling);
+        return effects;
+    }
     if !silent && !cut_off && truth::must_look(run, &whole) {
         let said = Completion { parts: spoken(completion), ..completion.clone() };
         effects.push(Effect::Note(Box::new(Event::PhantomCaught(Phantom { text: whole }))));
@@ -200,6 +204,7 @@ fn act(run: &mut Active, completion: &Completion) -> Vec<Effect> {
     match guards::before(run) {
         guards::Look::Stop(effects) => effects,
         guards::Look::Pass(mut effects) => {
+            draft::before_batch(run);
             approval::hold(run);
             effects.extend(tools::settle(run));
             effects

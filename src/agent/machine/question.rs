@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::machine::digest::Digest;
 use crate::agent::machine::event::JournalMismatch;
+use crate::domain::draft::Draft;
 use crate::domain::ids::{CallId, UserId};
 use crate::domain::origin::Source;
 use crate::domain::tools::{Grade, Risk};
@@ -94,6 +95,9 @@ pub struct Concern {
     /// Whether only an owner may say yes: who asked for it is not to be relied on either.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub owners: bool,
+    /// What is to be kept, where that is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Box<Draft>>,
 }
 
 impl Concern {

@@ -8,6 +8,7 @@
 //! | a summary being made | it is asked for again; the lost one is accounted for |
 //! | tool calls with a recorded result | the record is used; they are not run |
 //! | a started call of an idempotent tool that needs no approval | it is run again |
+//! | a started call that is contained, or keeps what was approved | it is run again: it knows its draft, and what it did there |
 //! | any other started call | a person says: it happened · run it again · give up |
 //! | a question to a person | it stays open |
 //! | its last word, without its end | it ends: nothing is asked and nothing said again |
@@ -31,8 +32,10 @@ use crate::agent::machine::effect::Effect;
 use crate::agent::machine::event::JournalMismatch;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Phase};
-use crate::agent::machine::{approval, ending, pause, tools};
+use crate::agent::machine::{approval, draft, ending, pause, tools};
 use crate::domain::ids::CallId;
+use crate::domain::tools::KEEP_CHANGES;
+use crate::model::message::ToolCall;
 
 /// So many crashes at one step, and the run is parked (issue: crash loops brake).
 const CRASHES_MAX: u32 = 3;
@@ -78,8 +81,16 @@ fn repeatable(run: &Active) -> BTreeSet<CallId> {
     let Phase::Acting(batch) = &run.phase else {
         return BTreeSet::new();
     };
+    let contained = |call: &ToolCall| {
+        let known = batch.get(&call.id).and_then(|open| open.assessed.as_ref());
+        known.is_some_and(|known| draft::is_contained(run, known))
+    };
     let started = batch.started().map(|(call, _)| call);
-    let safe = started.filter(|call| run.idempotent.contains(&call.name) && !approval::is_due(run, &call.id));
+    // What was approved of a draft is bound to its digest: no second try keeps anything else.
+    let safe = started.filter(|call| {
+        let safe = run.idempotent.contains(&call.name) || contained(call);
+        call.name == KEEP_CHANGES || (safe && !approval::is_due(run, &call.id))
+    });
     safe.map(|call| call.id.clone()).collect()
 }
 

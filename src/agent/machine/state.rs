@@ -22,6 +22,7 @@ use crate::agent::machine::status::Status;
 use crate::agent::machine::stop::{BudgetStop, CancelReason, QuotaStop};
 use crate::agent::machine::transcript::{REQUEST_SCHEME, Transcript, canonical};
 use crate::agent::machine::truth::Check;
+use crate::domain::draft::Draft;
 use crate::domain::ids::UserId;
 use crate::domain::money::Money;
 use crate::domain::origin::Taint;
@@ -84,6 +85,11 @@ pub struct Active {
     /// The tools that it may call all the same, until it reads something new.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub excused: BTreeSet<String>,
+    /// What it has changed in its draft of the workspace, and nobody has settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Box<Draft>>,
+    /// How many drafts were settled; the next one's number.
+    pub drafts: u32,
     /// The numbers and switches it goes by, from the third edition of the rules on.
     #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
@@ -243,6 +249,8 @@ impl Active {
             taint: begun.taint,
             sees: begun.sees,
             excused: BTreeSet::new(),
+            draft: None,
+            drafts: 0,
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
             room: begun.room,

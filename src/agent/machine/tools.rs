@@ -8,7 +8,8 @@ use crate::agent::machine::event::{Event, ToolOutcome};
 use crate::agent::machine::note::ToolRetry;
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::{Active, Paused, Phase};
-use crate::agent::machine::{agents, approval, compaction, declared, guards, pause, texts};
+use crate::agent::machine::{agents, approval, compaction, declared, draft, guards, pause, texts};
+use crate::domain::draft::Draft;
 use crate::domain::ids::CallId;
 use crate::domain::origin::Source;
 use crate::model::message::ToolCall;
@@ -17,7 +18,7 @@ use crate::model::message::ToolCall;
 pub(super) fn on_finished(
     run: &mut Active,
     id: &CallId,
-    (outcome, source): (&ToolOutcome, Option<&Source>),
+    (outcome, source, seen): (&ToolOutcome, Option<&Source>, Option<&Draft>),
 ) -> Vec<Effect> {
     let declared = declared::of(run).map(declared::no_more);
     let Phase::Acting(batch) = &mut run.phase else {
@@ -28,6 +29,7 @@ pub(super) fn on_finished(
         return vec![Effect::Ignored { why: "that tool is not running" }];
     };
     run.crashes = 0;
+    draft::on_look(run, &call, seen);
     if let ToolOutcome::Transient { .. } = outcome
         && let Some(delay_ms) = wait_before_retry(run, &call, attempt)
     {
@@ -142,6 +144,9 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
         return agents::wait();
     }
     let seen = declared::seen(run);
+    if seen.as_ref().is_some_and(|seen| declared::is_end(run, seen)) && draft::before_end(run) {
+        return settle(run);
+    }
     let mut effects = guards::after(run);
     close_batch(run, texts::INTERRUPTED);
     effects.extend(match seen.and_then(|seen| declared::after_batch(run, &seen)) {

@@ -287,7 +287,7 @@ fn c9_words_beside_calls_are_written_with_them() {
 fn c6_what_a_tool_wants_delivered_is_queued_once_with_the_end_of_its_call() {
     let delivery = Delivery { to: None, name: "this conversation".to_owned(), text: "look".to_owned(), file: None };
     let outcome = ToolOutcome::Deliver { delivery };
-    let sent = Event::ToolFinished { call: CallId("1.0".to_owned()), outcome, source: None };
+    let sent = Event::ToolFinished { call: CallId("1.0".to_owned()), outcome, source: None, draft: None };
     let mut run = Script::acting(&["send_message", "look"]);
     let rows = projected(&mut run.state, sent.clone());
     let queued =
@@ -309,6 +309,7 @@ fn after_noting(event: Event) -> Vec<String> {
         call: CallId("1.0".to_owned()),
         outcome: ToolOutcome::Notebook { change },
         source: None,
+        draft: None,
     });
     projected(&mut run.state, event)
 }
@@ -327,6 +328,7 @@ fn b12_what_was_noted_is_kept_unless_the_task_came_to_its_end() {
         call: CallId("1.0".to_owned()),
         outcome: ToolOutcome::Notebook { change },
         source: None,
+        draft: None,
     });
     assert_eq!(projected(&mut wrapping_up.state, says("so far")).last().unwrap(), kept);
     let mut silent = Script::begun();

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::config::destinations::DestinationConfig;
-use crate::daemon::toolset::Grounds;
+use crate::daemon::toolset::{Grounds, terminal};
 use crate::domain::inbound::{ChannelKind, Conversation, DEFAULT_ACCOUNT};
+use crate::tool::files::delete_file::DeleteFile;
 use crate::tool::files::edit_file::EditFile;
 use crate::tool::files::list_files::ListFiles;
+use crate::tool::files::move_file::MoveFile;
 use crate::tool::files::read_file::ReadFile;
 use crate::tool::files::record::Records;
 use crate::tool::files::room::Room;
@@ -22,12 +24,15 @@ use crate::tool::registry::Registry;
 /// Adds them.
 pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
     let own = own(grounds);
-    let room = Arc::new(Room::new(grounds.workspace, own, grounds.config.workspace.trusted));
+    let room = Room::new(grounds.workspace, own, grounds.config.workspace.trusted);
+    let room = Arc::new(room.at(terminal::desk(grounds)));
     let records = Records { store: grounds.memory.store.clone(), contents: grounds.contents.clone() };
     registry
         .with(Arc::new(ReadFile::new(Arc::clone(&room), records.clone())))
         .with(Arc::new(WriteFile::new(Arc::clone(&room))))
         .with(Arc::new(EditFile::new(Arc::clone(&room))))
+        .with(Arc::new(MoveFile::new(Arc::clone(&room))))
+        .with(Arc::new(DeleteFile::new(Arc::clone(&room))))
         .with(Arc::new(ListFiles::new(Arc::clone(&room))))
         .with(Arc::new(SearchFiles::new(Arc::clone(&room))))
         .with(Arc::new(SendFile::new(room, records)))

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::config::environment::Environment;
 use crate::config::terminal::{BubblewrapConfig, TerminalConfig};
 use crate::daemon::toolset::Grounds;
+use crate::tool::desk::Desk;
 use crate::tool::registry::Registry;
 use crate::tool::sandbox::Sandbox;
 use crate::tool::sandbox::confined::{Confined, clear};
@@ -61,6 +62,11 @@ pub(super) fn confined(grounds: &Grounds<'_>) -> Confined {
     Confined::new(grounds.sandbox.clone(), reach, grounds.data_dir)
 }
 
+/// Where tools work on the workspace.
+pub(super) fn desk(grounds: &Grounds<'_>) -> Desk {
+    Desk { confined: confined(grounds), drafts: grounds.drafts.clone() }
+}
+
 /// What reads commands unless the operator says so.
 fn usual_shell() -> PathBuf {
     let bash = Path::new("/bin/bash");
@@ -77,7 +83,7 @@ pub(super) fn add(registry: Registry, grounds: &Grounds<'_>) -> Registry {
         tracing::error!(%error, "the workspace cannot be made: no command can run in it");
     }
     registry.with(Arc::new(Terminal::new(Settings {
-        confined: confined(grounds),
+        desk: desk(grounds),
         workspace: grounds.workspace.clone(),
         shell: config.shell.clone().unwrap_or_else(usual_shell),
         timeout: Duration::from_secs(config.timeout_secs),

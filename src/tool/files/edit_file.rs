@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
 use crate::domain::principal::Role;
 use crate::domain::tools::Assessment;
+use crate::tool::files::deed::{Deed, Told, carry_out};
 use crate::tool::files::room::{Room, RoomError};
 use crate::tool::files::write_file::{BYTES_MAX, write};
-use crate::tool::files::{MODULE, Stop, assess_write, blocking, changing, from_file};
+use crate::tool::files::{MODULE, Stop, assess_write, changing};
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
 
@@ -28,9 +29,9 @@ const LINE_CHARS_MAX: usize = 400;
 /// How much of the difference is shown.
 const DIFF_LINES_MAX: usize = 200;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     /// Exact text, without line numbers; once in the file.
     old: String,
@@ -67,29 +68,19 @@ impl Tool for EditFile {
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
-        let arguments: Arguments = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        let (room, path) = (Arc::clone(&self.room), arguments.path.clone());
-        let done = blocking(move |stop| edit(&room, &arguments, stop)).await;
-        match done {
-            Ok(Ok(diff)) => from_file(&self.room, &path, diff),
-            // What is near is quoted from the file.
-            Ok(Err(wrong)) => match from_file(&self.room, &path, wrong) {
-                Outcome::From(source, inner) => failed(*inner).from(source),
-                other => failed(other),
-            },
-            Err(error) => Outcome::Error(error.to_string()),
+        match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Edit(wanted)).await,
+            Err(outcome) => outcome,
         }
     }
 }
 
-fn failed(outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Text(text) => Outcome::Error(text),
-        other => other,
-    }
+/// Replaces what is to be replaced. What is near is quoted from the file as well.
+pub(super) fn done(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Told, RoomError> {
+    let edited = edit(room, wanted, stop)?;
+    let is_error = edited.is_err();
+    let (Ok(text) | Err(text)) = edited;
+    Ok(Told { is_error, ..Told::from(&wanted.path, text) })
 }
 
 fn edit(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Result<String, String>, RoomError> {

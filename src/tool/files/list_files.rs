@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::principal::Role;
 use crate::domain::tools::{Assessment, Risk};
+use crate::tool::files::deed::{Deed, Told, carry_out};
 use crate::tool::files::room::{Room, RoomError};
 use crate::tool::files::text::size;
 use crate::tool::files::walk::{ENTRIES_MAX, Entry, Kind, Next, Walked, walk};
-use crate::tool::files::{MODULE, Stop, assess_path, blocking, from_file};
+use crate::tool::files::{MODULE, Stop, assess_path};
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
 
@@ -53,18 +54,26 @@ impl Tool for ListFiles {
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { path, depth } = match parse(&self.spec, invocation.arguments) {
+        let Arguments { path, depth } = match parse(&self.spec, invocation.arguments.clone()) {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
-        let (room, depth) = (Arc::clone(&self.room), depth.unwrap_or(1).clamp(1, DEPTH_MAX));
         let path = path.unwrap_or_else(|| ".".to_owned());
-        let asked = path.clone();
-        match blocking(move |stop| list(&room, &asked, (depth, stop))).await {
-            Ok(listed) => from_file(&self.room, &path, listed),
-            Err(error) => Outcome::Error(error.to_string()),
-        }
+        let wanted = Wanted { path, depth: depth.unwrap_or(1).clamp(1, DEPTH_MAX) };
+        carry_out(&self.room, &invocation, Deed::List(wanted)).await
     }
+}
+
+/// A folder, and how deep.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Wanted {
+    path: String,
+    depth: usize,
+}
+
+/// Lists it.
+pub(super) fn done(room: &Room, Wanted { path, depth }: &Wanted, stop: &Stop) -> Result<Told, RoomError> {
+    Ok(Told::from(path, list(room, path, (*depth, stop))?))
 }
 
 fn list(room: &Room, path: &str, depth: (usize, &Stop)) -> Result<String, RoomError> {

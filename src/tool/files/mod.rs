@@ -5,8 +5,11 @@
 //! Never: a path opened by its name alone, a special file waited for, or a read without a bound.
 //! Start at [`room::Room`]; then a file per tool.
 
+pub mod deed;
+pub mod delete_file;
 pub mod edit_file;
 pub mod list_files;
+pub mod move_file;
 pub mod read_file;
 pub mod record;
 pub mod room;
@@ -23,6 +26,7 @@ use serde_json::Value;
 use crate::domain::origin::{Origin, Source};
 use crate::domain::tools::{Assessment, Grade, Risk, ToolFacts};
 use crate::tool::Outcome;
+use crate::tool::desk::Desk;
 use crate::tool::files::room::{Room, RoomError};
 
 /// The module of these tools.
@@ -31,7 +35,7 @@ pub const MODULE: &str = "files";
 /// What tools that change files say of themselves.
 #[must_use]
 pub fn changing() -> ToolFacts {
-    ToolFacts { changes: true, risk: Risk::Write, ..ToolFacts::default() }
+    ToolFacts { changes: true, workspace: true, risk: Risk::Write, ..ToolFacts::default() }
 }
 
 /// Told when the call that works is dropped: what blocks looks at it from time to time.
@@ -69,19 +73,30 @@ where
 
 /// Words that a file of the workspace is the source of. Its owner may vouch for all of them.
 #[must_use]
-pub fn from_file(room: &Room, path: &str, text: String) -> Outcome {
-    let text = Outcome::Text(text);
+pub fn from_file(room: &Room, path: &str, words: Outcome) -> Outcome {
     let path = if path == "." { "in the workspace" } else { path };
-    if room.is_trusted() { text } else { text.from(Source::new(Origin::File, path)) }
+    if room.is_trusted() { words } else { words.from(Source::new(Origin::File, path)) }
 }
 
 /// What is to be known of a call that names a path: one that leads out is refused.
 fn assess_path(room: &Room, arguments: &Value, risk: Risk) -> Assessment {
-    let path = arguments.get("path").and_then(Value::as_str);
-    let refused = path.and_then(|path| room.refusal(path, !risk.is_read()));
+    assess_paths(room, arguments, (risk, &["path"]))
+}
+
+/// What is to be known of a call that changes what these arguments name.
+fn assess_change(room: &Room, arguments: &Value, names: &[&str]) -> Assessment {
+    assess_paths(room, arguments, (Risk::Write, names))
+}
+
+fn assess_paths(room: &Room, arguments: &Value, (risk, names): (Risk, &[&str])) -> Assessment {
+    let paths = names.iter().filter_map(|name| arguments.get(name).and_then(Value::as_str));
+    let refused = paths.into_iter().find_map(|path| room.refusal(path, !risk.is_read()));
     match refused {
-        Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason] },
-        None => Assessment::usual(risk),
+        Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason], ..Assessment::default() },
+        None => {
+            let contained = room.desk().is_some_and(Desk::holds);
+            Assessment { contained, ..Assessment::usual(risk) }
+        }
     }
 }
 

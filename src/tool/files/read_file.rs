@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::FileId;
 use crate::domain::origin::{Origin, Source};
 use crate::domain::principal::Role;
 use crate::domain::tools::{Assessment, Risk};
+use crate::tool::files::deed::{Deed, Told, carry_out};
 use crate::tool::files::record::Records;
 use crate::tool::files::room::{Room, RoomError};
 use crate::tool::files::text::{Lines, view};
-use crate::tool::files::{MODULE, Stop, assess_path, blocking, from_file};
+use crate::tool::files::{MODULE, Stop, assess_path, blocking};
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
 
@@ -43,16 +44,6 @@ impl ReadFile {
         Self { spec: spec_of::<Arguments>("read_file", about, true).of(MODULE, Role::User), room, records }
     }
 
-    async fn path(&self, path: String, wanted: Lines) -> Result<Outcome, RoomError> {
-        let (room, asked) = (Arc::clone(&self.room), path.clone());
-        let shown = blocking(move |stop| {
-            let spot = room.spot(&asked, false)?;
-            let mut file = room.open(&spot)?;
-            shown(&mut file, &asked, (wanted, stop))
-        });
-        Ok(from_file(&self.room, &path, shown.await?))
-    }
-
     async fn record(&self, invocation: &Invocation, id: FileId, wanted: Lines) -> Result<Outcome, RoomError> {
         let (record, path) = self.records.find(invocation.place, id).await?;
         let name = record.name.clone();
@@ -63,6 +54,22 @@ impl ReadFile {
         });
         Ok(Outcome::Text(shown.await?).from(Source::new(Origin::File, &record.name)))
     }
+}
+
+/// A file of the workspace, and which of its lines.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Wanted {
+    path: String,
+    from_line: Option<u64>,
+    lines: Option<u64>,
+}
+
+/// Reads it.
+pub(super) fn done(room: &Room, wanted: &Wanted, stop: &Stop) -> Result<Told, RoomError> {
+    let Wanted { path, from_line, lines } = wanted;
+    let mut file = room.open(&room.spot(path, false)?)?;
+    let text = shown(&mut file, path, (Lines { from: *from_line, count: *lines }, stop))?;
+    Ok(Told::from(path, text))
 }
 
 fn shown(file: &mut std::fs::File, path: &str, (wanted, stop): (Lines, &Stop)) -> Result<String, RoomError> {
@@ -87,11 +94,15 @@ impl Tool for ReadFile {
             Err(outcome) => return outcome,
         };
         let wanted = Lines { from: from_line, count: lines };
-        let done = match (path, id) {
-            (Some(path), None) => self.path(path, wanted).await,
-            (None, Some(id)) => self.record(&invocation, FileId(id), wanted).await,
-            _ => return Outcome::Error("Give either a path or an id.".to_owned()),
-        };
-        done.unwrap_or_else(|error| Outcome::Error(error.to_string()))
+        match (path, id) {
+            (Some(path), None) => {
+                carry_out(&self.room, &invocation, Deed::Read(Wanted { path, from_line, lines })).await
+            }
+            (None, Some(id)) => {
+                let done = self.record(&invocation, FileId(id), wanted).await;
+                done.unwrap_or_else(|error| Outcome::Error(error.to_string()))
+            }
+            _ => Outcome::Error("Give either a path or an id.".to_owned()),
+        }
     }
 }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 
+use crate::tool::desk::Desk;
 use crate::tool::workspace::Workspace;
 
 /// The longest path that is looked at.
@@ -69,7 +71,7 @@ pub enum RoomError {
 }
 
 /// A folder that tools may use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Root {
     path: PathBuf,
     writable: bool,
@@ -80,6 +82,16 @@ struct Root {
 pub struct Room {
     roots: Vec<Root>,
     /// Hob's data directory and config: of what lies there, tools see the workspace at most.
+    own: Vec<PathBuf>,
+    trusted: bool,
+    /// Where files are changed; none: where they lie.
+    desk: Option<Desk>,
+}
+
+/// A room as data.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Plan {
+    roots: Vec<Root>,
     own: Vec<PathBuf>,
     trusted: bool,
 }
@@ -102,7 +114,32 @@ impl Room {
         let mut roots = vec![Root { path: workspace.root.clone(), writable: true }];
         roots.extend(workspace.write.iter().map(root(true)));
         roots.extend(workspace.read.iter().map(root(false)));
-        Self { roots, own, trusted }
+        Self { roots, own, trusted, desk: None }
+    }
+
+    /// The same; files are changed there.
+    #[must_use]
+    pub fn at(self, desk: Desk) -> Self {
+        Self { desk: Some(desk), ..self }
+    }
+
+    /// Where files are changed, if not where they lie.
+    #[must_use]
+    pub fn desk(&self) -> Option<&Desk> {
+        self.desk.as_ref()
+    }
+
+    pub(super) fn plan(&self) -> Plan {
+        Plan { roots: self.roots.clone(), own: self.own.clone(), trusted: self.trusted }
+    }
+
+    pub(super) fn of_plan(Plan { roots, own, trusted }: Plan) -> Self {
+        Self { roots, own, trusted, desk: None }
+    }
+
+    /// The workspace's own folder.
+    pub(super) fn root(&self) -> &Path {
+        self.roots.first().map_or(Path::new("/"), |root| &root.path)
     }
 
     /// Does the owner vouch for what stands in these files?

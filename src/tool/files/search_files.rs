@@ -8,14 +8,15 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
 use ignore::overrides::{Override, OverrideBuilder};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::principal::Role;
 use crate::domain::tools::{Assessment, Risk};
+use crate::tool::files::deed::{Deed, Told, carry_out};
 use crate::tool::files::room::{Room, RoomError, Spot};
 use crate::tool::files::text::size;
 use crate::tool::files::walk::{Entry, Kind, Next, Walked, walk};
-use crate::tool::files::{MODULE, Stop, assess_path, blocking, from_file};
+use crate::tool::files::{MODULE, Stop, assess_path};
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
 
@@ -32,9 +33,9 @@ const HEAP_MAX: usize = 8 << 20;
 /// The most levels of folders.
 const DEPTH_MAX: usize = 64;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// A regular expression.
     pattern: String,
     /// Without it: the workspace.
@@ -70,24 +71,19 @@ impl Tool for SearchFiles {
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { pattern, path, glob } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        let path = path.unwrap_or_else(|| ".".to_owned());
-        let (room, asked) = (Arc::clone(&self.room), path.clone());
-        let found = blocking(move |stop| {
-            let matcher = matcher(&pattern)?;
-            let globs = globs(glob.as_deref())?;
-            let mut search = Search::new(matcher, globs, stop);
-            search.run(&room, &room.spot(&asked, false)?)?;
-            Ok(search.told())
-        });
-        match found.await {
-            Ok(found) => from_file(&self.room, &path, found),
-            Err(error) => Outcome::Error(error.to_string()),
+        match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Search(wanted)).await,
+            Err(outcome) => outcome,
         }
     }
+}
+
+/// Searches.
+pub(super) fn done(room: &Room, wanted: &Arguments, stop: &Stop) -> Result<Told, RoomError> {
+    let path = wanted.path.as_deref().unwrap_or(".");
+    let mut search = Search::new(matcher(&wanted.pattern)?, globs(wanted.glob.as_deref())?, stop);
+    search.run(room, &room.spot(path, false)?)?;
+    Ok(Told::from(path, search.told()))
 }
 
 /// A pattern that takes time in proportion to what is searched; one that would take too much memory is refused.

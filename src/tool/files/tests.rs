@@ -13,8 +13,10 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 
 use crate::domain::tools::{Grade, Risk};
+use crate::tool::files::delete_file::DeleteFile;
 use crate::tool::files::edit_file::EditFile;
 use crate::tool::files::list_files::ListFiles;
+use crate::tool::files::move_file::MoveFile;
 use crate::tool::files::read_file::ReadFile;
 use crate::tool::files::record::Records;
 use crate::tool::files::room::Room;
@@ -328,7 +330,7 @@ async fn n6_what_a_call_would_do_is_known_before_it_is_made() {
 #[test]
 fn n6_a_file_taints_unless_its_owner_vouches_for_all() {
     let workspace = Workspace { root: PathBuf::from("/w"), read: Vec::new(), write: Vec::new() };
-    let of = |trusted| from_file(&Room::new(&workspace, Vec::new(), trusted), "a.txt", "x".to_owned());
+    let of = |trusted| from_file(&Room::new(&workspace, Vec::new(), trusted), "a.txt", Outcome::Text("x".to_owned()));
     assert!(matches!(of(false), Outcome::From(..)));
     assert_eq!(of(true), Outcome::Text("x".to_owned()));
 }
@@ -374,4 +376,36 @@ impl crate::store::Statement for People {
             .await?;
         Ok(())
     }
+}
+
+#[tokio::test]
+async fn n6_what_is_moved_or_deleted_lies_inside_and_nothing_is_moved_over() {
+    let home = Home::new();
+    let before = home.beside();
+    let (moves, deletes) = (MoveFile::new(Arc::clone(&home.room)), DeleteFile::new(Arc::clone(&home.room)));
+    let moved = async |path: &str, to: &str| moves.call(Invocation::trial(json!({ "path": path, "to": to }))).await;
+    let deleted = async |path: &str| deletes.call(Invocation::trial(json!({ "path": path }))).await;
+    let music = home.path("music/song").display().to_string();
+    for (path, to) in [
+        ("out/secret", "mine"),
+        ("../hob.db", "mine"),
+        ("a/b/in.txt", "../taken"),
+        ("a/b/in.txt", "out/taken"),
+        (&music, "mine"),
+        ("a/b/in.txt", "fine"),
+        ("none", "mine"),
+        ("a", "a/b/c"),
+    ] {
+        assert!(matches!(moved(path, to).await, Outcome::Error(_)), "{path} to {to}");
+    }
+    for path in ["out/secret", "../hob.db", "up/hob.db", &music, "a", ".", "", "none"] {
+        assert!(matches!(deleted(path).await, Outcome::Error(_)), "{path}");
+    }
+    assert_eq!(home.beside(), before);
+    assert_eq!(moved("a/b/in.txt", "c/d").await, Outcome::Text("Moved \"a/b/in.txt\" to \"c/d\".".to_owned()));
+    assert_eq!(home.read("c/d").unwrap(), "1\tinside");
+    for path in ["c/d", "secret", "a/b"] {
+        assert_eq!(deleted(path).await, Outcome::Text(format!("Deleted {path:?}.")));
+    }
+    assert_eq!(home.beside(), before, "of a link, the link");
 }

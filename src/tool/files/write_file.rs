@@ -7,13 +7,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use cap_std::fs::{Dir, OpenOptions};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::principal::Role;
 use crate::domain::tools::Assessment;
+use crate::tool::files::deed::{Deed, Told, carry_out};
 use crate::tool::files::room::{Room, RoomError, Spot, real_path};
 use crate::tool::files::text::size;
-use crate::tool::files::{MODULE, assess_write, blocking, changing};
+use crate::tool::files::{MODULE, assess_write, changing};
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
 
@@ -22,9 +23,9 @@ pub const BYTES_MAX: usize = 8 << 20;
 /// How many names are tried for what is being written.
 const TRIES: u32 = 100;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     path: String,
     content: String,
 }
@@ -56,20 +57,20 @@ impl Tool for WriteFile {
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
-        let Arguments { path, content } = match parse(&self.spec, invocation.arguments) {
-            Ok(arguments) => arguments,
-            Err(outcome) => return outcome,
-        };
-        let room = Arc::clone(&self.room);
-        let written = blocking(move |_| {
-            let before = room.size_of(&path);
-            write(&room, &path, content.as_bytes())?;
-            let lines = content.lines().count();
-            let was = before.map(|bytes| format!(" in place of the old one ({})", size(bytes))).unwrap_or_default();
-            Ok(format!("Wrote {path:?}: {lines} lines, {}{was}.", size(content.len() as u64)))
-        });
-        written.await.map_or_else(|error| Outcome::Error(error.to_string()), Outcome::Text)
+        match parse(&self.spec, invocation.arguments.clone()) {
+            Ok(wanted) => carry_out(&self.room, &invocation, Deed::Write(wanted)).await,
+            Err(outcome) => outcome,
+        }
     }
+}
+
+/// Writes the file.
+pub(super) fn done(room: &Room, Arguments { path, content }: &Arguments) -> Result<Told, RoomError> {
+    let before = room.size_of(path);
+    write(room, path, content.as_bytes())?;
+    let lines = content.lines().count();
+    let was = before.map(|bytes| format!(" in place of the old one ({})", size(bytes))).unwrap_or_default();
+    Ok(Told::done(format!("Wrote {path:?}: {lines} lines, {}{was}.", size(content.len() as u64))))
 }
 
 /// Writes a file so that others see the old one or the new one, whole; one that is there keeps its permissions.
@@ -105,6 +106,22 @@ fn target(room: &Room, spot: &Spot) -> Result<(Dir, PathBuf), RoomError> {
     let Some(name) = relative.file_name().map(PathBuf::from) else {
         return Err(RoomError::Folder { path: spot.path.clone() });
     };
+    folder(room, spot, &relative, true).map(|dir| (dir, name))
+}
+
+/// The folder that something lies in, or is to lie in, and its name there; what it is itself is not looked at.
+pub(super) fn folder_of(room: &Room, spot: &Spot, make: bool) -> Result<(Dir, PathBuf), RoomError> {
+    let Some(name) = spot.relative.file_name().map(PathBuf::from) else {
+        return Err(RoomError::Folder { path: spot.path.clone() });
+    };
+    let dir = folder(room, spot, &spot.relative, make)?;
+    let real = real_path(&dir).map_err(|error| room.failed(&spot.path, &error))?.join(&name);
+    if room.is_own(&real) { Err(RoomError::Own { path: spot.path.clone() }) } else { Ok((dir, name)) }
+}
+
+/// The folder that this lies in, made if it is missing and wanted.
+fn folder(room: &Room, spot: &Spot, relative: &Path, make: bool) -> Result<Dir, RoomError> {
+    let failed = |error: io::Error| room.failed(&spot.path, &error);
     let parent = relative.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let real = real_path(&spot.dir).map_err(failed)?;
     // Before anything is made there.
@@ -113,8 +130,10 @@ fn target(room: &Room, spot: &Spot) -> Result<(Dir, PathBuf), RoomError> {
     if room.is_own(&real.join(there)) {
         return Err(RoomError::Own { path: spot.path.clone() });
     }
-    spot.dir.create_dir_all(parent).map_err(failed)?;
-    Ok((spot.dir.open_dir(parent).map_err(failed)?, name))
+    if make {
+        spot.dir.create_dir_all(parent).map_err(failed)?;
+    }
+    spot.dir.open_dir(parent).map_err(failed)
 }
 
 fn replace(parent: &Dir, name: &Path, content: &[u8]) -> io::Result<()> {

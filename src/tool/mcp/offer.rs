@@ -59,6 +59,7 @@ fn spec(settings: &Settings, name: String, listed: &Listed) -> ToolSpec {
             exclusive: false,
             approval: settings.approval.unwrap_or(usual),
             risk: if reads_only { Risk::Read } else { Risk::Execute },
+            workspace: false,
         },
         module: MODULE.to_owned(),
         role: settings.role,

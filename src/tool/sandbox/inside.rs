@@ -20,6 +20,7 @@ use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Pid, Resource, Signal, WaitOptions, getgid, getuid, kill_current_process_group};
 use rustix::thread::CapabilitySet;
 
+use crate::tool::files::deed;
 use crate::tool::sandbox::furnish;
 use crate::tool::sandbox::spec::{CHANGED, Found, Spec, Stage, Trial};
 use crate::tool::sandbox::walls::{WallError, lower, raise, system};
@@ -166,10 +167,7 @@ fn inner(spec: &Spec, vector: &[OsString], state: State) -> Result<u8, WallError
     if fs::write("/proc/self/oom_score_adj", "900").is_err() || rustix::process::setpriority_process(None, 5).is_err() {
         // Some containers allow neither.
     }
-    let input = match &spec.input {
-        Some(path) => Stdio::from(system("its input", File::open(path))?),
-        None => Stdio::null(),
-    };
+    let input = spec.input.as_ref().map(|path| system("its input", File::open(path))).transpose()?;
     raise(&spec.reach, &spec.temporary, state.alone)?;
     if let Some(trial) = &spec.trial {
         if let Some(path) = &trial.change {
@@ -188,6 +186,12 @@ fn inner(spec: &Spec, vector: &[OsString], state: State) -> Result<u8, WallError
     let Some((program, arguments)) = vector.split_first() else {
         return Err(WallError::System("the command", io::ErrorKind::InvalidInput.into()));
     };
+    if program == deed::WORKER {
+        let input = input.ok_or_else(|| WallError::System("its input", io::ErrorKind::InvalidInput.into()))?;
+        system("the work with files", deed::serve(input))?;
+        return Ok(0);
+    }
+    let input = input.map_or_else(Stdio::null, Stdio::from);
     let child = Command::new(program).args(arguments).stdin(input).spawn();
     let child = child.map_err(|error| WallError::System("the command", error))?;
     wait_for(i32::try_from(child.id()).ok().and_then(Pid::from_raw))

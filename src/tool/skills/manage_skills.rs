@@ -126,7 +126,7 @@ impl Tool for ManageSkills {
             }
             Action::Remove => (Grade::Critical, format!("it deletes the skill {name} with its files")),
         };
-        Assessment { risk: Risk::Write, grade, reasons: vec![reason] }
+        Assessment { risk: Risk::Write, grade, reasons: vec![reason], ..Assessment::default() }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

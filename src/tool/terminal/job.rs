@@ -81,8 +81,27 @@ impl Work {
         Ok(Self { started, output: Receiver::from_owned_fd(output.into())? })
     }
 
+    /// Gathers what it prints, to its end or for so long. Then nothing of it is left.
+    pub(super) async fn until(mut self, limit: Duration, spool: &Mutex<Spool>) -> io::Result<State> {
+        match tokio::time::timeout(limit, Box::pin(self.gather(spool))).await {
+            Ok(status) => Ok(State::Ended(status?)),
+            Err(_elapsed) => {
+                self.started.child.start_kill()?;
+                // What it was doing is over before anybody looks at what it did.
+                if tokio::time::timeout(REST * 5, self.started.child.wait()).await.is_err() {
+                    tracing::warn!("a command does not end");
+                }
+                Ok(State::TimedOut)
+            }
+        }
+    }
+
     /// Gathers what it prints, to its end. Whoever holds the pipe open after that is not waited for.
     pub(super) async fn finish(mut self, spool: &Mutex<Spool>) -> io::Result<ExitStatus> {
+        self.gather(spool).await
+    }
+
+    async fn gather(&mut self, spool: &Mutex<Spool>) -> io::Result<ExitStatus> {
         let gathering = take_in(&mut self.output, spool);
         let mut gathering = std::pin::pin!(gathering);
         tokio::select! {

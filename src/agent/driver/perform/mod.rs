@@ -16,7 +16,7 @@ use tracing::Instrument;
 use crate::agent::driver::assess::Look;
 use crate::agent::driver::metered::{Stages, ToolCallMeter, tool_span};
 use crate::agent::driver::perform::live::Live;
-use crate::agent::driver::perform::tool::ToolJob;
+use crate::agent::driver::perform::tool::{Done, ToolJob};
 use crate::agent::driver::pictures::without_pictures;
 use crate::agent::machine::compaction;
 use crate::agent::machine::effect::{Chain, ModelCall};
@@ -138,20 +138,20 @@ impl Work {
             let (span, is_known) = (tool_span(&job.call), job.tools.get(&job.call.name).is_some());
             let mut meter = ToolCallMeter::begin(&ports.meters, &job.call, is_known);
             let done = AssertUnwindSafe(tool::run(&ports, job)).catch_unwind().instrument(span.clone()).await;
-            let (outcome, source) = done.unwrap_or_else(|panic| {
+            let Done { outcome, source, draft } = done.unwrap_or_else(|panic| {
                 let message = panic_message(&*panic);
                 tracing::error!(message = excerpt(&message), "a tool panicked");
-                (ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true }, None)
+                Done::of(ToolOutcome::Text { text: format!("The tool broke: {message}."), is_error: true })
             });
             meter.ended(&span, &outcome);
-            vec![Event::ToolFinished { call, outcome, source }]
+            vec![Event::ToolFinished { call, outcome, source, draft }]
         });
         self.running.push(Running { call: Some(id), work });
     }
 
     /// A tool call that comes to its end without being run.
     pub(super) fn settle(&mut self, call: CallId, outcome: ToolOutcome) {
-        self.ready.push_back(Event::ToolFinished { call, outcome, source: None });
+        self.ready.push_back(Event::ToolFinished { call, outcome, source: None, draft: None });
     }
 
     /// Stops tools: what they started is killed before their end is told, for that end may be committed at once.
@@ -160,7 +160,7 @@ impl Work {
             if let Some(at) = self.running.iter().position(|running| running.call.as_ref() == Some(id)) {
                 drop(self.running.remove(at));
                 let (call, outcome) = (id.clone(), ToolOutcome::Interrupted);
-                self.ready.push_back(Event::ToolFinished { call, outcome, source: None });
+                self.ready.push_back(Event::ToolFinished { call, outcome, source: None, draft: None });
             }
         }
     }
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!((Arc::strong_count(&first_held), Arc::strong_count(&second_held)), (2, 1));
         let told = work.next().await;
         let (call, outcome) = (CallId("1.1".to_owned()), ToolOutcome::Interrupted);
-        assert_eq!(told, [Event::ToolFinished { call, outcome, source: None }]);
+        assert_eq!(told, [Event::ToolFinished { call, outcome, source: None, draft: None }]);
         assert!(work.next().now_or_never().is_none(), "the other goes on");
         assert_eq!(Arc::strong_count(&first_held), 2);
     }

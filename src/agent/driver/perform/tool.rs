@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::agent::driver::drafts::{self, InDraft};
 use crate::agent::driver::redacted;
 use crate::agent::machine::event::ToolOutcome;
 use crate::agent::ports::Ports;
+use crate::domain::draft::Draft;
 use crate::domain::ids::{RunId, SessionKey};
 use crate::domain::origin::{Source, Taint};
 use crate::domain::outgoing::Destination;
@@ -25,6 +27,8 @@ pub(in crate::agent::driver) struct ToolJob {
     pub(in crate::agent::driver) destination: Destination,
     pub(in crate::agent::driver) taint: Taint,
     pub(in crate::agent::driver) run: RunId,
+    /// Where it works, if it can work in a draft.
+    pub(in crate::agent::driver) draft: InDraft,
     /// What the run was offered, as far as it is still there.
     pub(in crate::agent::driver) tools: Registry,
     pub(in crate::agent::driver) call: ToolCall,
@@ -32,12 +36,12 @@ pub(in crate::agent::driver) struct ToolJob {
     pub(in crate::agent::driver) delay_ms: u64,
 }
 
-/// Runs a tool to its end: what came of it, and where its words come from, if nobody vouches for them.
-pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Source>) {
+/// Runs a tool to its end.
+pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
     if job.delay_ms > 0 {
         tokio::time::sleep(Duration::from_millis(job.delay_ms)).await;
     }
-    let error = |text: String| (ToolOutcome::Text { text, is_error: true }, None);
+    let error = |text: String| Done::of(ToolOutcome::Text { text, is_error: true });
     let Some(tool) = job.tools.get(&job.call.name) else {
         let names = job.tools.names().join(", ");
         return error(format!("There is no tool {:?}. There are: {names}.", job.call.name));
@@ -60,15 +64,35 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> (ToolOutcome, Option<Sou
         call: job.call.id,
         attempt: job.attempt,
         arguments,
+        draft: job.draft.place,
         now: ports.clock.now(),
     };
     if let Some(reason) = ports.toolbox.hooks.blocks(&name, &invocation).await {
-        return (ToolOutcome::Denied { reason }, None);
+        return Done::of(ToolOutcome::Denied { reason });
     }
-    let outcome = call(&*tool, invocation.clone(), ports.toolbox.timeouts.limit(tool.spec().timeout)).await;
+    let limit = ports.toolbox.timeouts.limit(tool.spec().timeout);
+    let working = call(&*tool, invocation.clone(), limit);
+    let (outcome, draft) = drafts::within(&ports.toolbox.drafts, &invocation, (&job.draft, working)).await;
     let (outcome, source) = apart(redacted::answered(&ports.redactor, outcome));
     let outcome = told(ports, &name, &invocation, outcome).await;
-    (shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await, source)
+    let outcome = shown(ports, ResultId { run: invocation.run, call: invocation.call }, outcome).await;
+    Done { outcome, source, draft: draft.map(Box::new) }
+}
+
+/// What came of a call.
+pub(super) struct Done {
+    pub(super) outcome: ToolOutcome,
+    /// Where its words come from, if nobody vouches for them.
+    pub(super) source: Option<Source>,
+    /// What the run's draft holds after it.
+    pub(super) draft: Option<Box<Draft>>,
+}
+
+impl Done {
+    /// Nothing but this.
+    pub(super) fn of(outcome: ToolOutcome) -> Self {
+        Self { outcome, source: None, draft: None }
+    }
 }
 
 /// The arguments as the model wrote them; nothing at all stands for none.

@@ -2,6 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
+use crate::agent::machine::approval::keeping;
+use crate::agent::machine::draft;
 use crate::agent::machine::human::Decision;
 use crate::agent::machine::question::{Concern, Question};
 use crate::domain::origin::Source;
@@ -28,6 +30,9 @@ pub const EXPIRED: &str = "Not run: a person had to approve this call, and nobod
 /// What strangers have chosen stands in one line each, spelt out and in quotes: it cannot pass for a word of Hob's.
 #[must_use]
 pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Concern) -> String {
+    if let Some(draft) = &concern.draft {
+        return keeping::question(draft, concern);
+    }
     let always = if grantable || concern.this_run { "" } else { " (This is asked each time.)" };
     let mut lines = vec![format!("May I do this?{always}"), format!("{} {}", quotable(name), shown(arguments))];
     if !concern.grade.is_safe() {
@@ -37,12 +42,7 @@ pub fn question((name, arguments): (&str, &str), grantable: bool, concern: &Conc
     }
     let reasons = concern.reasons.iter().take(REASONS_MAX);
     lines.extend(reasons.map(|reason| format!("- {}", quotable(reason))));
-    if !concern.sources.is_empty() {
-        let named = concern.sources.iter().map(source).collect::<Vec<_>>().join(", ");
-        lines.push(format!(
-            "Careful: before this I read what somebody else may have written, and they may be behind it: {named}."
-        ));
-    }
+    lines.extend(read_before(concern));
     if concern.this_run {
         let said = Decision::ThisRun.label();
         lines.push(format!(
@@ -66,6 +66,14 @@ fn may(risk: Risk) -> &'static str {
         Risk::Send => "sends something out",
         Risk::Spend => "spends money",
     }
+}
+
+/// Who may be behind a call, if anybody may.
+pub(super) fn read_before(concern: &Concern) -> Option<String> {
+    let named = concern.sources.iter().map(source).collect::<Vec<_>>().join(", ");
+    let told =
+        format!("Careful: before this I read what somebody else may have written, and they may be behind it: {named}.");
+    (!named.is_empty()).then_some(told)
 }
 
 /// A place that words came from: whoever wrote them may have chosen its name as well.
@@ -105,6 +113,7 @@ pub(super) fn denied(reason: Option<&str>) -> String {
 #[must_use]
 pub fn expired(question: &Question) -> String {
     let name = match question {
+        Question::Approval { concern, .. } if concern.draft.is_some() => return draft::EXPIRED.to_owned(),
         Question::Approval { name, .. } => name.as_str(),
         Question::Asked { .. }
         | Question::UnsafeCall { .. }
@@ -234,6 +243,7 @@ mod tests {
             ],
             this_run: true,
             owners: true,
+            draft: None,
         };
         insta::assert_snapshot!(question(("post", "{}"), false, &concern), @r#"
         May I do this?

@@ -46,9 +46,15 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
             call: call(),
             outcome: ToolOutcome::Interrupted,
             source: Some(Source::new(Origin::Web, "x")),
+            draft: None,
         },
         Event::Assessed {
-            calls: vec![Assessment { risk: Risk::Send, grade: Grade::Refused, reasons: vec!["no".to_owned()] }],
+            calls: vec![Assessment {
+                risk: Risk::Send,
+                grade: Grade::Refused,
+                reasons: vec!["no".to_owned()],
+                contained: false,
+            }],
         },
         Event::HumanAsked(Question::CrashLoop),
         Event::HumanAsked(Question::Asked { call: call(), text: "which?".to_owned() }),

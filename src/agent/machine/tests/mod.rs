@@ -5,6 +5,7 @@ mod approvals;
 mod budget;
 mod declared;
 mod disclosed;
+mod drafts;
 mod ends;
 mod fingerprint;
 mod first_ladder;
@@ -291,7 +292,7 @@ pub(crate) fn fails(class: ErrorClass) -> Event {
 }
 
 pub(crate) fn finished(call: &str, outcome: ToolOutcome) -> Event {
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None }
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: None, draft: None }
 }
 
 pub(crate) fn done(call: &str) -> Event {

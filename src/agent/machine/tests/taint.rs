@@ -50,7 +50,7 @@ fn started(begun: Begun) -> Script {
 /// The tool answers with words that nobody vouches for.
 fn reads(call: &str, origin: Origin, what: &str) -> Event {
     let outcome = ToolOutcome::Text { text: "ok".to_owned(), is_error: false };
-    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: Some(Source::new(origin, what)) }
+    Event::ToolFinished { call: CallId(call.to_owned()), outcome, source: Some(Source::new(origin, what)), draft: None }
 }
 
 fn assessed(all: &[(Risk, Grade, &str)]) -> Event {
@@ -58,6 +58,7 @@ fn assessed(all: &[(Risk, Grade, &str)]) -> Event {
         risk: *risk,
         grade: *grade,
         reasons: vec![(*why).to_owned()],
+        contained: false,
     };
     Event::Assessed { calls: all.iter().map(of).collect() }
 }
@@ -240,7 +241,10 @@ fn n6_in_a_tainted_run_nothing_is_made_again_by_itself() {
     // What it says of its failure is not read before it is told.
     let Event::ToolFinished { call, outcome, .. } = passing("1.0") else { unreachable!("it is done") };
     let source = Some(Source::new(Origin::Tool, "again"));
-    run.check(Event::ToolFinished { call, outcome, source }, &["agent.tool.retry", "run 1.0 again #3 in 2000 ms"]);
+    run.check(
+        Event::ToolFinished { call, outcome, source, draft: None },
+        &["agent.tool.retry", "run 1.0 again #3 in 2000 ms"],
+    );
     assert!(run.run().taint.is_clean());
     let mut run = tainted();
     run.check(wants(&["again"]), &["human approves 2.0 again"]);

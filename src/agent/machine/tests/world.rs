@@ -236,7 +236,7 @@ fn tool(call: &str, what: u8) -> Event {
 /// Words of a page.
 fn from(call: &str, page: &str) -> Event {
     let Event::ToolFinished { call, outcome, .. } = done(call) else { unreachable!("it is done") };
-    Event::ToolFinished { call, outcome, source: Some(Source::new(Origin::Web, page)) }
+    Event::ToolFinished { call, outcome, source: Some(Source::new(Origin::Web, page)), draft: None }
 }
 
 /// What tools say of the calls that come next.
@@ -247,6 +247,7 @@ fn assessed(how: u8) -> Event {
         risk: risks[usize::from(how >> index) % risks.len()],
         grade: grades[usize::from(how >> (index + 1)) % grades.len()],
         reasons: Vec::new(),
+        contained: false,
     });
     Event::Assessed { calls: calls.collect() }
 }

@@ -96,7 +96,9 @@ impl Builder {
                 self.end_ask(timed.at, AskOutcome::Failed { class: *class, message: message.clone() });
             }
             Event::ToolStarted { call, attempt, .. } => self.started(call, *attempt, timed.at),
-            Event::ToolFinished { call, outcome, source } => self.finished(call, (outcome, source.as_ref()), timed.at),
+            Event::ToolFinished { call, outcome, source, .. } => {
+                self.finished(call, (outcome, source.as_ref()), timed.at)
+            }
             Event::Terminated(terminated) => self.declared_end = Some(terminated.condition),
             Event::Replied(reply) => {
                 self.evaluation.text = match reply {
