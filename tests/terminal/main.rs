@@ -10,6 +10,7 @@
 mod bounds;
 mod changes;
 mod drafts;
+mod fuzz;
 mod jobs;
 mod judged;
 mod place;
