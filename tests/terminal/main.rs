@@ -9,7 +9,7 @@
 
 mod bounds;
 mod changes;
-mod drafts;
+mod desk;
 mod jobs;
 mod judged;
 mod place;

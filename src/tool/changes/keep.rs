@@ -19,7 +19,7 @@ use crate::tool::changes::look::Closeness;
 use crate::tool::changes::record::{self, Act, Entry, MANIFEST, Manifest, Old, PLACED, Placed, State};
 use crate::tool::changes::set::{Before, Change, ChangeSet, Now};
 use crate::tool::changes::summary::path_shown;
-use crate::tool::changes::{ChangesError, Kept, LeftOut, UNDO_BYTES_MAX, errno, sweep};
+use crate::tool::changes::{ChangesError, Kept, LeftOut, Place, UNDO_BYTES_MAX, errno, sweep};
 
 pub(super) const CHANGED: &str = "it was changed in the workspace meanwhile";
 const NO_FOLDER: &str = "its folder is not there any more";

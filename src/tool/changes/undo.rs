@@ -18,7 +18,7 @@ use crate::tool::changes::record::{
 };
 use crate::tool::changes::summary::path_shown;
 use crate::tool::changes::sweep::all;
-use crate::tool::changes::{ChangesError, LeftOut, Undone, errno};
+use crate::tool::changes::{ChangesError, LeftOut, Place, Undone, errno};
 
 const SINCE: &str = "it was changed since";
 const TAKEN: &str = "something else is there by now";
