@@ -9,7 +9,7 @@
 
 mod bounds;
 mod changes;
-mod drafts;
+mod desk;
 mod fuzz;
 mod jobs;
 mod judged;

@@ -2,7 +2,6 @@
 //!
 //! What works in a draft sees the workspace as commands see it there, because the kernel shows it so.
 
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
@@ -112,7 +111,6 @@ async fn in_draft(desk: &Desk, room: &Arc<Room>, (invocation, deed): (&Invocatio
         Begun::Work(bench) => bench,
         Begun::Over { text, is_error } => return Ok(Told { text, is_error, of: None }),
     };
-    // The folder is made when it is first used, and a draft needs one to lie over.
     let told = by_worker(&bench, room, &deed).await;
     let Some(said) = bench.end().await else { return told };
     told.map(|told| Told { text: format!("{}\n{said}", told.text), ..told })
@@ -140,7 +138,7 @@ async fn by_worker(bench: &Bench, room: &Room, deed: &Deed) -> Result<Told, Room
 ///
 /// # Errors
 /// When it can neither read nor answer.
-pub fn serve(input: File) -> io::Result<()> {
+pub fn serve(input: impl io::Read) -> io::Result<()> {
     let (plan, deed): (_, Deed) = serde_json::from_reader(io::BufReader::new(input))?;
     let room = Room::of_plan(plan);
     let told = deed.carry_out(&room, &Stop::default()).map_err(|error| error.to_string());
