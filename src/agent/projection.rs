@@ -3,6 +3,7 @@
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
 pub mod agents;
+pub mod attached;
 pub mod buttons;
 pub mod owners;
 pub mod remember;
@@ -137,6 +138,15 @@ pub enum Row {
         /// What it is in the run's talk.
         part: Part<'static>,
     },
+    /// What the next words leave out goes along as a file.
+    Attached {
+        /// The event's number.
+        seq: i64,
+        /// Whose run it is.
+        user: UserId,
+        /// All of it.
+        text: String,
+    },
     /// A question is not open any more: where it was put, its message says what became of it.
     Resolved {
         /// Its number.
@@ -156,6 +166,8 @@ pub enum Row {
         choices: Vec<Choice>,
         /// The question's number.
         question: u32,
+        /// What the words leave out goes along as a file: whose run it is, and all of it.
+        whole: Option<(UserId, String)>,
     },
     /// What the run noted is kept for the next one of its sender, or is done with.
     Handover(HandoverChange),
@@ -180,6 +192,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             Some(Row::ToolStarted { call: call.clone(), attempt: *attempt, user })
         }
         Effect::CallModel(_)
+        | Effect::Look(_)
         | Effect::AbortTools(_)
         | Effect::AskHuman(_)
         | Effect::Reply(_)
@@ -382,19 +395,7 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         }
         // Who paused it was told so, and agents are nobody's business but the run's.
         Event::HumanAsked(Question::Paused { .. } | Question::Agents) => Vec::new(),
-        Event::HumanAsked(question) => {
-            let number = after.active().map_or(0, |active| active.questions);
-            let (text, choices) = (question_text(question), choices(key, number, question));
-            let owners = after.active().filter(|_| is_for_owners(question)).map(|active| Row::AskOwners {
-                seq,
-                who: approval::words::quotable(&active.input.principal.name),
-                text: text.clone(),
-                choices: choices.clone(),
-                question: number,
-            });
-            let part = Part::Question(number);
-            std::iter::once(Row::Say { seq, text, form: Form::Plain, choices, part }).chain(owners).collect()
-        }
+        Event::HumanAsked(question) => asked(key, (question, seq), after),
         Event::Replied(Reply::Answer { text }) => {
             let (text, choices) = (text.clone(), Vec::new());
             vec![Row::Say { seq, text, form: Form::Markdown, choices, part: Part::Reply }]
@@ -436,6 +437,7 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::ModelAsked { .. }
         | Event::ModelAnswered(_)
         | Event::Assessed { .. }
+        | Event::Looked { .. }
         | Event::ModelFailed { .. }
         | Event::Resumed { .. }
         | Event::Mismatched(_)
@@ -443,6 +445,26 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::Panicked { .. }
         | Event::Ended(_) => Vec::new(),
     }
+}
+
+/// A question is put where the run talks, and before the owners where only they can answer it.
+fn asked(key: &RunKey, (question, seq): (&Question, i64), after: &State) -> Vec<Row> {
+    let number = after.active().map_or(0, |active| active.questions);
+    let (text, choices) = (question_text(question), choices(key, number, question));
+    let user = after.active().map(|active| active.input.principal.user);
+    let whole = user.zip(approval::words::left_out(question));
+    let owners = after.active().filter(|_| is_for_owners(question)).map(|active| Row::AskOwners {
+        seq,
+        who: approval::words::quotable(&active.input.principal.name),
+        text: text.clone(),
+        choices: choices.clone(),
+        question: number,
+        whole: whole.clone(),
+    });
+    let part = Part::Question(number);
+    let attached = whole.clone().map(|(user, text)| Row::Attached { seq, user, text });
+    let said = Row::Say { seq, text, form: Form::Plain, choices, part };
+    attached.into_iter().chain([said]).chain(owners).collect()
 }
 
 fn is_running(state: &State, id: &CallId) -> bool {

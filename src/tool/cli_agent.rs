@@ -57,7 +57,8 @@ impl CliAgent {
             return None;
         }
         let about = "Hands a task to a coding agent that is installed here and returns what it printed.";
-        let facts = ToolFacts { changes: true, exclusive: false, approval: Approval::Critical, risk: Risk::Execute };
+        let facts =
+            ToolFacts { changes: true, approval: Approval::Critical, risk: Risk::Execute, ..ToolFacts::default() };
         let spec = spec_of::<Arguments>("cli_agent", about, false).of("agents", Role::Admin).with(facts).on_need();
         let mut spec = ToolSpec { timeout: Timeout::Agent, ..spec };
         if let Some(agent) = spec.schema.parameters.pointer_mut("/properties/agent").and_then(Value::as_object_mut) {
@@ -114,7 +115,7 @@ impl Tool for CliAgent {
         let text = |name: &str| invocation.arguments.get(name).and_then(Value::as_str);
         let (agent, dir) = (text("agent").unwrap_or_default(), text("dir").unwrap_or("the workspace"));
         let reason = format!("It runs {agent}, a program that decides by itself what to run and to change, in {dir}");
-        Assessment { risk: Risk::Execute, grade: Grade::High, reasons: vec![reason] }
+        Assessment { grade: Grade::High, reasons: vec![reason], ..Assessment::usual(Risk::Execute) }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

@@ -31,6 +31,12 @@ pub struct OpenCall {
     /// What its tool said of it beforehand; none: nothing was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assessed: Option<Assessment>,
+    /// That was said as things stand now: where it depends on that, the call starts only then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub looked: bool,
+    /// What was known of it when a person let it go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<Assessment>,
 }
 
 /// What became of a call, for the record (row E10).
@@ -99,6 +105,8 @@ impl Batch {
             exit_code: None,
             fate: Fate::Open,
             assessed: assessed.next(),
+            looked: false,
+            approved: None,
         };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
@@ -125,6 +133,19 @@ impl Batch {
             open.call.clone()
         };
         starting.map(start).collect()
+    }
+
+    /// The call whose turn it is, if its tool has to look at it before it starts.
+    #[must_use]
+    pub fn unlooked(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
+        let first = self.calls.iter().find(|open| !matches!(open.progress, Progress::Finished(_)))?;
+        let is_due = first.progress == Progress::Queued && !first.looked && is_by_state(&first.call.name);
+        is_due.then_some(&first.call)
+    }
+
+    /// What was looked at is to be looked at again: time has passed.
+    pub fn look_again(&mut self) {
+        self.calls.iter_mut().filter(|open| open.progress == Progress::Queued).for_each(|open| open.looked = false);
     }
 
     /// The calls that run.

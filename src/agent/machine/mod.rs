@@ -90,6 +90,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
             run.assessed.clone_from(calls);
             Vec::new()
         }
+        Event::Looked { call, known } => approval::on_looked(run, call, known),
         Event::ToolFinished { call, outcome, source } => tools::on_finished(run, call, (outcome, source.as_ref())),
         Event::ChildEnded(end) => agents::on_ended(run, end),
         Event::HumanAnswered(answer) => human::on_answered(run, answer),

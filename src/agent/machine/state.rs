@@ -70,7 +70,7 @@ pub struct Active {
     pub idempotent: BTreeSet<String>,
     /// What is known of the tools.
     pub tools: BTreeMap<String, ToolFacts>,
-    /// The tools that need no approval any more.
+    /// What needs no approval any more, in the words in which it was granted.
     pub granted: BTreeSet<String>,
     /// What is known of the calls of the reply that comes next.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -81,9 +81,13 @@ pub struct Active {
     /// Whether one of its models sees pictures.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sees: bool,
-    /// The tools that it may call all the same, until it reads something new.
+    /// What it has read of that, by its hash.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub excused: BTreeSet<String>,
+    pub read: BTreeSet<Digest>,
+    /// The tools that it may call all the same, until it reads something new, and the cycle in which somebody said so: the
+    /// calls of later ones are meant.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub excused: BTreeMap<String, u32>,
     /// The numbers and switches it goes by, from the third edition of the rules on.
     #[serde(serialize_with = "fingerprint::policy")]
     pub policy: Policy,
@@ -242,7 +246,8 @@ impl Active {
             assessed: Vec::new(),
             taint: begun.taint,
             sees: begun.sees,
-            excused: BTreeSet::new(),
+            read: BTreeSet::new(),
+            excused: BTreeMap::new(),
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),
             past: begun.past,
             room: begun.room,

@@ -31,7 +31,7 @@ pub const MODULE: &str = "files";
 /// What tools that change files say of themselves.
 #[must_use]
 pub fn changing() -> ToolFacts {
-    ToolFacts { changes: true, risk: Risk::Write, ..ToolFacts::default() }
+    ToolFacts { changes: true, by_state: true, risk: Risk::Write, ..ToolFacts::default() }
 }
 
 /// Told when the call that works is dropped: what blocks looks at it from time to time.
@@ -80,7 +80,7 @@ fn assess_path(room: &Room, arguments: &Value, risk: Risk) -> Assessment {
     let path = arguments.get("path").and_then(Value::as_str);
     let refused = path.and_then(|path| room.refusal(path, !risk.is_read()));
     match refused {
-        Some(reason) => Assessment { risk, grade: Grade::Refused, reasons: vec![reason] },
+        Some(reason) => Assessment { grade: Grade::Refused, reasons: vec![reason], ..Assessment::usual(risk) },
         None => Assessment::usual(risk),
     }
 }

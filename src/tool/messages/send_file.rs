@@ -46,7 +46,7 @@ impl SendFile {
     #[must_use]
     pub fn new(room: Arc<Room>, records: Records) -> Self {
         let about = "Sends a file to this conversation.";
-        let facts = ToolFacts { changes: true, risk: Risk::Send, ..ToolFacts::default() };
+        let facts = ToolFacts { changes: true, by_state: true, risk: Risk::Send, ..ToolFacts::default() };
         let spec = spec_of::<Arguments>("send_file", about, true).of(MODULE, Role::User).with(facts).on_need();
         Self { spec, room, records }
     }
@@ -90,7 +90,9 @@ impl Tool for SendFile {
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
         let path = invocation.arguments.get("path").and_then(serde_json::Value::as_str);
         match path.and_then(|path| self.room.refusal(path, false)) {
-            Some(reason) => Assessment { risk: Risk::Write, grade: Grade::Refused, reasons: vec![reason] },
+            Some(reason) => {
+                Assessment { grade: Grade::Refused, reasons: vec![reason], ..Assessment::usual(Risk::Write) }
+            }
             // It goes to those who ask, as an answer does.
             None => Assessment::usual(Risk::Write),
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::tools::{Assessment, Grade, Risk};
 use crate::policy::shell::{self, Grounds, Verdict};
-use crate::tool::terminal::Settings;
+use crate::tool::terminal::{Settings, scope};
 
 /// So many places of one command are looked at; who names more must ask.
 const PLACES_MAX: usize = 256;
@@ -16,7 +16,7 @@ pub(super) async fn judge(settings: &Settings, command: &str, dir: &Path, networ
     judged.unwrap_or_else(|error| {
         tracing::error!(%error, "a command could not be judged");
         let reasons = vec!["It could not be judged".to_owned()];
-        Assessment { risk: Risk::Execute, grade: Grade::Critical, reasons }
+        Assessment { grade: Grade::Critical, reasons, ..Assessment::usual(Risk::Execute) }
     })
 }
 
@@ -62,7 +62,7 @@ fn judged(settings: &Settings, command: &str, dir: &Path, network: bool) -> Asse
         raise(Grade::High, format!("Here {}", sandbox.strength()));
     }
     let risk = if network || granted { risk.max(Risk::Send) } else { risk };
-    Assessment { risk, grade, reasons }
+    Assessment { grade, reasons, always: scope::of(command), ..Assessment::usual(risk) }
 }
 
 /// Where a path leads, as far as it exists: of what does not, the folder that it would be in.

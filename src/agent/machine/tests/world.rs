@@ -246,7 +246,7 @@ fn assessed(how: u8) -> Event {
     let calls = (0..4).map(|index| Assessment {
         risk: risks[usize::from(how >> index) % risks.len()],
         grade: grades[usize::from(how >> (index + 1)) % grades.len()],
-        reasons: Vec::new(),
+        ..Assessment::default()
     });
     Event::Assessed { calls: calls.collect() }
 }
