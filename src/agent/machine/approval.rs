@@ -164,6 +164,8 @@ pub(super) fn on_read(run: &mut Active, (source, words): (&Source, &str), call: 
     let is_new = run.read.insert(Digest::of("words1", &place));
     let own = call.filter(|_| !is_new).map(|call| call.name.clone());
     run.excused.retain(|tool, _| own.as_ref() == Some(tool));
+    // Whoever let a call go did not know of this.
+    run.phase.batch_mut().into_iter().flat_map(|batch| &mut batch.calls).for_each(|open| open.approved = None);
     if run.rules >= Rules::FOURTH {
         hold(run);
     }

@@ -1,12 +1,14 @@
 //! Calls whose risk depends on how things stand: each is looked at as it starts (row N6).
 
-use super::{BEN, Script, answers, begun, crash, done, stop, wants};
+use super::{BEN, Script, answers, begun, crash, done, principal, stop, wants};
 use crate::agent::machine::begun::Begun;
-use crate::agent::machine::event::Event;
+use crate::agent::machine::event::{Event, Steered};
 use crate::agent::machine::question::Question;
 use crate::agent::machine::state::Phase;
-use crate::domain::ids::CallId;
+use crate::domain::ids::{CallId, RunId};
+use crate::domain::origin::{Origin, Source, Taint};
 use crate::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use crate::model::message::Pictures;
 
 /// `set` changes something, and what depends on how things stand.
 fn house() -> Begun {
@@ -83,4 +85,15 @@ fn n6_a_look_is_made_again_after_a_crash_and_a_pause_and_not_after_a_stop() {
     run.check(crash(), &["look at 1.0 set"]);
     run.check(stop(), &["end Cancelled"]);
     run.check(looked("1.0", Grade::Critical, "x"), &["ignored: the run is over"]);
+}
+
+#[test]
+fn n6_what_is_read_after_a_yes_is_told_before_the_call_starts() {
+    let mut run = wanting(&["set"], &["look at 1.0 set"]);
+    run.check(looked("1.0", Grade::Critical, "x"), &["human approves 1.0 set"]);
+    run.check(answers("approve"), &["look at 1.0 set"]);
+    let taint = Taint::from_iter([Source::new(Origin::Forwarded, "Mallory")]);
+    let (text, pictures) = ("and this".to_owned(), Pictures::default());
+    run.check(Event::Steered(Steered { run: RunId(9), principal: principal(BEN), text, taint, pictures }), &[]);
+    run.check(looked("1.0", Grade::Critical, "x"), &["human approves 1.0 set"]);
 }
