@@ -3,6 +3,7 @@
 //! [`rows`] is pure and decides; [`write`] stores, in the transaction of the events themselves.
 
 pub mod agents;
+pub mod attached;
 pub mod buttons;
 pub mod owners;
 pub mod remember;
@@ -138,6 +139,15 @@ pub enum Row {
         /// What it is in the run's talk.
         part: Part<'static>,
     },
+    /// What the next words leave out goes along as a file.
+    Attached {
+        /// The event's number.
+        seq: i64,
+        /// Whose run it is.
+        user: UserId,
+        /// All of it.
+        text: String,
+    },
     /// A question is not open any more: where it was put, its message says what became of it.
     Resolved {
         /// Its number.
@@ -157,6 +167,8 @@ pub enum Row {
         choices: Vec<Choice>,
         /// The question's number.
         question: u32,
+        /// What the words leave out goes along as a file: whose run it is, and all of it.
+        whole: Option<(UserId, String)>,
     },
     /// What the run noted is kept for the next one of its sender, or is done with.
     Handover(HandoverChange),
@@ -181,6 +193,7 @@ pub fn rows(key: &RunKey, seq: i64, before: &State, step: &Step, after: &State) 
             Some(Row::ToolStarted { call: call.clone(), attempt: *attempt, user })
         }
         Effect::CallModel(_)
+        | Effect::Look(_)
         | Effect::AbortTools(_)
         | Effect::AskHuman(_)
         | Effect::Reply(_)
@@ -425,6 +438,7 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
         | Event::ModelAsked { .. }
         | Event::ModelAnswered(_)
         | Event::Assessed { .. }
+        | Event::Looked { .. }
         | Event::ModelFailed { .. }
         | Event::Resumed { .. }
         | Event::Mismatched(_)
@@ -434,19 +448,23 @@ fn rows_of_words(key: &RunKey, event: &Event, seq: i64, after: &State) -> Vec<Ro
     }
 }
 
-/// A question, where the run talks, and before the owners if only they may answer it.
+/// A question is put where the run talks, and before the owners where only they may answer it.
 fn asked(key: &RunKey, run: &Active, question: &Question, seq: i64) -> Vec<Row> {
     let (number, text) = (run.questions, question_text(run, question));
     let choices = choices(key, number, question);
+    let user = run.input.principal.user;
+    let whole = approval::words::left_out(question).map(|text| (user, text));
     let owners = (Answerer::of(run, question) == Answerer::Owner).then(|| Row::AskOwners {
         seq,
         who: approval::words::quotable(&run.input.principal.name),
         text: text.clone(),
         choices: choices.clone(),
         question: number,
+        whole: whole.clone(),
     });
+    let attached = whole.map(|(user, text)| Row::Attached { seq, user, text });
     let here = Row::Say { seq, text, form: Form::Plain, choices, part: Part::Question(number) };
-    std::iter::once(here).chain(owners).collect()
+    attached.into_iter().chain([here]).chain(owners).collect()
 }
 
 fn is_running(state: &State, id: &CallId) -> bool {

@@ -86,7 +86,12 @@ fn list(servers: &[Settings], base: &Base) -> String {
             Some(tools) => format!("{tools} tools"),
             None => "tools not known yet".to_owned(),
         };
-        let trusted = if server.trusted { ", trusted" } else { "" };
+        let trusted = match (server.trusted_output, server.trusted_annotations) {
+            (true, true) => ", its output and its annotations trusted",
+            (true, false) => ", its output trusted",
+            (false, true) => ", its annotations trusted",
+            (false, false) => "",
+        };
         format!("{}: {tools}{trusted}: {place}\n", server.name)
     };
     let all: String = servers.iter().map(line).collect();

@@ -5,9 +5,27 @@ use toml_edit::{DocumentMut, Key, TomlError};
 use crate::config::problem::Problems;
 use crate::config::{secrets, veil};
 
-/// Sections that an admin may change; all others are the owner's, for by them somebody could get more power.
-const ADMINS: [&str; 10] =
-    ["provider", "models", "aliases", "budget", "agent", "context", "memory", "guards", "heartbeat", "delivery"];
+/// What an admin may change; all else is the owner's, for by it somebody could get more power. So is each table that a key can
+/// stand in, wherever it is: who says where a key goes has it.
+const ADMINS: [&str; 17] = [
+    "provider.models",
+    "provider.temperature",
+    "provider.max_output_tokens",
+    "provider.effort",
+    "provider.context_tokens",
+    "provider.connect_timeout_secs",
+    "provider.first_event_timeout_secs",
+    "provider.idle_timeout_secs",
+    "models",
+    "aliases",
+    "budget",
+    "agent",
+    "context",
+    "memory",
+    "guards",
+    "heartbeat",
+    "delivery",
+];
 
 /// The file cannot be looked at or changed like that.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +59,16 @@ pub enum EditError {
          \"${{NAME}}\" and NAME where Hob is started"
     )]
     Secret {
+        /// The key.
+        key: String,
+    },
+    /// A key would go where nobody has entered it for.
+    #[error(
+        "{key} would go along to another server, and it was not entered for that one, so nothing was changed: write \
+         both into the file by hand, or take the key away (`hob config unset {key}`), make this change, and enter the key \
+         again (`hob config set {key} -`)"
+    )]
+    Strays {
         /// The key.
         key: String,
     },
@@ -93,7 +121,26 @@ pub fn get(text: &str, key: &str) -> Result<Option<String>, EditError> {
 #[must_use]
 pub fn is_owners(key: &str) -> bool {
     let Ok(path) = path(key) else { return true };
-    is_secret(&path) || path.first().is_none_or(|section| !ADMINS.contains(&section.get()))
+    let admins =
+        |below: &[&str]| path.len() >= below.len() && below.iter().zip(&path).all(|(name, step)| *name == step.get());
+    let below = ADMINS.iter().map(|key| key.split('.').collect::<Vec<_>>()).find(|below| admins(below));
+    is_secret(&path) || below.is_none_or(|below| is_in_endpoint(&path, below.len()))
+}
+
+/// Does one of the tables on the way, from the step `from` on, have a key of its own?
+fn is_in_endpoint(path: &[Key], from: usize) -> bool {
+    let root = secrets::schema();
+    let mut schema = &root;
+    for (at, step) in path.iter().enumerate() {
+        if at >= from && secrets::has_own(schema) {
+            return true;
+        }
+        match secrets::inner(schema, step.get()) {
+            Some(inner) => schema = inner,
+            None => return false,
+        }
+    }
+    false
 }
 
 /// Is it a secret, or can one stand in it?
@@ -208,7 +255,31 @@ iterations_max = 7   # enough
             assert!(is_owners(key), "{key}");
         }
         assert!(is_owners("provider.api_key") && is_owners("") && is_owners("a..b"));
-        for key in ["agent.iterations_max", "memory.extract", "budget.day_usd", "provider.models.primary"] {
+        for key in [
+            "provider.kind",
+            "provider.base_url",
+            "provider.fallbacks",
+            "provider",
+            "memory.embedding.kind",
+            "memory.embedding.base_url",
+            "memory.embedding",
+            "memory",
+            "web.search.base_url",
+            "web.search.kind",
+            "mcp.notes.url",
+            "mcp.notes.command",
+            "transcription.base_url",
+            "telemetry.otlp",
+        ] {
+            assert!(is_owners(key), "{key}");
+        }
+        for key in [
+            "agent.iterations_max",
+            "provider.temperature",
+            "memory.extract",
+            "budget.day_usd",
+            "provider.models.primary",
+        ] {
             assert!(!is_owners(key), "{key}");
         }
     }

@@ -49,12 +49,13 @@ pub struct McpConfig {
     /// Further headers that are sent to the address. The values are secrets.
     #[schemars(example = example_headers())]
     pub headers: BTreeMap<String, Secret>,
-    /// Whether you vouch for what it says: its results taint no run then, and its own word on which of its tools change
-    /// nothing is believed.
-    pub trusted: bool,
+    /// Whether you vouch for what it says: its results, and what it says of its tools, taint no run then.
+    pub trusted_output: bool,
+    /// Whether its own word on which of its tools change nothing is believed: those need no approval then.
+    pub trusted_annotations: bool,
     /// Who may have its tools called: guest, user, admin or owner, and all above.
     pub role: RoleConfig,
-    /// Whether a person has to approve each call. Without it: ask, but for what a trusted server says changes nothing.
+    /// Whether a person has to approve each call. Without it: ask, but for what changes nothing by trusted_annotations.
     #[schemars(example = &"ask")]
     pub approval: Option<ApprovalConfig>,
     /// Which of its tools are on offer, by the server's own names, or beginnings of names with a `*` behind. None: all.
@@ -88,7 +89,8 @@ impl Default for McpConfig {
             working_dir: None,
             bearer: None,
             headers: BTreeMap::new(),
-            trusted: false,
+            trusted_output: false,
+            trusted_annotations: false,
             role: RoleConfig::default(),
             approval: None,
             allow: Vec::new(),

@@ -25,6 +25,7 @@ pub mod discord;
 mod document;
 pub mod edit;
 pub mod email;
+mod entrusted;
 pub mod environment;
 pub mod example;
 mod expand;

@@ -52,6 +52,12 @@ pub(super) fn holds_secret(schema: &Json) -> bool {
     }
 }
 
+/// Is one of its own members a secret?
+pub(super) fn has_own(schema: &Json) -> bool {
+    let own = schema["properties"].as_object().is_some_and(|members| members.values().any(is_secret));
+    own || alternatives(schema).any(has_own)
+}
+
 /// A place in a config, for whoever shows what stands there: what the types say of it. What they do not know may be anything,
 /// such as a key under a mistyped name, and so may everything below it.
 #[derive(Debug, Clone, Copy)]

@@ -17,7 +17,7 @@ use crate::daemon::error::StartError;
 use crate::daemon::slot::Slot;
 use crate::daemon::switches::Switches;
 use crate::daemon::voice::{Place, voice};
-use crate::daemon::{Blueprint, chores, parts};
+use crate::daemon::{Blueprint, aside, chores, parts};
 use crate::domain::channel::Adapter;
 use crate::domain::clock::{Clock as _, SystemClock};
 use crate::domain::inbound::{ChannelKind, Conversation};
@@ -147,13 +147,15 @@ impl Statement for Owners {
     }
 }
 
-/// While no owner is known, a code is told to whoever reads the log: its sender becomes the owner, and nobody by being first.
+/// While no owner is known, there is a code: its sender becomes the owner, and nobody by being first. It is told at the terminal,
+/// or by `hob pair`: whoever reads the log is not let in by it.
 pub(super) async fn tell_first_owner(blueprint: &Blueprint, router: &Router) -> Result<(), StartError> {
     let code = Code::new(|| blueprint.rng.next_u64());
     let is_served = blueprint.own_channel.is_none() && blueprint.config.has_channel();
     let is_wanted = is_served && !router.terms().access.has_owner();
     if router.store.write(pairing::desk::Begin { code: code.clone(), is_wanted }).await? {
-        tracing::info!("Nobody owns this Hob yet. Send `/pair {}` to the bot to become its owner.", code.shown());
+        tracing::info!("Nobody owns this Hob yet. `hob pair` shows what to send to the bot to become its owner.");
+        aside::tell(&format!("Send `/pair {}` to the bot to become its owner.", code.shown()));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! Start at [`Daemon::start`]; what happens on SIGTERM is [`Daemon::stop`].
 
 pub mod alive;
+mod aside;
 mod assembly;
 pub mod backups;
 pub mod begins;

@@ -16,9 +16,8 @@ use crate::daemon::begins::beyond;
 use crate::daemon::error::StartError;
 use crate::daemon::reload::running::Current;
 use crate::daemon::switches::Switches;
-use crate::daemon::{Blueprint, local};
+use crate::daemon::{Blueprint, aside, local};
 use crate::router::intake::Router;
-use crate::telemetry::tail::NOT_KEPT;
 use crate::web;
 use crate::web::chat::channel::Page;
 use crate::web::door::judge::Places;
@@ -101,7 +100,7 @@ pub(super) fn places(listener: &TcpListener, config: &Config) -> Result<Places, 
     Ok(Places::new(listens, config.server.public().as_ref()))
 }
 
-/// The page and its API. Where no owner was ever let in, a link that lets the owner in is told.
+/// The page and its API. Where no owner was ever let in, a link that lets the owner in is told at the terminal, if there is one.
 pub(super) async fn routes(
     listener: &TcpListener,
     page: Option<&Arc<Page>>,
@@ -115,14 +114,13 @@ pub(super) async fn routes(
     let door = Door::new(Arc::clone(router), places(listener, &blueprint.config)?);
     let at = address(listener, Some(page), &blueprint.config).unwrap_or_default();
     if !router.store.read(OwnerEntered).await? {
-        let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());
-        router.store.write(Invite { key: key.clone(), role: PageRole::Owner, now }).await?;
-        let link = link(&at, &key);
-        // Whoever may look at the log on the page is not let in as its owner by it.
-        tracing::info!(
-            target: NOT_KEPT,
-            "Hob's page: {link} logs you in, once, within 15 minutes; `hob web` prints another."
-        );
+        tracing::info!("Hob's page is at {at}: `hob web` prints a link that logs you in.");
+        // A link lets in whoever reads it: it is for a terminal, and for no log.
+        if aside::is_watched() {
+            let (key, now) = (new_key(&*blueprint.rng), blueprint.clock.now());
+            router.store.write(Invite { key: key.clone(), role: PageRole::Owner, now }).await?;
+            aside::tell(&format!("{} logs you in, once, within 15 minutes.", link(&at, &key)));
+        }
     }
     let (router, page, stop) = (Arc::clone(router), Arc::clone(page), switches.intake.clone());
     let desk = desk(blueprint, current);

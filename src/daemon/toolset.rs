@@ -183,6 +183,7 @@ fn declaration(
             approval: approval(tool.approval),
             risk: if changes { Risk::Execute } else { Risk::Read },
             workspace: changes,
+            by_state: false,
         },
         timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
         working_dir: tool.working_dir.as_ref().or(root).cloned().unwrap_or_else(|| data_dir.to_owned()),

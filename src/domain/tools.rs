@@ -84,9 +84,18 @@ pub struct ToolFacts {
     /// What a call may do, at most.
     #[serde(skip_serializing_if = "Risk::is_read")]
     pub risk: Risk,
+    /// What a call does depends on how things stand: it runs alone, and its tool looks at it anew as it starts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_state: bool,
 }
 
 impl ToolFacts {
+    /// Does no other call of the same reply run beside it?
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.exclusive || self.by_state
+    }
+
     /// What a call may do, at most. What is only known to change something is taken for more than a look.
     #[must_use]
     pub fn most(&self) -> Risk {
@@ -168,7 +177,27 @@ impl Grade {
     }
 }
 
-/// What a tool says of one call before it is made. It is looked at when the model's reply is taken in, and recorded with it.
+/// What "always" would cover, said of a call (row D6).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Always {
+    /// Calls of the tool that are steered by the same arguments.
+    #[default]
+    SameArguments,
+    /// Calls that run this program, for the same reasons.
+    Program(String),
+    /// Nothing that could be said: it is not offered.
+    Never,
+}
+
+impl Always {
+    fn is_usual(&self) -> bool {
+        *self == Self::SameArguments
+    }
+}
+
+/// What a tool says of one call before it is made. It is looked at when the model's reply is taken in, and recorded with it;
+/// where it depends on how things stand, again as the call starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessment {
     /// What this call may do: perhaps less than its tool.
@@ -187,6 +216,12 @@ pub struct Assessment {
     /// What it changes can be judged afterwards: it works in a draft of the workspace, and reaches nothing else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub contained: bool,
+    /// What its tool is for, in a sentence for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// What "always" would cover.
+    #[serde(default, skip_serializing_if = "Always::is_usual")]
+    pub always: Always,
 }
 
 impl Assessment {

@@ -3,13 +3,16 @@
 //! Never: I/O, or a default that lets somebody in.
 //! Start at [`access`] (who may what), [`groups`] (who is meant), [`pairing`] (who is let in), [`persona`] (who Hob is), [`routing`] (which model), [`budget`] and [`quota`] (how
 //! much), [`heartbeat`] (when), [`memory`] (who sees which memories), [`restricted`] (what of
-//! them), [`shell`] (what a command would do), [`net`] (which addresses), [`schedule`] (when what was
+//! them), [`shell`] (what a command would do), [`net`] (which addresses), [`arguments`] (what a call
+//! says), [`schedule`] (when what was
 //! asked for ahead is due).
 
 pub mod access;
+pub mod arguments;
 pub mod budget;
 pub mod groups;
 pub mod heartbeat;
+pub mod invisible;
 pub mod memory;
 pub mod net;
 pub mod pairing;

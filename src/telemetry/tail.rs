@@ -27,9 +27,6 @@ pub const LINES_MAX: usize = 1_000;
 /// So many bytes of one line.
 const LINE_BYTES_MAX: usize = 4_000;
 
-/// Lines with this target are not kept: they are for whoever runs Hob, and may hold a way in.
-pub const NOT_KEPT: &str = "hob::login";
-
 static TAIL: LazyLock<Tail> = LazyLock::new(Tail::default);
 
 /// A line of the log.
@@ -140,9 +137,6 @@ struct OneLine<'a> {
 
 impl Write for OneLine<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.target == NOT_KEPT {
-            return Ok(line.len());
-        }
         let text = hidden(String::from_utf8_lossy(line).trim_end());
         let end = text.floor_char_boundary(LINE_BYTES_MAX.min(text.len()));
         self.tail.add((self.level, &self.target), text.get(..end).unwrap_or_default().to_owned());

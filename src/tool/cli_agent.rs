@@ -120,7 +120,7 @@ impl Tool for CliAgent {
         let text = |name: &str| invocation.arguments.get(name).and_then(Value::as_str);
         let (agent, dir) = (text("agent").unwrap_or_default(), text("dir").unwrap_or("the workspace"));
         let reason = format!("It runs {agent}, a program that decides by itself what to run and to change, in {dir}");
-        Assessment { risk: Risk::Execute, grade: Grade::High, reasons: vec![reason], ..Assessment::default() }
+        Assessment { grade: Grade::High, reasons: vec![reason], ..Assessment::usual(Risk::Execute) }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

@@ -90,6 +90,7 @@ impl CommandTool {
             module: declaration.module.clone(),
             role: declaration.role,
             core: true,
+            words_of: None,
         };
         Self { declaration, spec }
     }

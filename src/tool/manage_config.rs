@@ -13,7 +13,7 @@ use crate::config::edit::{self, EditError};
 use crate::config::writer::{Plan, WriteError, Writer};
 use crate::domain::clock::Clock;
 use crate::domain::principal::Role;
-use crate::domain::tools::{Assessment, Grade, Risk, ToolFacts};
+use crate::domain::tools::{Always, Assessment, Grade, Risk, ToolFacts};
 use crate::policy::redact::redact;
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::{Heard, Invocation, Outcome, Tool, ToolSpec};
@@ -62,7 +62,7 @@ impl ManageConfig {
     #[must_use]
     pub fn new(writer: Option<Writer>, clock: Arc<dyn Clock>) -> Self {
         let spec = spec_of::<Arguments>("manage_config", ABOUT, false).of("system", Role::Admin).on_need();
-        let facts = ToolFacts { changes: true, exclusive: true, risk: Risk::Write, ..spec.facts };
+        let facts = ToolFacts { changes: true, by_state: true, risk: Risk::Write, ..spec.facts };
         Self { spec: spec.with(facts), writer, clock }
     }
 
@@ -135,11 +135,21 @@ impl Tool for ManageConfig {
 
     async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
         match parse::<Arguments>(&self.spec, invocation.arguments.clone()) {
+            // Whoever may not set it is told so by the call, however things stand.
+            Ok(Arguments { action: Action::Set, key: Some(key), value: Some(_) })
+                if !may_set(invocation.principal.role, &key) =>
+            {
+                Assessment::usual(Risk::Read)
+            }
             Ok(Arguments { action: Action::Set, key: Some(key), value: Some(value) }) => {
-                // What cannot be set is answered by the call; nobody need be asked about it.
-                let Ok(plan) = self.plan(&key, &value) else { return Assessment::usual(Risk::Read) };
-                let reasons = vec!["it changes Hob's configuration".to_owned(), redact(&plan.told())];
-                Assessment { risk: Risk::Write, grade: Grade::Critical, reasons, ..Assessment::default() }
+                // What cannot be set now may be set by the time that it is: it is no look.
+                let what = match self.plan(&key, &value) {
+                    Ok(plan) => redact(&plan.told()),
+                    Err(error) => redact(&format!("as things stand it would fail: {error}")),
+                };
+                let reasons = vec!["it changes Hob's configuration".to_owned(), what];
+                let always = Always::Never;
+                Assessment { grade: Grade::Critical, reasons, always, ..Assessment::usual(Risk::Write) }
             }
             Ok(_) | Err(_) => Assessment::usual(Risk::Read),
         }
@@ -253,13 +263,43 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn n6_where_the_talk_and_the_keys_go_is_the_owners_to_say() {
+        let desk = Desk::new(Some(
+            "[provider]\nkind = \"openai_compatible\"\nbase_url = \"https://api.example/v1\"\napi_key = \"k1\"\n",
+        ));
+        let before = fs::read_to_string(desk.file()).unwrap();
+        let evil = || setting("provider.base_url", "https://evil.example/v1");
+        for (key, value) in [
+            ("provider.base_url", "https://evil.example/v1"),
+            ("provider.kind", "openai"),
+            ("provider.fallbacks", "[{ kind = 'ollama', model = 'x', base_url = 'http://evil.example' }]"),
+            ("memory.embedding.base_url", "http://evil.example"),
+            ("web.search.base_url", "http://evil.example"),
+            ("mcp.x.url", "http://evil.example"),
+        ] {
+            let refused = desk.call(Role::Admin, setting(key, value)).await.unwrap_err();
+            assert_eq!(refused, format!("Only the owner may set {key}. Nothing was changed."));
+        }
+        let refused = desk.call(Role::Owner, evil()).await.unwrap_err();
+        assert!(refused.contains("provider.api_key would go along to another server"), "{refused}");
+        assert_eq!(fs::read_to_string(desk.file()).unwrap(), before);
+        desk.call(Role::Admin, setting("provider.models.primary", "small")).await.unwrap();
+    }
+
+    #[tokio::test]
     async fn d6_a_change_is_critical_and_says_what_it_changes() {
         let desk = Desk::new(Some("[agent]\niterations_max = 7\n"));
-        let assess = async |arguments| desk.tool.assess(&Invocation::trial(arguments), &|_| false).await;
+        let assess = async |arguments| {
+            let mut invocation = Invocation::trial(arguments);
+            invocation.principal.role = Role::Owner;
+            desk.tool.assess(&invocation, &|_| false).await
+        };
         let set = assess(setting("agent.iterations_max", "9")).await;
         assert_eq!((set.risk, set.grade), (Risk::Write, Grade::Critical));
         assert_eq!(set.reasons, ["it changes Hob's configuration", "agent.iterations_max: 7 → 9"]);
         assert_eq!(assess(json!({ "action": "show" })).await, Assessment::usual(Risk::Read));
-        assert_eq!(assess(setting("agent.iterations_max", "many")).await, Assessment::usual(Risk::Read));
+        let fails = assess(setting("agent.iterations_max", "many")).await;
+        assert_eq!(fails.grade, Grade::Critical, "what fails now may do something when its turn comes");
+        assert!(fails.reasons[1].starts_with("as things stand it would fail: "), "{fails:?}");
     }
 }

@@ -146,6 +146,8 @@ pub struct ToolSpec {
     pub role: Role,
     /// Its schema goes with every request; others are named there, and shown on need.
     pub core: bool,
+    /// Whose words its description and its schema are, if nobody vouches for them: whoever reads them is tainted (row N6).
+    pub words_of: Option<Source>,
 }
 
 impl ToolSpec {

@@ -31,6 +31,7 @@ use crate::tool::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
 
 mod job;
 mod judge;
+mod scope;
 mod spool;
 
 /// The longest that a command in the foreground may take, in seconds.
@@ -137,7 +138,8 @@ impl Terminal {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let about = "Runs a shell command in the workspace: no input, no network.";
-        let facts = ToolFacts { changes: true, workspace: true, risk: Risk::Execute, ..ToolFacts::default() };
+        let facts =
+            ToolFacts { changes: true, workspace: true, by_state: true, risk: Risk::Execute, ..ToolFacts::default() };
         let spec = spec_of::<Fields>("terminal", about, false).of("terminal", Role::User).with(facts);
         let timeout = Timeout::Own(Duration::from_secs(TIMEOUT_SECS_MAX) + MARGIN);
         let leftovers = Leftovers::of(&settings.data_dir);

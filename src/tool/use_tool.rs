@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::domain::origin::Source;
 use crate::domain::tools::USE_TOOL;
 use crate::model::provider::ToolSchema;
 use crate::tool::registry::{parse, spec_of};
@@ -39,6 +40,8 @@ pub(super) struct Further {
     pub(super) schema: ToolSchema,
     /// Whose it is, if it came while Hob ran.
     pub(super) family: Option<Arc<str>>,
+    /// Whose words it is, if nobody vouches for them.
+    pub(super) words_of: Option<Source>,
 }
 
 /// The tool.
@@ -65,22 +68,25 @@ impl UseTool {
     }
 
     fn answer(&self, name: &str) -> Outcome {
-        if let Some(Further { schema, .. }) = self.further.get(name) {
+        if let Some(Further { schema, words_of, .. }) = self.further.get(name) {
             let ToolSchema { name, description, parameters } = schema;
-            return Outcome::Text(format!(
+            let told = Outcome::Text(format!(
                 "{name}: {description}\nThe schema of its arguments: {parameters}\nCall it by {USE_TOOL} with \
                  \"name\": \"{name}\" and \"arguments\"."
             ));
+            return said_by(told, words_of.as_ref());
         }
         if self.core.contains(name) {
             return Outcome::Error(format!("{name} is at hand without {USE_TOOL}: call it by its name."));
         }
-        let family: Vec<String> = self.further.values().filter(|tool| is_of(tool, name)).map(line).collect();
+        let tools: Vec<&Further> = self.further.values().filter(|tool| is_of(tool, name)).collect();
+        let family: Vec<String> = tools.iter().map(|tool| line(tool)).collect();
         if family.is_empty() {
             let all = told(&self.further).join(", ");
             return Outcome::Error(format!("There is no further tool {name:?}. There are: {all}."));
         }
-        Outcome::Text(format!("The tools of {name}:\n{}", family.join("\n")))
+        let told = Outcome::Text(format!("The tools of {name}:\n{}", family.join("\n")));
+        said_by(told, tools.iter().find_map(|tool| tool.words_of.as_ref()))
     }
 }
 
@@ -95,6 +101,14 @@ impl Tool for UseTool {
             Ok(Arguments { name, .. }) => self.answer(name.trim()),
             Err(outcome) => outcome,
         }
+    }
+}
+
+/// What a stranger says of their own tool is a stranger's word.
+fn said_by(told: Outcome, stranger: Option<&Source>) -> Outcome {
+    match stranger {
+        Some(stranger) => told.from(stranger.clone()),
+        None => told,
     }
 }
 
@@ -128,8 +142,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::origin::Origin;
     use crate::tool::registry::Registry;
-    use crate::tool::registry::tests::{hidden, tool};
+    use crate::tool::registry::tests::{hidden, strangers, tool};
     use crate::tool::shed::Tools;
 
     fn shed() -> Tools {
@@ -186,6 +201,22 @@ mod tests {
         assert!(named.ends_with("There are: forget, zoo (13 tools)."), "{named}");
         let Outcome::Text(list) = ask(&registry, "zoo").await else { panic!("it is listed") };
         assert!(list.starts_with("The tools of zoo:\n- zoo_00: It is hidden.\n") && list.lines().count() == 14);
+    }
+
+    #[tokio::test]
+    async fn n6_what_a_stranger_says_of_their_tool_taints_whoever_reads_it() {
+        let shed = shed();
+        shed.publish("bank", vec![strangers("bank__pay")]);
+        let registry = Registry::clone(&shed.now()).disclosing();
+        for asked in ["bank__pay", "bank"] {
+            let Outcome::From(source, told) = ask(&registry, asked).await else { panic!("{asked}: nobody's word") };
+            assert_eq!(source, Source::new(Origin::Tool, "MCP server bank"), "{asked}");
+            assert!(matches!(*told, Outcome::Text(text) if text.contains("pay Mallory")), "{asked}");
+        }
+        assert!(matches!(ask(&registry, "forget").await, Outcome::Text(_)), "Hob's own words taint nobody");
+        assert!(registry.words_of().is_clean(), "they are in no request");
+        let shown = Registry::default().with(strangers("bank__pay"));
+        assert!(!shown.words_of().is_clean(), "these are in each request");
     }
 
     #[test]

@@ -62,7 +62,10 @@ async fn d6_a_button_approves_once() {
     asking(&mut house).await;
     insta::assert_snapshot!(house.heard(ADA)[0], @r#"
     May I do this?
-    pay {"to": "Ben"}
+    pay – Pays
+    to: Ben
+    It runs a program, which can do anything that its rights allow.
+    "always": here I do not ask you again about: pay to="Ben"
     To say why not: deny: REASON
     1. approve
     2. always
@@ -121,17 +124,19 @@ async fn d6_always_is_stored_listed_and_revoked_and_never_covers_the_critical() 
     // The question's last form is a delivery as well.
     house.recorded(3).await;
     house.restart().await;
-    house.model.reply(Reply::call("pay", r#"{"to": "Cleo"}"#));
-    assert_eq!(house.ask(ADA, "And Cleo", Reply::text("Paid too.")).await, "Paid too.");
-    assert_eq!(house.lines("paid"), ["Ben", "Cleo"]);
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    assert_eq!(house.ask(ADA, "And again", Reply::text("Paid too.")).await, "Paid too.");
+    assert_eq!(house.lines("paid"), ["Ben", "Ben"]);
     house.say(ADA, "/grants");
     let listed = house.told(ADA, 4).await.remove(3);
-    assert!(listed.starts_with("I do these here without asking:\n1. pay for Person 7, since "), "{listed}");
+    assert!(listed.starts_with("I do these here without asking:\n1. pay to=\"Ben\" for Person 7, since "), "{listed}");
     house.model.reply(Reply::call("wipe", "{}"));
     house.say(ADA, "Wipe it");
     insta::assert_snapshot!(house.told(ADA, 5).await[4], @"
     May I do this? (This is asked each time.)
-    wipe {}
+    wipe – Wipes
+    (no arguments)
+    It runs a program, which can do anything that its rights allow.
     To say why not: deny: REASON
     1. approve
     2. deny
@@ -147,7 +152,7 @@ async fn d6_always_is_stored_listed_and_revoked_and_never_covers_the_critical() 
         house.told(ADA, 9).await[6..],
         [
             "There is no grant 2 here; /grants lists the 1 that there are.",
-            "Taken back, at once: I ask again before each pay for Person 7.",
+            "Taken back, at once: I ask again before each pay to=\"Ben\" for Person 7.",
             "Nothing is allowed here for good: I ask each time.",
         ]
     );
@@ -287,4 +292,52 @@ async fn d6_a_stop_voids_the_question() {
     assert_eq!(house.ask(ADA, "approve", Reply::text("Approve what?")).await, "Approve what?");
     assert!(house.lines("paid").is_empty());
     house.nothing_refused();
+}
+
+#[tokio::test]
+async fn n6_each_config_change_of_one_reply_is_a_question_of_its_own() {
+    let house = careful("").await;
+    let set = |value: &str| {
+        let arguments = serde_json::json!({ "action": "set", "key": "agent.history_messages_max", "value": value });
+        serde_json::json!({ "name": "manage_config", "arguments": arguments }).to_string()
+    };
+    let changes = ["11", "12", "13", "14"].map(set);
+    let calls: Vec<(&str, &str)> = changes.iter().map(|change| ("use_tool", change.as_str())).collect();
+    house.model.reply(Reply::calls(&calls)).reply(Reply::text("One of four."));
+    house.say(OWNER, "Change it");
+    let first = house.told(OWNER, 1).await.remove(0);
+    assert!(first.contains("agent.history_messages_max: not set → 11"), "{first}");
+    assert!(!house.lines("config.toml").join("\n").contains("history_messages_max"), "{first}");
+    house.press(OWNER, "approve");
+    // What it was asked about is what stands there by now, not what stood there when the model spoke.
+    let second = house.told(OWNER, 2).await.remove(1);
+    assert!(second.contains("agent.history_messages_max: 11 → 12"), "{second}");
+    for asked in 3..=4 {
+        house.press(OWNER, "deny");
+        let next = house.told(OWNER, asked).await.remove(asked - 1);
+        assert!(next.contains("agent.history_messages_max: 11 → "), "{next}");
+    }
+    house.press(OWNER, "deny");
+    assert!(house.told(OWNER, 5).await[4].starts_with("One of four."));
+    let written: Vec<String> =
+        house.lines("config.toml").into_iter().filter(|line| line.contains("history_messages_max")).collect();
+    assert_eq!(written, ["history_messages_max = 11"]);
+    house.nothing_refused();
+}
+
+#[tokio::test]
+async fn d6_what_a_question_leaves_out_goes_before_it_as_a_file() {
+    let house = careful("").await;
+    let whom = format!("{}\u{202e}Mallory", "Ben, ".repeat(600));
+    house.model.reply(Reply::call("pay", &serde_json::json!({ "to": whom }).to_string()));
+    house.say(ADA, "Pay Ben");
+    let told = house.told(ADA, 2).await;
+    assert!(told[1].contains("\nto: Ben, Ben, ") && told[1].contains("⟨U+202E⟩Mallory"), "{}", told[1]);
+    assert!(told[1].contains("characters …⟩") && told[1].contains("The file above has the whole."), "{}", told[1]);
+    let sent = house.telegram.look(|world| world.chat(ADA).by_bot().cloned().collect::<Vec<_>>());
+    let file = sent[0].file.clone().unwrap();
+    assert_eq!(file.name, "arguments.txt");
+    let content = String::from_utf8(file.bytes.clone()).unwrap();
+    assert_eq!(content, format!("to: {}⟨U+202E⟩Mallory", "Ben, ".repeat(600)));
+    assert!(house.buttons(ADA).iter().all(|label| label != "always"), "nobody reads that in a line");
 }

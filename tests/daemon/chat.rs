@@ -95,23 +95,29 @@ async fn d6_a_typed_decision_approves_and_what_waits_keeps_nobody() {
     let waits = printed.lines().last().unwrap();
     assert!(waits.starts_with("Taken in; it waits.") && waits.ends_with("It goes on with /resume."), "{waits}");
     let (rest, _) = printed.trim_end().rsplit_once('\n').unwrap();
-    insta::assert_snapshot!(rest, @"
+    insta::assert_snapshot!(rest, @r#"
     May I do this?
-    pay {}
+    pay – Pays
+    (no arguments)
+    It runs a program, which can do anything that its rights allow.
+    "always": here I do not ask you again about: pay
     To say why not: deny: REASON
     1. approve
     2. always
     3. deny
     Paid.
     May I do this?
-    pay {}
+    pay – Pays
+    (no arguments)
+    It runs a program, which can do anything that its rights allow.
+    "always": here I do not ask you again about: pay
     To say why not: deny: REASON
     1. approve
     2. always
     3. deny
     Not paid.
     Paused. What you send waits until /resume.
-    ");
+    "#);
     house.nothing_refused();
 }
 

@@ -14,7 +14,8 @@ fn hostile(name: &str, mode: &str) -> String {
     format!(
         "[mcp.{name}]
         command = ['python3', '{script}', '$HOME', '{mode}']
-        trusted = true
+        trusted_output = true
+        trusted_annotations = true
         approval = 'never'
         "
     )
@@ -99,15 +100,15 @@ async fn a_server_is_looked_at_from_the_command_line() {
         text.replace(&house.home.path().display().to_string(), "HOME").replace(env!("CARGO_MANIFEST_DIR"), "HOB")
     };
     insta::assert_snapshot!(run(&["mcp", "list"]).await, @"
-    s: tools not known yet, trusted: python3 HOB/tests/support/hostile_mcp.py HOME pages
-    t: tools not known yet, trusted: python3 HOB/tests/support/hostile_mcp.py HOME exit
+    s: tools not known yet, its output and its annotations trusted: python3 HOB/tests/support/hostile_mcp.py HOME pages
+    t: tools not known yet, its output and its annotations trusted: python3 HOB/tests/support/hostile_mcp.py HOME exit
     ");
     let tested = run(&["mcp", "test", "s"]).await;
     assert!(tested.starts_with("s answers after "), "{tested}");
     assert!(tested.contains("; tools on offer: 11\n  s__ask: Does ask.\n"), "{tested}");
     assert!(tested.ends_with("left out by the config: die\n"), "{tested}");
     gone(&house.lines("starts")).await;
-    assert!(run(&["mcp", "list"]).await.starts_with("s: 11 tools, trusted: "));
+    assert!(run(&["mcp", "list"]).await.starts_with("s: 11 tools, its output and its annotations trusted: "));
     let failed = run(&["mcp", "test", "t"]).await;
     assert!(
         failed.starts_with("hob: the MCP server t: the connection broke off: ") && failed.contains("no such database"),

@@ -10,6 +10,7 @@ use crate::support::fake_model::{Gate, Reply, Script};
 use crate::support::fake_telegram::FakeTelegram;
 use crate::support::fake_telegram::world::World;
 use crate::support::house::{ADA, BOB, House, OWNER};
+use crate::support::process::hob;
 
 /// A running Hob that its owner has written to.
 async fn owned(settings: &str) -> House {
@@ -366,8 +367,9 @@ async fn k5_what_waits_for_an_owner_begins_when_there_is_one() {
     let mut house = House::with(settings).await;
     house.start().await;
     house.hob().until_log("to become its owner").await;
-    let log = house.hob().log();
-    let code = log.split("/pair ").nth(1).unwrap().split('`').next().unwrap().to_owned();
+    let shown = hob(house.home.path(), &["pair"]).output().await.unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let code = shown.split("/pair ").nth(1).unwrap().split('`').next().unwrap().to_owned();
     house.say(OWNER, &format!("/pair {code}"));
     house.told(OWNER, 1).await;
     house.hob().until_log("begins.owner_known").await;

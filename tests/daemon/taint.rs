@@ -72,8 +72,9 @@ async fn n6_an_injection_comes_no_further_than_a_question_that_names_its_source(
     let mut house = house("").await;
     insta::assert_snapshot!(injected(&house).await, @r#"
     May I do this?
-    pay {"to": "Mallory"}
-    It runs a program.
+    pay – Pays
+    to: Mallory
+    It runs a program, which can do anything that its rights allow.
     Careful: before this I read what somebody else may have written, and they may be behind it: a tool ("mail").
     "yes, for this run": I do not ask again about pay until this answer is done or I read something new.
     To say why not: deny: REASON
@@ -116,7 +117,7 @@ async fn n6_not_again_in_this_run_ends_with_what_is_read_next() {
     house.model.reply(pay("Cleo"));
     house.press(ADA, "yes, for this run");
     let question = house.told(ADA, 2).await.remove(1);
-    assert!(question.starts_with("May I do this?\npay {\"to\": \"Cleo\"}"), "{question}");
+    assert!(question.starts_with("May I do this?\npay – Pays\nto: Cleo"), "{question}");
     assert_eq!(house.lines("paid"), ["Mallory 1", "Ben 1"]);
     house.model.reply(Reply::text("Two of three."));
     house.press(ADA, "deny");

@@ -128,7 +128,7 @@ impl Scene {
             }
             assert!(text.contains("May I do this?") || text.starts_with("May I keep "), "{text}");
             if !text.contains("somebody else may have written") {
-                let always = text.contains("\nweb_fetch ") && text.contains("\n2. always");
+                let always = text.contains("\nweb_fetch") && text.contains("\n2. always");
                 self.house.press(person, if always { "always" } else { "approve" });
                 continue;
             }

@@ -160,6 +160,21 @@ async fn c1_what_is_forwarded_says_whose_words_it_is_and_commands_nobody() {
 }
 
 #[tokio::test]
+async fn c1_what_a_bot_wrote_is_not_its_senders_word() {
+    let fake = FakeTelegram::start().await;
+    let bot = json!({"id": 55, "is_bot": true, "first_name": "Memes", "username": "memes_bot"});
+    for key in ["via_bot", "sender_business_bot"] {
+        fake.post(Post::new(7, 7, "/pair ABCD-EFGH").with(json!({ key: bot })));
+    }
+    fake.post(Post::new(7, 7, "approve"));
+    let hob = Running::start(&fake);
+    let seen = hob.intake.until(3).await;
+    let from: Vec<_> = seen.iter().map(|inbound| inbound.circumstances.forwarded_from.as_deref()).collect();
+    assert_eq!(from, [Some("the bot Memes"), Some("the bot Memes"), None]);
+    hob.end().await;
+}
+
+#[tokio::test]
 async fn k2_a_reply_brings_what_it_answers() {
     let fake = FakeTelegram::start().await;
     let asked = fake.say(7, "the milk is gone");

@@ -8,7 +8,7 @@ use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
 use crate::support::house::House;
-use crate::support::process::within;
+use crate::support::process::{hob, within};
 
 /// Somebody's browser.
 #[derive(Clone)]
@@ -34,11 +34,11 @@ pub(crate) async fn root(house: &mut House) -> String {
     format!("http://{address}")
 }
 
-/// The key of the link that the daemon prints while no owner has ever logged in.
+/// The key of the link that `hob web` prints.
 pub(crate) async fn printed_key(house: &mut House) -> String {
-    house.hob().until_log("/login#").await;
-    let log = house.hob().log();
-    log.split("/login#").nth(1).unwrap().split_whitespace().next().unwrap().to_owned()
+    let output = hob(house.home.path(), &["web"]).output().await.unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    told.split("/login#").nth(1).unwrap().split_whitespace().next().unwrap().to_owned()
 }
 
 impl Browser {

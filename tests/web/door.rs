@@ -20,6 +20,8 @@ async fn n8_a_link_lets_one_browser_in_once() {
         let refused = browser.bare(Method::GET, path).send().await.unwrap();
         assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "{path}");
     }
+    house.hob().until_log("`hob web` prints a link").await;
+    assert!(!house.hob().log().contains("/login#"), "whoever reads the log is not let in by it");
     let key = printed_key(&mut house).await;
     assert_eq!(browser.enter(&key).await, "/");
     assert_eq!(browser.get("/api/visit").await["role"], "owner");

@@ -103,6 +103,20 @@ async fn n11_what_it_cost_is_drawn_in_both_themes() {
 }
 
 #[tokio::test]
+async fn n6_whoever_reads_the_log_finds_no_way_in() {
+    let (mut house, browser) = entered("[telegram]\nowner_user_ids = []\nallowed_user_ids = [7]").await;
+    house.hob().until_log("to become its owner").await;
+    let shown = hob(house.home.path(), &["pair"]).output().await.unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let code = shown.split("/pair ").nth(1).unwrap().split('`').next().unwrap();
+    let told = browser.operations("/log").await.to_string();
+    assert!(told.contains("to become its owner"), "{told}");
+    for log in [told, house.hob().log()] {
+        assert!(!log.contains(code) && !log.contains(&code.replace('-', "")) && !log.contains("/login#"), "{log}");
+    }
+}
+
+#[tokio::test]
 async fn n11_the_log_is_told_from_a_line_on_and_without_secrets() {
     let (house, browser) = entered("").await;
     let all = browser.operations("/log").await;
@@ -240,13 +254,13 @@ async fn d6_what_is_allowed_for_good_is_listed_and_taken_back() {
     assert_eq!(house.told(ADA, 2).await[1], "Paid.");
     let grants = browser.operations("/grants").await;
     let grant = &rows(&grants, "grants")[0];
-    assert_eq!((&grant["tool"], &grant["user"]), (&object!("pay"), &object!("Person 7")), "{grant}");
+    assert_eq!((&grant["tool"], &grant["user"]), (&object!("pay to=\"Ben\""), &object!("Person 7")), "{grant}");
     let revoke = format!("/grants/{}", grant["id"]);
     assert_eq!(browser.order(Method::DELETE, &revoke, None).await.0, StatusCode::NO_CONTENT);
     assert_eq!(browser.order(Method::DELETE, &revoke, None).await.0, StatusCode::NOT_FOUND);
     assert!(rows(&browser.operations("/grants").await, "grants").is_empty());
-    house.model.reply(Reply::call("pay", r#"{"to": "Cleo"}"#));
-    house.say(ADA, "Pay Cleo");
+    house.model.reply(Reply::call("pay", r#"{"to": "Ben"}"#));
+    house.say(ADA, "Pay Ben again");
     assert!(house.told(ADA, 3).await[2].starts_with("May I do this?"));
     assert_eq!(house.lines("paid"), ["Ben"]);
 }

@@ -19,7 +19,7 @@ use crate::agent::machine::{Step, step};
 use crate::agent::machine::{asking, compaction};
 use crate::agent::projection::agents::{self, Change};
 use crate::agent::projection::write::{Target, Words, say, write};
-use crate::agent::projection::{self, Row};
+use crate::agent::projection::{self, Row, attached};
 use crate::agent::quota::{Meter, Wanted};
 use crate::agent::signal::Signal;
 use crate::agent::write_off::change_queued;
@@ -30,6 +30,7 @@ use crate::domain::outgoing::Destination;
 use crate::memory::forget;
 use crate::model::message::ToolCall;
 use crate::model::purse::{Purse, Refusal, Spender};
+use crate::store::contents::{Contents, Kept};
 use crate::store::error::StoreError;
 use crate::store::runs::{Reached, Waits};
 use crate::store::{Statement, Tx, blobs, millis, runs, signals};
@@ -80,6 +81,8 @@ pub(super) struct Advance {
     pub(super) purse: Arc<Purse>,
     /// The limits of each person.
     pub(super) meter: Arc<Meter>,
+    /// Where files are kept.
+    pub(super) contents: Contents,
     /// Texts that the cause refers to.
     pub(super) blobs: Vec<(String, String)>,
     pub(super) at: Timestamp,
@@ -99,6 +102,8 @@ pub(super) struct Advanced {
     pub(super) due: Vec<SessionId>,
     /// Another run waits in the lane.
     pub(super) more: bool,
+    /// Files whose records this transaction makes: no sweep takes them before it is committed.
+    pub(super) kept: Vec<Kept>,
 }
 
 #[async_trait]
@@ -135,6 +140,8 @@ impl Statement for Advance {
             journal::append_step(tx, self.key.run, self.seq, &recorded, self.at).await?;
         }
         let target = Target { key: &self.key, home: self.home, destination: &self.destination, at: self.at };
+        // In place before their records: these are few, and small.
+        let kept = attached::keep(&self.contents, &rows);
         let told = write(tx, &target, &rows).await?;
         let mut due = Vec::new();
         for change in &changes {
@@ -153,7 +160,7 @@ impl Statement for Advance {
             forget::after(tx, self.key.run).await?;
         }
         let remembered = rows.iter().any(|row| matches!(row, Row::Message { said: Some(_), .. }));
-        Ok(Advanced { state, seq, effects, remembered, told, due, more: advanced.more })
+        Ok(Advanced { state, seq, effects, remembered, told, due, more: advanced.more, kept })
     }
 }
 

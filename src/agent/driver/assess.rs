@@ -24,12 +24,26 @@ use crate::domain::tools::{Assessment, Grade, Risk};
 use crate::model::message::{Completion, ToolCall};
 use crate::policy::memory::Place;
 use crate::tool::said::Said;
-use crate::tool::{Invocation, Tool};
+use crate::tool::{Invocation, Tool, ToolSpec};
 
 /// No tool looks longer at a call.
 const ASSESS_MAX: Duration = Duration::from_secs(2);
+/// The most characters of what a tool is for.
+const ABOUT_CHARS_MAX: usize = 160;
 /// Why a call is dangerous of which nothing is known.
 const UNKNOWN: &str = "nobody could say in time what it would do";
+
+/// A call of which nothing is known.
+fn unknown(most: Risk) -> Assessment {
+    Assessment { risk: most, grade: Grade::High, reasons: vec![UNKNOWN.to_owned()], ..Assessment::default() }
+}
+
+/// What a tool is for: the first sentence that it says of itself.
+fn about(spec: &ToolSpec) -> String {
+    let first = spec.schema.description.lines().next().unwrap_or_default();
+    let sentence = first.split_once(". ").map_or(first, |(sentence, _)| sentence);
+    sentence.trim().trim_end_matches('.').chars().take(ABOUT_CHARS_MAX).collect()
+}
 
 /// A run as it was when its model was asked: all that the model can go by.
 pub(super) struct Look {
@@ -44,30 +58,39 @@ impl Look {
     /// What is known of the reply's calls, in their order; none: it has no calls, or the run's rules do not ask.
     pub(super) async fn at(&self, completion: &Completion) -> Option<Event> {
         let run = self.state.active().filter(|run| run.rules >= Rules::FOURTH)?;
-        let calls =
-            completion.calls().enumerate().map(|(index, call)| self.of(run, index, disclosed::meant(call, &run.tools)));
+        let calls = completion.calls().enumerate().map(|(index, call)| {
+            let meant = disclosed::meant(call, &run.tools);
+            self.of(run, ToolCall { id: CallId::new(run.cycles + 1, index), ..meant })
+        });
         let calls = join_all(calls).await;
         (!calls.is_empty()).then_some(Event::Assessed { calls })
     }
 
-    async fn of(&self, run: &Active, index: usize, call: ToolCall) -> Assessment {
+    /// What is known of a call of the open reply, as things stand now.
+    pub(super) async fn again(&self, call: &ToolCall) -> Assessment {
+        match self.state.active() {
+            Some(run) => self.of(run, call.clone()).await,
+            None => unknown(Risk::Execute),
+        }
+    }
+
+    async fn of(&self, run: &Active, call: ToolCall) -> Assessment {
         let most = run.tools.get(&call.name).map_or(Risk::Read, |facts| facts.most());
         // What cannot be made as it stands is not made, and its model is told why: nobody need be asked.
-        let Some((tool, invocation)) = self.invocation(run, index, &call) else {
+        let Some((tool, invocation)) = self.invocation(run, &call) else {
             return Assessment::usual(if self.is_malformed(&call) { Risk::Read } else { most });
         };
         let heard = |said: &Said<'_>| self.heard(run, said);
         let look = AssertUnwindSafe(tool.assess(&invocation, &heard)).catch_unwind();
         match tokio::time::timeout(ASSESS_MAX, look).await {
-            Ok(Ok(known)) => Assessment { risk: self.at_least(&*tool, known.risk), ..known },
+            Ok(Ok(known)) => Assessment {
+                risk: self.at_least(&*tool, known.risk),
+                about: if known.about.is_empty() { about(tool.spec()) } else { known.about },
+                ..known
+            },
             Ok(Err(_)) | Err(_) => {
                 tracing::warn!(run = %self.run, tool = call.name, "tool.unassessed: it is taken for a dangerous call");
-                Assessment {
-                    risk: most,
-                    grade: Grade::High,
-                    reasons: vec![UNKNOWN.to_owned()],
-                    ..Assessment::default()
-                }
+                Assessment { about: about(tool.spec()), ..unknown(most) }
             }
         }
     }
@@ -86,7 +109,7 @@ impl Look {
     }
 
     /// The call as its tool would get it.
-    fn invocation(&self, run: &Active, index: usize, call: &ToolCall) -> Option<(Arc<dyn Tool>, Invocation)> {
+    fn invocation(&self, run: &Active, call: &ToolCall) -> Option<(Arc<dyn Tool>, Invocation)> {
         let tools = self.ports.tools.now();
         let tool = tools.get(&call.name)?;
         let arguments = arguments(&call.arguments).ok()?;
@@ -101,7 +124,7 @@ impl Look {
             destination,
             taint: run.taint.clone(),
             run: self.run,
-            call: CallId::new(run.cycles + 1, index),
+            call: call.id.clone(),
             attempt: 1,
             arguments,
             draft: DraftUse::AtOnce,

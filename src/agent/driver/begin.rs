@@ -74,6 +74,7 @@ impl Driver {
         let speaker = Source::of_speaker(&accepted.principal, accepted.destination.conversation.channel);
         taint.join(&speaker.filter(|speaker| !names_itself(speaker)).into_iter().collect());
         taint.join(&accepted.taint);
+        taint.join(&tools.words_of());
         taint.join(&past_taint);
         let sees = models.iter().any(|label| self.ports.table.may_see(label));
         let before = self.material.iter().flat_map(|material| &material.past.messages).flat_map(Message::pictures);

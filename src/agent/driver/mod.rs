@@ -255,11 +255,13 @@ impl Driver {
                 blobs: self.blobs.clone(),
                 purse: Arc::clone(&self.ports.purse),
                 meter: Arc::clone(&self.ports.meter),
+                contents: self.ports.contents.clone(),
                 at: self.ports.clock.now(),
             };
             match self.ports.store.write(advance).await {
                 Err(StoreError::LeaseLost) => return Ok(None),
-                Ok(Advanced { state, seq, effects, remembered, told, due, more }) => {
+                Ok(Advanced { state, seq, effects, remembered, told, due, more, kept }) => {
+                    drop(kept);
                     telemetry::tainted(self.key.run, &self.state, &state);
                     told.into_iter().for_each(|session| self.ports.watcher.said(session));
                     if remembered {
@@ -311,6 +313,7 @@ impl Driver {
         match effect.into_inner() {
             Effect::CallModel(call) => self.call_model(call).await?,
             Effect::RunTool { call, attempt, delay_ms } => self.run_tool(call, attempt, delay_ms),
+            Effect::Look(call) => self.look(call).await?,
             Effect::Summarise(call) => self.summarise(call).await?,
             Effect::Note(event) => telemetry::noted(self.key.run, &event),
             Effect::AbortTools(calls) => self.work.abort(&calls),
@@ -350,9 +353,25 @@ impl Driver {
         let mute = active.input.agent.is_some();
         let (ports, run, stages) = (&self.ports, self.key.run, &self.stages);
         let stage = perform::Stage { ports, destination: &self.destination, run, mute, stages };
-        let place = Place::of(self.home, &self.destination.conversation);
-        let look = Look { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run };
+        let look = self.look_with(state, material);
         self.work.call_model(&stage, call, request, look);
+        Ok(())
+    }
+
+    /// What tools go by that look at calls.
+    fn look_with(&self, state: Arc<State>, material: Arc<Material>) -> Look {
+        let place = Place::of(self.home, &self.destination.conversation);
+        Look { ports: Arc::clone(&self.ports), state, material, place, run: self.key.run }
+    }
+
+    /// Has a call's tool look at it as things stand now.
+    async fn look(&mut self, call: ToolCall) -> Result<(), StoreError> {
+        let state = Arc::clone(&self.state);
+        let Some(active) = state.active() else {
+            return Ok(());
+        };
+        let material = self.material_of(active).await?;
+        self.work.look(self.look_with(state, material), call);
         Ok(())
     }
 

@@ -18,6 +18,10 @@ pub(super) fn event(redactor: &Redactor, event: Event) -> Event {
             calls.iter_mut().flat_map(|call| &mut call.reasons).for_each(|reason| redactor.clean(reason));
             Event::Assessed { calls }
         }
+        Event::Looked { call, mut known } => {
+            known.reasons.iter_mut().for_each(|reason| redactor.clean(reason));
+            Event::Looked { call, known }
+        }
         Event::ModelFailed { class, message, retry_after_ms, pictures } => {
             Event::ModelFailed { class, message: without(redactor, message), retry_after_ms, pictures }
         }

@@ -175,7 +175,7 @@ pub(super) fn on_ended(run: &mut Active, end: &ChildEnd) -> Vec<Effect> {
     let more = batch.children() > 0;
     run.crashes = 0;
     // Its report is the result of that call, and was written by whoever read all this.
-    end.taint.sources().for_each(|source| approval::on_read(run, source, Some(&call)));
+    end.taint.sources().for_each(|source| approval::on_read(run, (source, &end.text), Some(&call)));
     run.ledger.join(&end.ledger);
     match &run.phase {
         Phase::Acting(_) => tools::settle(run),

@@ -15,10 +15,12 @@
 //! Start at [`verdict`]; the words are in [`words`].
 
 mod keeping;
+pub mod scope;
 pub mod words;
 
 use crate::agent::machine::batch::{Batch, OpenCall, Progress};
 use crate::agent::machine::begun::Rules;
+use crate::agent::machine::digest::Digest;
 use crate::agent::machine::effect::Effect;
 use crate::agent::machine::human::{Decision, deny_call, unpause};
 use crate::agent::machine::question::{Concern, Question};
@@ -26,7 +28,7 @@ use crate::agent::machine::state::{Active, Paused, Phase};
 use crate::agent::machine::{draft, tools};
 use crate::domain::ids::CallId;
 use crate::domain::origin::Source;
-use crate::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES, Risk, ToolFacts};
+use crate::domain::tools::{Approval, Assessment, Grade, KEEP_CHANGES, ToolFacts};
 use crate::model::message::ToolCall;
 
 /// What is to be done about a call now.
@@ -86,8 +88,10 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     }
     let each_time = facts.approval == Approval::Critical || known.grade >= Grade::High;
     let is_driven = !known.risk.is_read() && !run.taint.is_clean();
-    let excused = run.excused.contains(&call.name);
-    let allowed = excused || run.granted.contains(&call.name);
+    // The word was said in view of another call: those that waited beside it are not meant.
+    let excused = run.excused.get(&call.name).is_some_and(|said| *said < run.cycles);
+    let scope = scope::of(call, &known);
+    let allowed = excused || scope.as_ref().is_some_and(|scope| run.granted.contains(scope));
     let asked = facts.approval == Approval::Ask || known.grade == Grade::Medium;
     if !(each_time || (is_driven && !excused) || (asked && !allowed)) {
         return Verdict::Free;
@@ -96,11 +100,11 @@ fn verdict(run: &Active, open: &OpenCall) -> Verdict {
     let owners =
         is_driven && Source::of_speaker(&run.input.principal, run.input.destination.conversation.channel).is_some();
     let this_run = is_driven && !each_time;
-    let Assessment { risk, grade, reasons, .. } = known;
-    // What the tool's own setting asks about needs no more words.
-    let risk = if is_driven || !grade.is_safe() { risk } else { Risk::default() };
-    let concern = Box::new(Concern { risk, grade, reasons, sources, this_run, owners, draft: None });
-    Verdict::Asked { grantable: !each_time && !is_driven, concern }
+    let scope = scope.filter(|_| !each_time && !is_driven).unwrap_or_default();
+    let Assessment { risk, grade, reasons, about, .. } = known;
+    let grantable = !scope.is_empty();
+    let concern = Box::new(Concern { risk, grade, reasons, sources, about, scope, this_run, owners, draft: None });
+    Verdict::Asked { grantable, concern }
 }
 
 /// The third edition looked at the tool alone: what was allowed for good covers what is merely asked about, and nothing
@@ -118,7 +122,7 @@ fn by_tool(run: &Active, call: &ToolCall, facts: &ToolFacts) -> Verdict {
 pub(super) fn hold(run: &mut Active) {
     draft::aim(run);
     let Some(batch) = batch(run) else { return };
-    let waiting = batch.calls.iter().filter(|open| open.progress == Progress::Queued);
+    let waiting = batch.calls.iter().filter(|open| open.progress == Progress::Queued && is_known(run, open));
     let verdicts: Vec<(CallId, Verdict)> =
         waiting.map(|open| (open.call.id.clone(), verdict(run, open))).filter(|(_, is)| *is != Verdict::Free).collect();
     let Some(batch) = open_batch(&mut run.phase) else { return };
@@ -129,22 +133,49 @@ pub(super) fn hold(run: &mut Active) {
             Verdict::Asked { .. } => {
                 if let Some(open) = batch.find(&call) {
                     open.progress = Progress::Held;
+                    open.approved = None;
                 }
             }
         }
     }
 }
 
+/// Is it known what the call would do now? Where that depends on how things stand, only once its turn has come.
+fn is_known(run: &Active, open: &OpenCall) -> bool {
+    open.looked || !run.tools.get(&open.call.name).is_some_and(|facts| facts.by_state)
+}
+
+/// A call's tool has looked at it, as it is about to start: it is started, unless a person has to be asked. What they have said
+/// yes to stands as long as it is what would happen.
+pub(super) fn on_looked(run: &mut Active, call: &CallId, known: &Assessment) -> Vec<Effect> {
+    let open = match &mut run.phase {
+        Phase::Acting(batch) => batch.find(call).filter(|open| open.progress == Progress::Queued && !open.looked),
+        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+    };
+    let Some(open) = open else {
+        return vec![Effect::Ignored { why: "nobody waits for what is known of that call" }];
+    };
+    open.looked = true;
+    open.assessed = Some(known.clone());
+    if open.approved.as_ref() != Some(known) {
+        hold(run);
+    }
+    tools::settle(run)
+}
+
 /// Something was read that nobody vouches for: as the result of `call`, or said. What was allowed until then is over,
-/// unless it was the tool's own result, from where the run has read before.
-pub(super) fn on_read(run: &mut Active, source: &Source, call: Option<&ToolCall>) {
+/// unless these are words that the run has read from there before, as the result of that same tool.
+pub(super) fn on_read(run: &mut Active, (source, words): (&Source, &str), call: Option<&ToolCall>) {
     if source.origin.is_trusted() {
         return;
     }
-    let known = run.taint.knows(source);
     run.taint.add(source.clone());
-    let own = call.filter(|_| known).map(|call| call.name.clone());
-    run.excused.retain(|tool| own.as_ref() == Some(tool));
+    let place = [source.origin.as_str(), &source.what, words].map(str::as_bytes);
+    let is_new = run.read.insert(Digest::of("words1", &place));
+    let own = call.filter(|_| !is_new).map(|call| call.name.clone());
+    run.excused.retain(|tool, _| own.as_ref() == Some(tool));
+    // Whoever let a call go did not know of this.
+    run.phase.batch_mut().into_iter().flat_map(|batch| &mut batch.calls).for_each(|open| open.approved = None);
     if run.rules >= Rules::FOURTH {
         hold(run);
     }
@@ -190,7 +221,7 @@ fn renewed(run: &Active, asked: &Question) -> Option<Question> {
 
 /// A person said something to a question for approval.
 pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> Vec<Effect> {
-    let Question::Approval { call, name, .. } = question else {
+    let Question::Approval { call, name, concern, .. } = question else {
         return vec![Effect::Ignored { why: "no approval was asked for" }];
     };
     let decision = Decision::parse(text, question);
@@ -207,9 +238,10 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
         return vec![Effect::AskHuman(changed)];
     }
     if decision == Some(Decision::Always) {
-        run.granted.insert(name.clone());
+        // A run of before has no scope: its rules go by the tool.
+        run.granted.insert(if concern.scope.is_empty() { name.clone() } else { concern.scope.clone() });
     } else if decision == Some(Decision::ThisRun) {
-        run.excused.insert(name.clone());
+        run.excused.insert(name.clone(), run.cycles);
     } else if decision != Some(Decision::Approve) {
         return vec![Effect::AskHuman(question.clone())];
     }
@@ -218,16 +250,20 @@ pub(super) fn on_answered(run: &mut Active, question: &Question, text: &str) -> 
     tools::settle(run)
 }
 
-/// One word lets one call go; "always", and "for this run", all of that tool that wait for nothing else.
+/// One word lets one call go; "always" also those that it covers and that wait for nothing else.
 fn release(run: &mut Active, call: &CallId, name: &str) {
     let Some(batch) = batch(run) else { return };
     let is_free = |open: &&OpenCall| open.call.name == name && verdict(run, open) == Verdict::Free;
+    let by_state = run.tools.get(name).is_some_and(|facts| facts.by_state);
     let held = batch.calls.iter().filter(|open| open.progress == Progress::Held);
     let free: Vec<CallId> =
         held.filter(|open| open.call.id == *call || is_free(open)).map(|open| open.call.id.clone()).collect();
     for call in free {
         if let Some(open) = open_batch(&mut run.phase).and_then(|batch| batch.find(&call)) {
             open.progress = Progress::Queued;
+            if by_state {
+                (open.looked, open.approved) = (false, open.assessed.clone());
+            }
         }
     }
 }

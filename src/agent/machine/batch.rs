@@ -34,6 +34,12 @@ pub struct OpenCall {
     /// The machine has added it: it stands in no reply, and its result is told as a note.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub added: bool,
+    /// That was said as things stand now: where it depends on that, the call starts only then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub looked: bool,
+    /// What was known of it when a person let it go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved: Option<Assessment>,
 }
 
 /// What became of a call, for the record (row E10).
@@ -103,6 +109,8 @@ impl Batch {
             fate: Fate::Open,
             assessed: assessed.next(),
             added: false,
+            looked: false,
+            approved: None,
         };
         let calls = reply_calls(&reply).map(open).collect();
         Self { reply, calls }
@@ -129,6 +137,19 @@ impl Batch {
             open.call.clone()
         };
         starting.map(start).collect()
+    }
+
+    /// The call whose turn it is, if its tool has to look at it before it starts.
+    #[must_use]
+    pub fn unlooked(&self, is_by_state: impl Fn(&str) -> bool) -> Option<&ToolCall> {
+        let first = self.calls.iter().find(|open| !matches!(open.progress, Progress::Finished(_)))?;
+        let is_due = first.progress == Progress::Queued && !first.looked && is_by_state(&first.call.name);
+        is_due.then_some(&first.call)
+    }
+
+    /// What was looked at is to be looked at again: time has passed.
+    pub fn look_again(&mut self) {
+        self.calls.iter_mut().filter(|open| open.progress == Progress::Queued).for_each(|open| open.looked = false);
     }
 
     /// The calls that run.

@@ -15,10 +15,12 @@ pub(super) fn on_steered(run: &mut Active, steered: &Steered) -> Vec<Effect> {
     if run.rules >= Rules::FOURTH
         && let Some(source) = Source::of_speaker(&steered.principal, run.input.destination.conversation.channel)
     {
-        approval::on_read(run, &source, None);
+        approval::on_read(run, (&source, &steered.text), None);
     }
     let seen: Taint = steered.pictures.as_slice().iter().filter(|_| run.sees).map(Picture::source).collect();
-    seen.sources().chain(steered.taint.sources()).for_each(|source| approval::on_read(run, source, None));
+    seen.sources()
+        .chain(steered.taint.sources())
+        .for_each(|source| approval::on_read(run, (source, &steered.text), None));
     Vec::new()
 }
 

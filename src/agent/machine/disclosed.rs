@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::domain::tools::{ToolFacts, USE_TOOL};
 use crate::model::message::ToolCall;
@@ -14,7 +14,8 @@ use crate::model::message::ToolCall;
 #[derive(Deserialize)]
 struct Wanted {
     name: String,
-    arguments: Option<Value>,
+    /// Not taken apart: its members stay in their order, and its numbers as they were written.
+    arguments: Option<Box<RawValue>>,
 }
 
 /// The call that is meant by one that the model wrote, where it may call these tools.
@@ -35,13 +36,9 @@ fn inner(call: &ToolCall, tools: &BTreeMap<String, ToolFacts>) -> Option<ToolCal
     if name == USE_TOOL || !tools.contains_key(name) {
         return None;
     }
-    let arguments = match arguments? {
-        // Some models write them as a text of their own.
-        Value::String(text) => text,
-        arguments @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-            arguments.to_string()
-        }
-    };
+    let written = arguments?.get().to_owned();
+    // Some models write them as a text of their own.
+    let arguments = serde_json::from_str::<String>(&written).unwrap_or(written);
     Some(ToolCall { id: call.id.clone(), name: name.to_owned(), arguments })
 }
 
@@ -63,6 +60,10 @@ mod tests {
             (r#"{"name":" forget","arguments":{}}"#, Some("{}")),
             (r#"{"name":"forget","arguments":"{\"ids\":[]}"}"#, Some(r#"{"ids":[]}"#)),
             (r#"{"name":"forget","arguments":[1]}"#, Some("[1]")),
+            (
+                r#"{"name":"forget","arguments":{"to":"x","n":123456789012345678901234567890,"body":1.50}}"#,
+                Some(r#"{"to":"x","n":123456789012345678901234567890,"body":1.50}"#),
+            ),
             (r#"{"name":"forget","arguments":null}"#, None),
             (r#"{"name":"forget"}"#, None),
             (r#"{"name":"fly","arguments":{}}"#, None),

@@ -95,6 +95,8 @@ pub enum Effect {
         /// How long to wait before (row B1).
         delay_ms: u64,
     },
+    /// Ask a call's tool what it would do as things stand now. It changes nothing, and is done again after a crash.
+    Look(ToolCall),
     /// Ask a cheap model to sum up the older part of the context (row B4).
     Summarise(SummaryCall),
     /// Stop the running tools: their end is awaited.
@@ -136,7 +138,7 @@ impl Effect {
             Self::AskHuman(question) => Some(Event::HumanAsked(question.clone())),
             Self::Reply(reply) => Some(Event::Replied(reply.clone())),
             Self::End(end) => Some(Event::Ended(end.clone())),
-            Self::AbortTools(_) | Self::Ignored { .. } => None,
+            Self::Look(_) | Self::AbortTools(_) | Self::Ignored { .. } => None,
         }
     }
 }

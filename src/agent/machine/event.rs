@@ -67,6 +67,14 @@ pub enum Event {
         /// One for each call.
         calls: Vec<Assessment>,
     },
+    /// What is known of a call that is about to start, as things stand now.
+    #[serde(rename = "call.assessed")]
+    Looked {
+        /// Which.
+        call: CallId,
+        /// What its tool says of it.
+        known: Assessment,
+    },
     /// The model call failed.
     #[serde(rename = "model.failed")]
     ModelFailed {
@@ -245,6 +253,7 @@ impl Event {
             Self::ModelAsked { .. } => "model.asked",
             Self::ModelAnswered(_) => "model.answered",
             Self::Assessed { .. } => "calls.assessed",
+            Self::Looked { .. } => "call.assessed",
             Self::ModelFailed { .. } => "model.failed",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolFinished { .. } => "tool.finished",

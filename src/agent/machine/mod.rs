@@ -99,6 +99,7 @@ fn on_active(run: &mut Active, event: &Event) -> Vec<Effect> {
             run.assessed.clone_from(calls);
             Vec::new()
         }
+        Event::Looked { call, known } => approval::on_looked(run, call, known),
         Event::ToolFinished { call, outcome, source, draft } => {
             tools::on_finished(run, call, (outcome, source.as_ref(), draft.as_deref()))
         }

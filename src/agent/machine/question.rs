@@ -89,6 +89,12 @@ pub struct Concern {
     /// Whom the run has listened to that nobody vouches for, if that is why it is asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// What its tool is for, as its maker says.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// What "always" would cover; empty: it cannot be said.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub scope: String,
     /// Whether "yes, for this run" can be said.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub this_run: bool,

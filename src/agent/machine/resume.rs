@@ -107,6 +107,7 @@ pub(super) fn reopen(run: &mut Active) -> Vec<Effect> {
         Phase::Replied => return vec![Effect::End(ending::end_of(run))],
         Phase::Waiting { .. } | Phase::Done(_) => return Vec::new(),
     };
+    batch.look_again();
     let mut effects = Vec::new();
     for open in &mut batch.calls {
         let Progress::Started { attempt } = open.progress else {

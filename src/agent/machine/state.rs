@@ -71,7 +71,7 @@ pub struct Active {
     pub idempotent: BTreeSet<String>,
     /// What is known of the tools.
     pub tools: BTreeMap<String, ToolFacts>,
-    /// The tools that need no approval any more.
+    /// What needs no approval any more, in the words in which it was granted.
     pub granted: BTreeSet<String>,
     /// What is known of the calls of the reply that comes next.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -85,9 +85,13 @@ pub struct Active {
     /// Which of its models have refused its pictures.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub blind: BTreeSet<usize>,
-    /// The tools that it may call all the same, until it reads something new.
+    /// What it has read of that, by its hash.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub excused: BTreeSet<String>,
+    pub read: BTreeSet<Digest>,
+    /// The tools that it may call all the same, until it reads something new, and the cycle in which somebody said so: the
+    /// calls of later ones are meant.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub excused: BTreeMap<String, u32>,
     /// How often it looked at which site unasked, since it has read anything that nobody vouches for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reached: BTreeMap<String, u32>,
@@ -264,7 +268,8 @@ impl Active {
             taint: begun.taint,
             sees: begun.sees,
             blind: BTreeSet::new(),
-            excused: BTreeSet::new(),
+            read: BTreeSet::new(),
+            excused: BTreeMap::new(),
             draft: None,
             drafts: 0,
             policy: begun.policy.map(|policy| *policy).unwrap_or_default(),

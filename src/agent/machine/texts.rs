@@ -13,6 +13,7 @@ use crate::domain::money::Money;
 use crate::domain::outgoing::Delivery;
 use crate::model::error::ErrorClass;
 use crate::model::message::{Message, ToolResult};
+use crate::policy::arguments::shown::shown;
 
 /// How many tool calls a hand-off lists.
 const HANDOFF_CALLS_MAX: usize = 20;
@@ -333,13 +334,12 @@ pub fn question(question: &Question) -> String {
     match question {
         Question::Asked { text, .. } => text.clone(),
         Question::UnsafeCall { name, arguments, attempt, .. } => {
-            let shown: String = arguments.chars().take(300).collect();
-            let dots = if shown.len() < arguments.len() { "…" } else { "" };
+            let shown = shown(arguments).text;
             // Two questions about one call are two questions: the second must not look like the first, sent twice.
             let again = if *attempt > 1 { format!(" again (try {attempt})") } else { String::new() };
             format!(
                 "I was interrupted{again} while this call was under way, and I can't tell whether it took effect:\n\
-                 {name} {shown}{dots}\nWhat shall I do?"
+                 {name}\n{shown}\nWhat shall I do?"
             )
         }
         Question::Approval { name, arguments, grantable, concern, .. } => {

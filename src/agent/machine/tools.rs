@@ -37,7 +37,7 @@ pub(super) fn on_finished(
         return retry(run, call, attempt + 1, delay_ms);
     }
     if let Some(source) = source {
-        approval::on_read(run, source, Some(&call));
+        approval::on_read(run, (source, words(outcome)), Some(&call));
     }
     if let ToolOutcome::Transient { text } = outcome {
         return settle_with(run, id, texts::tried(text, attempt));
@@ -78,6 +78,19 @@ pub(super) fn on_finished(
         ToolOutcome::Ask { .. } => batch.finish(id, texts::ONE_QUESTION.to_owned(), true),
     }
     settle(run)
+}
+
+/// The words that an outcome brings.
+fn words(outcome: &ToolOutcome) -> &str {
+    match outcome {
+        ToolOutcome::Text { text, .. } | ToolOutcome::Exited { text, .. } | ToolOutcome::Transient { text } => text,
+        ToolOutcome::Denied { reason } | ToolOutcome::MoreIterations { reason } => reason,
+        ToolOutcome::Ask { question } => question,
+        ToolOutcome::Notebook { .. }
+        | ToolOutcome::Deliver { .. }
+        | ToolOutcome::Spawn { .. }
+        | ToolOutcome::Interrupted => "",
+    }
 }
 
 /// Row B1: an idempotent tool that failed in passing is run again, as often as there are waits; no other ever is. A run
@@ -123,7 +136,11 @@ pub(super) fn settle(run: &mut Active) -> Vec<Effect> {
     if let Some(by) = run.pause.filter(|_| !batch.is_settled()) {
         return pause::stand_still(by);
     }
-    let starting = batch.start_next(|tool| run.tools.get(tool).is_some_and(|facts| facts.exclusive));
+    let known = |tool: &str| run.tools.get(tool).copied().unwrap_or_default();
+    if let Some(call) = batch.unlooked(|tool| known(tool).by_state) {
+        return vec![Effect::Look(call.clone())];
+    }
+    let starting = batch.start_next(|tool| known(tool).is_alone());
     if !starting.is_empty() {
         return starting.into_iter().map(|call| Effect::RunTool { call, attempt: 1, delay_ms: 0 }).collect();
     }

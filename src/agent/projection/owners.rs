@@ -1,8 +1,9 @@
 //! What only an owner may decide is put before the owners where they talk with Hob by themselves: whoever asked for it is
 //! perhaps alone with Hob.
 
+use crate::agent::projection::attached;
 use crate::agent::projection::write::{Target, Words, say};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{FileId, SessionId};
 use crate::domain::inbound::{ChannelKind, Conversation};
 use crate::domain::outgoing::Destination;
 use crate::store::error::StoreError;
@@ -37,19 +38,33 @@ pub async fn desks(tx: &mut Tx, here: &Conversation) -> Result<Vec<Desk>, StoreE
     Ok(desks)
 }
 
-/// Puts a question before the owners; `who` asked for what it is about.
+/// A question for the owners.
+pub(super) struct Asking<'a> {
+    /// The event's number.
+    pub(super) seq: i64,
+    /// Who asked for what it is about.
+    pub(super) who: &'a str,
+    /// What its words leave out.
+    pub(super) file: Option<FileId>,
+}
+
+/// Puts a question before the owners.
 pub(super) async fn ask(
     tx: &mut Tx,
     target: &Target<'_>,
-    (seq, who): (i64, &str),
+    asking: Asking<'_>,
     words: Words<'_>,
 ) -> Result<(), StoreError> {
+    let Asking { seq, who, file } = asking;
     let run = target.key.run;
     let text = format!("{who} asks me for this elsewhere, and only an owner can decide.\n{}", words.text);
     for desk in desks(tx, &target.destination.conversation).await? {
         let key = target.key.of(desk.session);
         let destination = Destination { conversation: desk.conversation, reply_to: None };
         let there = Target { key: &key, home: desk.session, destination: &destination, at: target.at };
+        if let Some(file) = file {
+            attached::send(tx, &there, &format!("run:{run}:{seq}:owner:{}:file", desk.session), file).await?;
+        }
         say(tx, &there, &format!("run:{run}:{seq}:owner:{}", desk.session), Words { text: &text, ..words }).await?;
     }
     Ok(())

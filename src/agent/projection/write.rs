@@ -8,7 +8,7 @@ use crate::agent::machine::texts;
 use crate::agent::machine::texts::StandIn;
 use crate::agent::prefix::Prefix;
 use crate::agent::projection::remember::{open_question, remember, shortened, store_recalled};
-use crate::agent::projection::{Row, count, owners, resolved};
+use crate::agent::projection::{Row, attached, count, owners, resolved};
 use crate::domain::capabilities::Capabilities;
 use crate::domain::ids::{CallId, MessageId, SessionId, UserId};
 use crate::domain::origin::Taint;
@@ -158,9 +158,17 @@ async fn write_row(tx: &mut Tx, target: &Target<'_>, row: &Row) -> Result<(), St
         Row::Granted { user, tool } => {
             grants::add(tx, &grants::NewGrant { user: *user, session: target.home, tool, run, at }).await
         }
-        Row::AskOwners { seq, who, text, choices, question } => {
+        Row::AskOwners { seq, who, text, choices, question, whole } => {
             let words = Words { choices, part: Part::Question(*question), ..Words::note(text) };
-            owners::ask(tx, target, (*seq, who), words).await
+            let file = match whole {
+                Some((user, whole)) => Some(attached::record(tx, target, *seq, (*user, whole)).await?),
+                None => None,
+            };
+            owners::ask(tx, target, owners::Asking { seq: *seq, who, file }, words).await
+        }
+        Row::Attached { seq, user, text } => {
+            let file = attached::record(tx, target, *seq, (*user, text)).await?;
+            attached::send(tx, target, &format!("run:{run}:{seq}:file"), file).await
         }
         // Whoever is told is known to the caller.
         Row::Deliver { .. } | Row::Resolved { .. } => Ok(()),

@@ -284,6 +284,7 @@ fn told(effect: &Effect) -> String {
         Effect::RunTool { call, attempt, delay_ms } => {
             format!("run {} ({}), attempt {attempt}{}", call.name, call.id, after(*delay_ms))
         }
+        Effect::Look(call) => format!("look at {} ({}) as things stand", call.name, call.id),
         Effect::Summarise(_) => "sum up the older part of the context".to_owned(),
         Effect::AbortTools(calls) => format!("stop {} calls", calls.len()),
         Effect::AskHuman(question) => format!("ask a person: {}", texts::question(question)),

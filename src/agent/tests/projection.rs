@@ -20,9 +20,9 @@ use crate::domain::money::Money;
 use crate::domain::origin::{Source, Taint};
 use crate::domain::outgoing::Delivery;
 use crate::domain::principal::{Principal, Role};
-use crate::domain::tools::{Risk, ToolFacts};
+use crate::domain::tools::{Approval, Risk, ToolFacts};
 use crate::model::error::ErrorClass;
-use crate::model::message::{Completion, Message, Usage};
+use crate::model::message::{Completion, Message, ToolCall, Usage};
 use crate::model::price::{Rate, Rates};
 
 fn key() -> RunKey {
@@ -67,6 +67,7 @@ fn shown(row: &Row) -> String {
         Row::AskOwners { seq, who, choices, .. } => {
             format!("ask owners at {seq} for {who} ({} buttons)", choices.len())
         }
+        Row::Attached { seq, text, .. } => format!("attaches at {seq}: {} characters", text.chars().count()),
         Row::Resolved { question, outcome } => format!("question {question} is {outcome:?}"),
         Row::Say { seq, text, choices, .. } => format!("say at {seq}: {text} ({} buttons)", choices.len()),
     }
@@ -221,7 +222,8 @@ fn questions_as_people_see_them() {
     let (text, buttons) = sent(&mut Script::acting(&["send"]), crash());
     insta::assert_snapshot!(text, @r#"
     I was interrupted while this call was under way, and I can't tell whether it took effect:
-    send {"a":1}
+    send
+    a: 1
     What shall I do?
     1. it happened
     2. run it again
@@ -378,4 +380,21 @@ fn e14_only_a_heartbeat_that_said_nothing_to_anybody_is_pruned() {
     let mut answering = Script::begun();
     let rows = projected(&mut answering.state, says("NO_REPLY"));
     assert!(!rows.iter().any(|row| row.starts_with("pruned")), "{rows:?}");
+}
+
+#[test]
+fn d6_what_a_question_leaves_out_goes_before_it_as_a_file() {
+    let arguments = format!(r#"{{"body":"{}","to":"Ben"}}"#, "x".repeat(5_000));
+    let call = ToolCall { id: CallId(String::new()), name: "send".to_owned(), arguments };
+    let facts = ToolFacts { approval: Approval::Ask, ..ToolFacts::default() };
+    let begun = Begun { tools: [("send".to_owned(), facts)].into(), ..crate::agent::machine::tests::begun() };
+    let mut run = Script::queued();
+    run.on(Event::Begun(Box::new(begun)));
+    let rows = projected(&mut run.state, Event::ModelAnswered(Completion::said("", vec![call])));
+    let attached = rows.iter().position(|row| row.starts_with("attaches at ")).unwrap();
+    assert!(rows[attached].ends_with(": 5014 characters"), "{rows:?}");
+    assert!(
+        rows[attached + 1].starts_with("say at ") && rows[attached + 1].contains("\nto: Ben\nbody: xxx"),
+        "{rows:?}"
+    );
 }

@@ -146,10 +146,11 @@ fn deleted(event: &Value, me: &Me, names: &Names) -> Option<Inbound> {
     Some(inbound)
 }
 
-/// Is it said by a person, and not by Hob or another program?
+/// Is it said by a person, and not by Hob or another program? What an app or a workflow posts in somebody's name is the app's.
 fn is_person(post: &Value, me: &Me) -> bool {
     let by = text(post, "user");
-    text(post, "bot_id").is_none() && by.is_some_and(|by| by != me.user && by != SLACKBOT) && !is_mine(post, me)
+    let by_app = ["bot_id", "app_id"].iter().any(|mark| text(post, mark).is_some()) || post["bot_profile"].is_object();
+    !by_app && by.is_some_and(|by| by != me.user && by != SLACKBOT) && !is_mine(post, me)
 }
 
 fn is_mine(post: &Value, me: &Me) -> bool {

@@ -2,6 +2,7 @@
 
 use teloxide::types::{MediaKind, Message, MessageEntity, MessageKind};
 
+use crate::channel::telegram::origin::forwarded_from;
 use crate::domain::inbound::{Attachment, Recorded};
 
 /// The text, the caption, or a word for what it is instead; `None` for Telegram's own notices.
@@ -39,11 +40,11 @@ pub(super) fn content(message: &Message) -> Option<String> {
     Some(format!("[{what}]"))
 }
 
-/// Whether its sender speaks in it. A forwarded voice message is a file: somebody else speaks.
+/// Whether its sender speaks in it. A voice message that is forwarded, or a bot's, is a file: somebody else speaks.
 pub(super) fn spoken(message: &Message) -> Option<Recorded> {
     message
         .voice()
-        .filter(|_| message.forward_origin().is_none())
+        .filter(|_| forwarded_from(message).is_none())
         .map(|voice| Recorded { seconds: Some(voice.duration.seconds()) })
 }
 

@@ -12,9 +12,11 @@ const QUOTE_CHARS_MAX: usize = 500;
 /// Said of somebody whom Telegram does not name.
 const SOMEBODY: &str = "somebody";
 
-/// Who said first what a message hands on; none: it is the sender's own.
+/// Who said first what a message hands on; none: it is the sender's own. What somebody picked among a bot's answers (an inline
+/// result), and what a bot writes in their name, is the bot's.
 pub(super) fn forwarded_from(message: &Message) -> Option<String> {
-    message.forward_origin().map(author_of)
+    let bot = message.via_bot.as_ref().or(message.sender_business_bot.as_ref());
+    message.forward_origin().map(author_of).or_else(|| bot.map(|bot| format!("the bot {}", bot.full_name())))
 }
 
 fn author_of(origin: &MessageOrigin) -> String {

@@ -30,7 +30,7 @@ const ACCESS_WORDS: [&str; 8] = ["user", "owner", "admin", "guest", "allow", "_a
 const HARMLESS: [&str; 2] = ["imap_user", "smtp_user"];
 /// What a tool, or a server of tools, may do, and for whom.
 const TOOL_ACCESS: [&str; 9] =
-    ["role", "approval", "sandbox", "trusted_output", "changes", "trusted", "allow", "deny", "module"];
+    ["role", "approval", "sandbox", "trusted_output", "changes", "trusted_annotations", "allow", "deny", "module"];
 /// Sections that are about access as a whole.
 const WHOLE: [&str; 4] = ["people", "groups", "approvals", "server"];
 /// All that this rule knows of: for a section whose header is mistyped.
@@ -187,7 +187,8 @@ fn close_tools(config: &mut Config, name: Option<&str>) {
 /// The same for the tools of a server.
 fn close_servers(config: &mut Config, name: Option<&str>) {
     for (_, server) in config.mcp.iter_mut().filter(|(key, _)| name.is_none_or(|name| name == key.as_str())) {
-        (server.role, server.approval, server.trusted) = (RoleConfig::Owner, Some(ApprovalConfig::Critical), false);
+        (server.role, server.approval) = (RoleConfig::Owner, Some(ApprovalConfig::Critical));
+        (server.trusted_output, server.trusted_annotations) = (false, false);
     }
 }
 

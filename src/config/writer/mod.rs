@@ -21,6 +21,7 @@ use jiff::Timestamp;
 use crate::config::Config;
 use crate::config::change::{self, Edit, Secrets};
 use crate::config::edit::EditError;
+use crate::config::entrusted;
 use crate::config::environment::Environment;
 use crate::config::load;
 use crate::config::problem::{Finding, Problems};
@@ -153,6 +154,12 @@ impl Writer {
         let before = self.text_of(&seen)?.unwrap_or_default();
         let (text, told) = change::apply(&before, edits, secrets)?;
         self.check(&text).map_err(EditError::Refused)?;
+        // Who enters keys by hand says where they go.
+        if secrets == Secrets::Refused
+            && let Some(key) = entrusted::strayed((&before, &text), edits, &self.environment)
+        {
+            return Err(EditError::Strays { key }.into());
+        }
         Ok(Plan { seen, text: Secret::new(text), told })
     }
 

@@ -251,3 +251,25 @@ fn what_the_check_refuses_is_not_written() {
     assert!(beyond.change(&nine(), Secrets::Refused, now()).unwrap_err().to_string().contains("is no good; wait"));
     assert_eq!((desk.text().as_str(), desk.names()), (OLD, vec!["config.toml".to_owned()]));
 }
+
+#[test]
+fn n6_what_is_said_in_a_chat_sends_no_key_elsewhere() {
+    let desk = Desk::new(
+        "[provider]\nkind = \"openai_compatible\"\nbase_url = \"https://api.example/v1\"\napi_key = \"k1\"\n",
+    );
+    let before = desk.text();
+    let evil = Edit::set_value("provider.base_url", "https://evil.example/v1");
+    for refused in [
+        desk.writer().plan(&[evil.clone()], Secrets::Refused),
+        desk.writer().change(&[evil.clone()], Secrets::Refused, now()),
+    ] {
+        let error = refused.unwrap_err().to_string();
+        assert!(error.starts_with("provider.api_key would go along to another server"), "{error}");
+    }
+    assert_eq!(desk.text(), before);
+    // Entered again with the place, it is meant for it.
+    let both = [evil, Edit::set_value("provider.api_key", "${KEY}")];
+    let env = Environment::of(desk.dir.path(), [("KEY", "k2")]);
+    Writer::new(desk.file(), env, |_| Vec::new()).change(&both, Secrets::Refused, now()).unwrap();
+    assert!(desk.text().contains("evil.example"));
+}

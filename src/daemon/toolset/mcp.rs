@@ -60,7 +60,8 @@ pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
     Settings {
         name: name.to_owned(),
         way,
-        trusted: config.trusted,
+        trusted_output: config.trusted_output,
+        trusted_annotations: config.trusted_annotations,
         role: role(config.role),
         approval: config.approval.map(approval),
         allow: config.allow.clone(),

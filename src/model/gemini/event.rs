@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::model::lenient::or_empty;
 
@@ -62,7 +63,7 @@ pub(super) struct FunctionCall {
     #[serde(default, deserialize_with = "or_empty")]
     pub(super) name: String,
     #[serde(default)]
-    pub(super) args: Option<Value>,
+    pub(super) args: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -12,6 +12,7 @@ use crate::model::error::{ErrorClass, ModelError};
 use crate::model::exchange::{ReplyFold, broken_off, malformed};
 use crate::model::gemini::event::{Candidate, Event, FunctionCall, Part, UsageMetadata};
 use crate::model::gemini::wire::{CALL_ID, LONE_SIGNATURE, SIGNATURE};
+use crate::model::lenient::as_written;
 use crate::model::message::{Completion, StopReason, ToolCall, Usage};
 
 #[cfg(test)]
@@ -73,11 +74,7 @@ impl Reply {
 
     fn call(&mut self, call: FunctionCall) -> Result<(), ModelError> {
         let FunctionCall { id, name, args } = call;
-        let arguments = match args {
-            None | Some(Value::Null) => "{}".to_owned(),
-            Some(Value::String(text)) => text,
-            Some(other) => other.to_string(),
-        };
+        let arguments = as_written(args.as_deref());
         let id = id.unwrap_or_default();
         if !id.is_empty() {
             self.draft.seal(CALL_ID, id.clone())?;

@@ -5,13 +5,14 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::domain::ids::CallId;
 use crate::model::classify::{self, Refusal};
 use crate::model::draft::Draft;
 use crate::model::error::ModelError;
 use crate::model::exchange::{ReplyFold, broken_off, malformed};
-use crate::model::lenient::or_empty;
+use crate::model::lenient::{as_written, or_empty};
 use crate::model::message::{Completion, StopReason, ToolCall, Usage};
 use crate::model::ollama::wire::THINKING;
 
@@ -59,7 +60,7 @@ struct Function {
     #[serde(default, deserialize_with = "or_empty")]
     name: String,
     #[serde(default)]
-    arguments: Option<Value>,
+    arguments: Option<Box<RawValue>>,
 }
 
 /// A reply while it is written.
@@ -89,12 +90,7 @@ impl Reply {
         for call in said.tool_calls {
             shown.push_str(&self.draft.flush());
             self.seal()?;
-            let arguments = match call.function.arguments {
-                None | Some(Value::Null) => "{}".to_owned(),
-                Some(Value::String(text)) if text.trim().is_empty() => "{}".to_owned(),
-                Some(Value::String(text)) => text,
-                Some(other) => other.to_string(),
-            };
+            let arguments = as_written(call.function.arguments.as_deref());
             self.draft.call(ToolCall { id: CallId(call.id), name: call.function.name, arguments })?;
         }
         Ok(shown)

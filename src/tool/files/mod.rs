@@ -35,7 +35,7 @@ pub const MODULE: &str = "files";
 /// What tools that change files say of themselves.
 #[must_use]
 pub fn changing() -> ToolFacts {
-    ToolFacts { changes: true, workspace: true, risk: Risk::Write, ..ToolFacts::default() }
+    ToolFacts { changes: true, workspace: true, by_state: true, risk: Risk::Write, ..ToolFacts::default() }
 }
 
 /// Told when the call that works is dropped: what blocks looks at it from time to time.

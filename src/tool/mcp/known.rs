@@ -98,6 +98,7 @@ mod tests {
             schema,
             reads_only: false,
             idempotent: false,
+            destroys: None,
         }
     }
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::policy::invisible::is_invisible;
+
 /// The longest name that a server may give a tool, in characters.
 const NAME_CHARS_MAX: usize = 256;
 /// The most that is shown of a description, in characters.
@@ -27,6 +29,9 @@ pub(super) struct Listed {
     /// The server says that calling it twice does no more than once.
     #[serde(default)]
     pub(super) idempotent: bool,
+    /// What the server says of whether it destroys anything, if it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) destroys: Option<bool>,
 }
 
 /// A tool cannot be offered.
@@ -77,6 +82,7 @@ impl Listed {
             schema,
             reads_only: hint("readOnlyHint"),
             idempotent: hint("idempotentHint"),
+            destroys: tool["annotations"]["destructiveHint"].as_bool(),
         })
     }
 }
@@ -112,15 +118,6 @@ pub(super) fn plain(text: &str, chars_max: usize) -> String {
         kept.push('…');
     }
     kept.trim().to_owned()
-}
-
-/// Does it show nothing, or turn the order of what is around it? What hides from people may speak to models.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        u32::from(c),
-        0xAD | 0x34F | 0x61C | 0x115F | 0x1160 | 0x17B4 | 0x17B5 | 0x180B..=0x180F | 0x200B..=0x200F | 0x2028..=0x202E
-            | 0x2060..=0x206F | 0x3164 | 0xFE00..=0xFE0F | 0xFEFF | 0xFFA0 | 0xFFF0..=0xFFFB | 0xE0000..=0xE0FFF
-    )
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::domain::origin::{Origin, Source};
 use crate::domain::tools::{Approval, Assessment, Grade, Risk, ToolFacts};
 use crate::model::provider::ToolSchema;
+use crate::policy::arguments::shown::names_money;
 use crate::tool::mcp::error::McpError;
 use crate::tool::mcp::listed::Listed;
 use crate::tool::mcp::server::Server;
@@ -19,6 +20,9 @@ use crate::tool::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
 const MODULE: &str = "mcp";
 /// The whole call has so much longer than the server's part of it.
 const MARGIN: Duration = Duration::from_secs(15);
+
+/// The most characters of what a tool is for.
+const ABOUT_CHARS_MAX: usize = 160;
 
 /// The tool.
 pub(super) struct McpTool {
@@ -38,6 +42,23 @@ impl McpTool {
         &self.server.settings
     }
 
+    /// What it is for; as its server's word, where nobody vouches for that.
+    fn about(&self) -> String {
+        let first = self.listed.description.lines().next().unwrap_or_default();
+        let first: String = first.chars().take(ABOUT_CHARS_MAX).collect();
+        if self.settings().trusted_output { first } else { format!("its server says: \"{}\"", first.replace('"', "'")) }
+    }
+
+    /// What the server says of what it does: nobody vouches for that, so a person is told whose word it is.
+    fn says_of_itself(&self) -> &'static str {
+        match (self.listed.reads_only, self.listed.destroys) {
+            (true, _) => "; it says that it only looks",
+            (false, Some(true)) => "; it says that it may delete or overwrite something",
+            (false, Some(false)) => "; it says that it adds something and destroys nothing",
+            (false, None) => "; it does not say what that changes",
+        }
+    }
+
     fn failure(&self, error: &McpError) -> Outcome {
         let text = format!("The MCP server {} did not answer this call: {error}.", self.settings().name);
         if error.may_pass() { Outcome::Transient(text) } else { Outcome::Error(text) }
@@ -46,8 +67,9 @@ impl McpTool {
 
 fn spec(settings: &Settings, name: String, listed: &Listed) -> ToolSpec {
     // What a server says of itself is believed of those alone that somebody vouches for.
-    let reads_only = settings.trusted && listed.reads_only;
-    let idempotent = reads_only || settings.trusted && listed.idempotent;
+    let believed = settings.trusted_annotations;
+    let reads_only = believed && listed.reads_only;
+    let idempotent = reads_only || believed && listed.idempotent;
     let usual = if reads_only { Approval::Free } else { Approval::Ask };
     ToolSpec {
         schema: ToolSchema { name, description: listed.description.clone(), parameters: listed.schema.clone() },
@@ -58,13 +80,20 @@ fn spec(settings: &Settings, name: String, listed: &Listed) -> ToolSpec {
             changes: !reads_only,
             exclusive: false,
             approval: settings.approval.unwrap_or(usual),
-            risk: if reads_only { Risk::Read } else { Risk::Execute },
+            risk: if reads_only { Risk::Read } else { Risk::Send },
             workspace: false,
+            by_state: false,
         },
         module: MODULE.to_owned(),
         role: settings.role,
         core: false,
+        words_of: (!settings.trusted_output).then(|| stranger(settings)),
     }
+}
+
+/// Whose words a server's are.
+fn stranger(settings: &Settings) -> Source {
+    Source::new(Origin::Tool, &format!("MCP server {}", settings.name))
 }
 
 #[async_trait]
@@ -73,20 +102,23 @@ impl Tool for McpTool {
         &self.spec
     }
 
-    async fn assess(&self, _invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
-        let usual = Assessment::usual(self.spec.facts.risk);
-        match self.server.changed(&self.listed.name).filter(|_| !self.settings().trusted) {
-            // What was allowed for good was another tool.
-            Some(_) => Assessment {
-                grade: Grade::High,
-                reasons: vec![format!(
-                    "the MCP server {} says something else of this tool than it did at first",
-                    self.settings().name
-                )],
-                ..usual
-            },
-            None => usual,
+    async fn assess(&self, invocation: &Invocation, _heard: &Heard<'_>) -> Assessment {
+        let (settings, name) = (self.settings(), &self.settings().name);
+        let mut known = Assessment { about: self.about(), ..Assessment::usual(self.spec.facts.risk) };
+        if known.risk.is_read() {
+            return known;
         }
+        // That it is about money is no proof of anything; that a person is told so costs nothing.
+        if names_money(&invocation.arguments.to_string()) {
+            known.risk = Risk::Spend;
+        }
+        known.reasons.push(format!("the MCP server {name} does it{}", self.says_of_itself()));
+        // What was allowed for good was another tool.
+        if self.server.changed(&self.listed.name).is_some() && !settings.trusted_output {
+            known.grade = Grade::High;
+            known.reasons.push(format!("the MCP server {name} says something else of this tool than it did at first"));
+        }
+        known
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {
@@ -98,10 +130,10 @@ impl Tool for McpTool {
             Ok(said) => Outcome::Text(said.text),
             Err(error) => self.failure(&error),
         };
-        if self.settings().trusted {
+        if self.settings().trusted_output {
             return outcome;
         }
         // Its errors are its words as well.
-        outcome.from(Source::new(Origin::Tool, &format!("MCP server {}", self.settings().name)))
+        outcome.from(stranger(self.settings()))
     }
 }

@@ -16,8 +16,10 @@ pub struct Settings {
     pub name: String,
     /// How it is reached.
     pub way: Way,
-    /// Whether the operator vouches for what it says.
-    pub trusted: bool,
+    /// Whether the operator vouches for what it says: its answers, and its descriptions of its tools.
+    pub trusted_output: bool,
+    /// Whether its own word on which of its tools change nothing is believed.
+    pub trusted_annotations: bool,
     /// Who may have its tools called.
     pub role: Role,
     /// Whether a person has to approve each call; none: as the tool is.

@@ -33,7 +33,8 @@ pub(super) fn program(vector: &[&str]) -> Settings {
     Settings {
         name: "s".to_owned(),
         way,
-        trusted: false,
+        trusted_output: false,
+        trusted_annotations: false,
         role: Role::User,
         approval: None,
         allow: Vec::new(),

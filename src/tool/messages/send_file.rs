@@ -46,7 +46,8 @@ impl SendFile {
     #[must_use]
     pub fn new(room: Arc<Room>, records: Records) -> Self {
         let about = "Sends a file to this conversation.";
-        let facts = ToolFacts { changes: true, workspace: true, risk: Risk::Send, ..ToolFacts::default() };
+        let facts =
+            ToolFacts { changes: true, workspace: true, by_state: true, risk: Risk::Send, ..ToolFacts::default() };
         let spec = spec_of::<Arguments>("send_file", about, true).of(MODULE, Role::User).with(facts).on_need();
         Self { spec, room, records }
     }
@@ -91,7 +92,7 @@ impl Tool for SendFile {
         let path = invocation.arguments.get("path").and_then(serde_json::Value::as_str);
         match path.and_then(|path| self.room.refusal(path, false)) {
             Some(reason) => {
-                Assessment { risk: Risk::Write, grade: Grade::Refused, reasons: vec![reason], ..Assessment::default() }
+                Assessment { grade: Grade::Refused, reasons: vec![reason], ..Assessment::usual(Risk::Write) }
             }
             // It goes to those who ask, as an answer does.
             None => Assessment::usual(Risk::Write),

@@ -56,11 +56,11 @@ impl Tool for SendMessage {
         };
         if let Err(why) = self.addresses.find(&invocation.principal, to) {
             let reasons = vec![why.trim_end_matches('.').to_owned()];
-            return Assessment { risk: Risk::Send, grade: Grade::Refused, reasons, ..Assessment::default() };
+            return Assessment { grade: Grade::Refused, reasons, ..Assessment::usual(Risk::Send) };
         }
         let text: String = word("text").unwrap_or_default().chars().take(SHOWN_CHARS).collect();
         let reasons = vec![format!("It tells {to}: {text:?}")];
-        Assessment { risk: Risk::Send, grade: Grade::Medium, reasons, ..Assessment::default() }
+        Assessment { grade: Grade::Medium, reasons, ..Assessment::usual(Risk::Send) }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

@@ -49,7 +49,7 @@ impl ManageSkills {
     #[must_use]
     pub fn new(book: Arc<dyn SkillBook>) -> Self {
         let spec = spec_of::<Arguments>("manage_skills", ABOUT, false).of("skills", Role::Admin).on_need();
-        let facts = ToolFacts { changes: true, exclusive: true, risk: Risk::Write, ..spec.facts };
+        let facts = ToolFacts { changes: true, by_state: true, risk: Risk::Write, ..spec.facts };
         Self { spec: spec.with(facts), book }
     }
 
@@ -126,7 +126,7 @@ impl Tool for ManageSkills {
             }
             Action::Remove => (Grade::Critical, format!("it deletes the skill {name} with its files")),
         };
-        Assessment { risk: Risk::Write, grade, reasons: vec![reason], ..Assessment::default() }
+        Assessment { grade, reasons: vec![reason], ..Assessment::usual(Risk::Write) }
     }
 
     async fn call(&self, invocation: Invocation) -> Outcome {

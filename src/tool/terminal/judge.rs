@@ -4,12 +4,13 @@
 use crate::domain::tools::{Assessment, Grade, Risk};
 use crate::policy::shell::{self, Verdict};
 use crate::tool::desk::Desk;
+use crate::tool::terminal::scope;
 
 /// What a command would do; one in the foreground can work in a draft.
 pub(super) fn judge(desk: &Desk, command: &str, network: bool, foreground: bool) -> Assessment {
     let verdict = shell::assess(command);
     if let Verdict::Refused { why } = verdict {
-        return Assessment { risk: Risk::Execute, grade: Grade::Refused, reasons: vec![why], ..Assessment::default() };
+        return Assessment { grade: Grade::Refused, reasons: vec![why], ..Assessment::usual(Risk::Execute) };
     }
     let (sandbox, granted) = (&desk.confined.sandbox, desk.confined.reach.network);
     let mut known =
@@ -31,6 +32,7 @@ pub(super) fn judge(desk: &Desk, command: &str, network: bool, foreground: bool)
     if network || granted {
         known.risk = known.risk.max(Risk::Send);
     }
+    known.always = scope::of(command);
     known
 }
 

@@ -26,7 +26,7 @@ use crate::domain::channel::Progress;
 use crate::domain::ids::{CallId, RunId};
 use crate::domain::outgoing::Destination;
 use crate::model::error::{ErrorClass, ModelError};
-use crate::model::message::Completion;
+use crate::model::message::{Completion, ToolCall};
 use crate::model::provider::{NoSink, Provider, Request, Sink, ToolSchema};
 use crate::policy::redact::redact;
 use crate::store::error::StoreError;
@@ -101,6 +101,15 @@ impl Work {
                 // A panic is nothing that pictures bring about.
                 Err(panic) => vec![failed(&ModelError::new(ErrorClass::BadRequest, panic_message(&*panic)), false)],
             }
+        });
+        self.running.push(Running { call: None, work });
+    }
+
+    /// Asks a call's tool what it would do now.
+    pub(super) fn look(&mut self, look: Look, call: ToolCall) {
+        let work = Box::pin(async move {
+            let known = look.again(&call).await;
+            vec![Event::Looked { call: call.id, known }]
         });
         self.running.push(Running { call: None, work });
     }

@@ -14,10 +14,14 @@ use crate::domain::origin::{Source, Taint};
 use crate::domain::outgoing::Destination;
 use crate::domain::principal::Principal;
 use crate::model::message::ToolCall;
+use crate::policy::arguments as written;
 use crate::policy::memory::Place;
 use crate::tool::registry::Registry;
 use crate::tool::results::ResultId;
 use crate::tool::{Invocation, Outcome, Request, Tool};
+
+/// The most characters of a number that is told of.
+const NUMBER_CHARS_MAX: usize = 60;
 
 /// A tool call about to be run.
 pub(in crate::agent::driver) struct ToolJob {
@@ -52,7 +56,8 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
         Err(wrong) => return error(wrong),
     };
     if let Some(wrong) = job.tools.misfit(&name, &arguments) {
-        return error(wrong);
+        // It quotes the schema.
+        return (ToolOutcome::Text { text: wrong, is_error: true }, tool.spec().words_of.clone());
     }
     let invocation = Invocation {
         principal: job.principal,
@@ -99,7 +104,15 @@ impl Done {
 pub(in crate::agent::driver) fn arguments(written: &str) -> Result<Value, String> {
     let written = if written.trim().is_empty() { "{}" } else { written };
     match serde_json::from_str::<Value>(written) {
-        Ok(arguments @ Value::Object(_)) => Ok(arguments),
+        Ok(arguments @ Value::Object(_)) => match written::parse(written).as_ref().and_then(written::inexact) {
+            None => Ok(arguments),
+            // Another number would arrive: better none.
+            Some(number) => Err(format!(
+                "The number {} cannot be passed on as it is: it has too many digits. The call was not made. Write it as text \
+                 if the tool takes that, or with fewer digits.",
+                number.chars().take(NUMBER_CHARS_MAX).collect::<String>()
+            )),
+        },
         Ok(_) => Err("The arguments must be a JSON object.".to_owned()),
         Err(why) => Err(format!("The arguments are not valid JSON ({why}). Send the call again.")),
     }

@@ -13,6 +13,7 @@ use crate::agent::machine::status::Status;
 use crate::agent::machine::texts::AFTER_DENIAL;
 use crate::domain::ids::CallId;
 use crate::domain::tools::{Approval, ToolFacts};
+use crate::model::message::{Completion, ToolCall};
 
 /// `pay` is asked about, `wipe` each time, and `peek` too, which is safe to run twice.
 fn careful() -> Begun {
@@ -124,7 +125,7 @@ fn d6_an_approval_goes_before_a_question_of_the_same_batch() {
 }
 
 #[test]
-fn d6_always_covers_the_tool_from_then_on() {
+fn d6_always_covers_calls_like_that_one_from_then_on() {
     for always in ["always", "2"] {
         let mut run = wanting(&["pay", "peek", "pay"], &["human approves 1.0 pay"]);
         run.check(answers(always), &["run 1.0 pay #1", "run 1.2 pay #1"]);
@@ -132,13 +133,36 @@ fn d6_always_covers_the_tool_from_then_on() {
         run.check(done("1.2"), &["human approves 1.1 peek"]);
         run.check(answers("deny"), &["ask a/one Work"]);
         run.check(wants(&["pay"]), &["run 2.0 pay #1"]);
-        assert_eq!(run.run().granted.iter().collect::<Vec<_>>(), ["pay"]);
+        assert_eq!(run.run().granted.iter().collect::<Vec<_>>(), [r#"pay a="1""#]);
     }
 }
 
 #[test]
+fn d6_always_says_nothing_of_other_arguments() {
+    let paying = |to: &str| {
+        let call = ToolCall {
+            id: CallId(String::new()),
+            name: "pay".to_owned(),
+            arguments: format!(r#"{{"note":"x","to":"{to}"}}"#),
+        };
+        Event::ModelAnswered(Completion::said("", vec![call]))
+    };
+    let mut run = started(careful());
+    run.check(paying("Ben"), &["human approves 1.0 pay"]);
+    run.check(answers("always"), &["run 1.0 pay #1"]);
+    run.check(done("1.0"), &["ask a/one Work"]);
+    run.check(paying("Ben"), &["run 2.0 pay #1"]);
+    run.check(done("2.0"), &["ask a/one Work"]);
+    run.check(paying("Eve"), &["human approves 3.0 pay"]);
+    // What cannot be named in a line is not granted.
+    run.check(answers("deny"), &["ask a/one Work"]);
+    run.check(paying(&"x".repeat(400)), &["human approves 4.0 pay"]);
+    run.check(answers("always"), &["human approves 4.0 pay"]);
+}
+
+#[test]
 fn d6_what_was_granted_before_holds() {
-    let mut run = started(Begun { granted: vec!["pay".to_owned(), "wipe".to_owned()], ..careful() });
+    let mut run = started(Begun { granted: vec![r#"pay a="1""#.to_owned(), r#"wipe a="1""#.to_owned()], ..careful() });
     run.check(wants(&["pay"]), &["run 1.0 pay #1"]);
     run.check(done("1.0"), &["ask a/one Work"]);
     run.check(wants(&["wipe"]), &["human approves 2.0 wipe"]);
@@ -157,14 +181,14 @@ fn d6_always_never_covers_a_critical_command() {
 #[test]
 fn d6_a_grant_is_revoked_at_once() {
     let exclusive = ToolFacts { approval: Approval::Ask, exclusive: true, ..ToolFacts::default() };
-    let granted = vec!["pay".to_owned()];
+    let granted = vec![r#"pay a="1""#.to_owned()];
     let mut begun = Begun { granted, ..careful() };
     begun.tools.insert("pay".to_owned(), exclusive);
     let mut run = started(begun);
     run.check(wants(&["pay", "pay"]), &["run 1.0 pay #1"]);
     run.check(revoked("wipe"), &["ignored: that was not granted to this run"]);
-    run.check(revoked("pay"), &[]);
-    run.check(revoked("pay"), &["ignored: that was not granted to this run"]);
+    run.check(revoked(r#"pay a="1""#), &[]);
+    run.check(revoked(r#"pay a="1""#), &["ignored: that was not granted to this run"]);
     run.check(done("1.0"), &["human approves 1.1 pay"]);
 }
 
@@ -181,7 +205,7 @@ fn d6_an_approval_is_used_up_by_a_crash() {
         run.check(answers("run it again"), &[&format!("run 1.0 {tool} #2")]);
         run.check(done("1.0"), &["ask a/one Work"]);
     }
-    let mut run = started(Begun { granted: vec!["peek".to_owned()], ..careful() });
+    let mut run = started(Begun { granted: vec![r#"peek a="1""#.to_owned()], ..careful() });
     run.check(wants(&["peek"]), &["run 1.0 peek #1"]);
     run.check(crash(), &["run 1.0 peek #2"]);
 }

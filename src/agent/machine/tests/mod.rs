@@ -15,6 +15,7 @@ mod ladder;
 mod late;
 pub(crate) mod laws;
 mod limits;
+mod looked;
 mod meeting;
 mod notebook;
 mod pause;
@@ -163,6 +164,7 @@ fn shown(effect: &Effect) -> String {
             let delay = if *delay_ms == 0 { String::new() } else { format!(" in {delay_ms} ms") };
             format!("run {} {} #{attempt}{delay}", call.id, call.name)
         }
+        Effect::Look(call) => format!("look at {} {}", call.id, call.name),
         Effect::AbortTools(calls) => {
             format!("abort {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
         }

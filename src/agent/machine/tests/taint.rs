@@ -60,8 +60,7 @@ fn assessed(all: &[(Risk, Grade, &str)]) -> Event {
         risk: *risk,
         grade: *grade,
         reasons: vec![(*why).to_owned()],
-        site: None,
-        contained: false,
+        ..Assessment::default()
     };
     Event::Assessed { calls: all.iter().map(of).collect() }
 }
@@ -155,7 +154,7 @@ fn n6_a_tainted_run_looks_at_few_pages_in_all_unasked() {
 #[test]
 fn n6_a_run_may_begin_tainted() {
     let taint = Taint::from_iter([Source::new(Origin::File, "/srv/notes.txt")]);
-    let mut run = started(Begun { taint, granted: vec!["pay".to_owned()], ..house() });
+    let mut run = started(Begun { taint, granted: vec![r#"pay a="1""#.to_owned()], ..house() });
     run.check(wants(&["pay"]), &["human approves 1.0 pay"]);
     assert_eq!(sources(&run), ["a file (/srv/notes.txt)"], "what was allowed for good does not hold here");
     run.check(answers("approve"), &["run 1.0 pay #1"]);
@@ -165,11 +164,13 @@ fn n6_a_run_may_begin_tainted() {
 fn n6_not_again_in_this_run_holds_until_something_new_is_read() {
     let mut run = tainted();
     run.check(wants(&["send", "old", "send"]), &["human approves 2.0 send"]);
-    run.check(answers("2"), &["run 2.0 send #1", "run 2.2 send #1"]);
-    run.check(done("2.0"), &[]);
-    run.check(reads("2.2", Origin::Tool, "send"), &["human approves 2.1 old"]);
+    run.check(answers("2"), &["run 2.0 send #1"]);
+    run.check(done("2.0"), &["human approves 2.1 old"]);
+    run.check(answers("no"), &["human approves 2.2 send"]);
+    assert_eq!(sources(&run), ["the web (https://a.example/)"], "what waited beside it was not seen, and is");
+    run.check(answers("approve"), &["run 2.2 send #1"]);
+    run.check(reads("2.2", Origin::Tool, "send"), &["ask a/one Work"]);
     assert!(run.run().excused.is_empty(), "its own answer came from somewhere new");
-    run.check(answers("no"), &["ask a/one Work"]);
     run.check(wants(&["send"]), &["human approves 3.0 send"]);
     run.check(answers("yes, for this run"), &["run 3.0 send #1"]);
     run.check(reads("3.0", Origin::Tool, "send"), &["ask a/one Work"]);
@@ -182,15 +183,21 @@ fn n6_not_again_in_this_run_holds_until_something_new_is_read() {
 }
 
 #[test]
-fn n6_a_full_taint_still_tells_old_from_new() {
+fn n6_what_counts_is_new_words_and_not_a_new_name() {
     let many: Taint = (0..12).map(|n| Source::new(Origin::File, &n.to_string())).collect();
     let mut run = started(Begun { taint: many, ..house() });
     run.check(wants(&["send"]), &["human approves 1.0 send"]);
     run.check(answers("2"), &["run 1.0 send #1"]);
+    // The place was known, what it says was not.
     run.check(reads("1.0", Origin::File, "3"), &["ask a/one Work"]);
-    run.check(wants(&["send"]), &["run 2.0 send #1"]);
-    run.check(reads("2.0", Origin::File, "13"), &["ask a/one Work"]);
-    run.check(wants(&["send"]), &["human approves 3.0 send"]);
+    run.check(wants(&["send"]), &["human approves 2.0 send"]);
+    run.check(answers("2"), &["run 2.0 send #1"]);
+    run.check(reads("2.0", Origin::File, "3"), &["ask a/one Work"]);
+    run.check(wants(&["send"]), &["run 3.0 send #1"]);
+    let Event::ToolFinished { call, source, .. } = reads("3.0", Origin::File, "3") else { unreachable!("it is done") };
+    let outcome = ToolOutcome::Text { text: "something else".to_owned(), is_error: false };
+    run.check(Event::ToolFinished { call, outcome, source }, &["ask a/one Work"]);
+    run.check(wants(&["send"]), &["human approves 4.0 send"]);
 }
 
 #[test]

@@ -246,9 +246,8 @@ fn assessed(how: u8) -> Event {
     let calls = (0..4).map(|index| Assessment {
         risk: risks[usize::from(how >> index) % risks.len()],
         grade: grades[usize::from(how >> (index + 1)) % grades.len()],
-        reasons: Vec::new(),
         site: (how & 1 == 0).then(|| "a.example".to_owned()),
-        contained: false,
+        ..Assessment::default()
     });
     Event::Assessed { calls: calls.collect() }
 }

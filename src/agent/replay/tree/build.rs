@@ -290,6 +290,7 @@ fn remark(event: &Event) -> Option<String> {
         | Event::ModelAsked { .. }
         | Event::ModelAnswered(_)
         | Event::Assessed { .. }
+        | Event::Looked { .. }
         | Event::ModelFailed { .. }
         | Event::ToolStarted { .. }
         | Event::ToolFinished { .. } => None,

@@ -81,6 +81,8 @@ fn k2_programs_and_notices_are_not_heard() {
     let table = [
         message("D1", "hi", &json!({"bot_id": "BHOB"})),
         message("D1", "hi", &json!({"bot_id": "BELSE", "subtype": "bot_message"})),
+        message("D1", "hi", &json!({"app_id": "A1"})),
+        message("D1", "hi", &json!({"bot_profile": {"name": "Flow"}})),
         message("D1", "hi", &json!({"user": "UHOB"})),
         message("D1", "hi", &json!({"user": "USLACKBOT"})),
         message("C1", "joined", &json!({"subtype": "channel_join"})),

@@ -68,15 +68,25 @@ async fn nothing_that_a_server_says_is_believed_unless_somebody_vouches_for_it()
         (spec.facts.risk, spec.facts.approval, spec.idempotent)
     };
     for tool in ["s__look", "s__act"] {
-        assert_eq!(facts(&world, tool), (Risk::Execute, Approval::Ask, false), "{tool}");
+        assert_eq!(facts(&world, tool), (Risk::Send, Approval::Ask, false), "{tool}");
     }
     let dir = world.dir.path().to_owned();
-    let world = world.restarted(Settings { trusted: true, ..hostile(&dir, "") }).await;
+    let world =
+        world.restarted(Settings { trusted_output: true, trusted_annotations: true, ..hostile(&dir, "") }).await;
     assert_eq!(facts(&world, "s__look"), (Risk::Read, Approval::Free, true));
-    assert_eq!(facts(&world, "s__act"), (Risk::Execute, Approval::Ask, true));
+    assert_eq!(facts(&world, "s__act"), (Risk::Send, Approval::Ask, true));
+    // Its annotations and its words are believed each for itself.
+    let words = Settings { trusted_output: true, ..hostile(&dir, "") };
+    let world = world.restarted(words).await;
+    assert_eq!(facts(&world, "s__look"), (Risk::Send, Approval::Ask, false));
+    assert_eq!(world.shed.now().get("s__look").unwrap().spec().words_of, None);
+    let annotations = Settings { trusted_annotations: true, ..hostile(&dir, "") };
+    let world = world.restarted(annotations).await;
+    assert_eq!(facts(&world, "s__look"), (Risk::Read, Approval::Free, true));
+    assert!(world.shed.now().get("s__look").unwrap().spec().words_of.is_some());
     let free = Settings { approval: Some(Approval::Free), deny: vec!["look".to_owned()], ..hostile(&dir, "") };
     let world = world.restarted(free).await;
-    assert_eq!(facts(&world, "s__act"), (Risk::Execute, Approval::Free, false));
+    assert_eq!(facts(&world, "s__act"), (Risk::Send, Approval::Free, false));
     assert_eq!(world.shed.now().names(), ["s__act"]);
 }
 
@@ -269,7 +279,10 @@ async fn n6_a_tool_that_changes_under_ones_hands_is_not_called() {
     assert!(old.contains("it says something else of this tool now than when the tool was chosen"), "{old}");
     let assessed = world.shed.now().get("s__echo").unwrap().assess(&Invocation::trial(json!({})), &|_| false).await;
     assert_eq!(assessed.grade, Grade::High);
-    insta::assert_snapshot!(assessed.reasons.join("\n"), @"the MCP server s says something else of this tool than it did at first");
+    insta::assert_snapshot!(assessed.reasons.join("\n"), @r"
+    the MCP server s does it; it does not say what that changes
+    the MCP server s says something else of this tool than it did at first
+    ");
     insta::assert_snapshot!(world.line(), @"mcp s: ready, 2 tools; says something else than at first of: echo");
     assert_eq!(world.says("s__echo", json!({})).await, format!("{FROM}{{}}"), "a person has approved it");
     // Who has looked at it knows.

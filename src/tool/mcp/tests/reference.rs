@@ -59,7 +59,11 @@ async fn server_filesystem_is_believed_where_it_is_trusted() {
     let world = World::with(|dir| {
         std::fs::write(dir.join("note.txt"), "milk\n").unwrap();
         let dir = dir.canonicalize().unwrap();
-        Settings { trusted: true, ..reference("mcp-server-filesystem", &[dir.to_str().unwrap()]) }
+        Settings {
+            trusted_output: true,
+            trusted_annotations: true,
+            ..reference("mcp-server-filesystem", &[dir.to_str().unwrap()])
+        }
     });
     let world = world.asked().await;
     let path = world.dir.path().canonicalize().unwrap().join("note.txt");

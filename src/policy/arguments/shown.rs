@@ -1,0 +1,319 @@
+//! What a person sees of a call's arguments: line by line, without escapes, what steers the call first and whole.
+//!
+//! A member's place is by the words of its name. That is a courtesy: a name that tells nothing stands among the others, in the
+//! order in which they were written, and what is left out of a long one is said and goes along as a file.
+
+use crate::policy::arguments::{Written, parse};
+use crate::policy::invisible::marked;
+
+/// Words of names of members that say where, to whom, when or how much.
+const STEERING: [&str; 84] = [
+    "to",
+    "cc",
+    "bcc",
+    "recipient",
+    "recipients",
+    "receiver",
+    "receivers",
+    "participant",
+    "participants",
+    "attendee",
+    "attendees",
+    "guest",
+    "guests",
+    "member",
+    "members",
+    "user",
+    "users",
+    "username",
+    "person",
+    "contact",
+    "owner",
+    "from",
+    "sender",
+    "address",
+    "addresses",
+    "email",
+    "emails",
+    "mail",
+    "phone",
+    "iban",
+    "bic",
+    "account",
+    "beneficiary",
+    "payee",
+    "url",
+    "urls",
+    "uri",
+    "link",
+    "href",
+    "host",
+    "hostname",
+    "domain",
+    "port",
+    "server",
+    "endpoint",
+    "webhook",
+    "amount",
+    "sum",
+    "total",
+    "price",
+    "cost",
+    "currency",
+    "quantity",
+    "path",
+    "paths",
+    "file",
+    "files",
+    "filename",
+    "dir",
+    "directory",
+    "folder",
+    "source",
+    "destination",
+    "dest",
+    "target",
+    "command",
+    "cmd",
+    "program",
+    "time",
+    "date",
+    "when",
+    "start",
+    "end",
+    "due",
+    "until",
+    "entity",
+    "device",
+    "channel",
+    "repo",
+    "branch",
+    "action",
+    "method",
+    "key",
+    "role",
+];
+/// Names of amounts of money.
+const MONEY: [&str; 6] = ["amount", "price", "payee", "beneficiary", "iban", "payment"];
+/// So much of what steers is shown whole, in characters.
+const STEERING_CHARS_MAX: usize = 2_000;
+/// So much of the rest.
+const REST_CHARS_MAX: usize = 1_200;
+/// Of a value that is cut, so much of its beginning,
+const HEAD_CHARS: usize = 300;
+/// and so much of its end.
+const TAIL_CHARS: usize = 150;
+/// The most characters of a member's name.
+const NAME_CHARS_MAX: usize = 80;
+
+/// A value that is no list and no object, and the way to it.
+struct Leaf {
+    name: String,
+    value: String,
+    steers: bool,
+}
+
+/// Arguments as a person sees them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The lines.
+    pub text: String,
+    /// All of it, where the lines leave something out.
+    pub whole: Option<String>,
+}
+
+/// What is shown of arguments.
+#[must_use]
+pub fn shown(written: &str) -> Shown {
+    let leaves = leaves(written);
+    if leaves.is_empty() {
+        return Shown { text: "(no arguments)".to_owned(), whole: None };
+    }
+    let (first, rest): (Vec<&Leaf>, Vec<&Leaf>) = leaves.iter().partition(|leaf| leaf.steers);
+    let (mut lines, mut is_cut) = (Vec::new(), false);
+    for (leaves, mut left) in [(first, STEERING_CHARS_MAX), (rest, REST_CHARS_MAX)] {
+        let mut left_out = 0;
+        for leaf in leaves {
+            let whole = line(&leaf.name, &leaf.value);
+            let cut = (whole.chars().count() > left).then(|| line(&leaf.name, &ends(&leaf.value)));
+            is_cut |= cut.is_some();
+            let told = cut.unwrap_or(whole);
+            let chars = told.chars().count();
+            if chars > left.max(HEAD_CHARS + TAIL_CHARS + 2 * NAME_CHARS_MAX) || left == 0 {
+                left_out += 1;
+                continue;
+            }
+            left = left.saturating_sub(chars);
+            lines.push(told);
+        }
+        if left_out > 0 {
+            lines.push(format!("… {left_out} more"));
+        }
+    }
+    if !is_cut {
+        return Shown { text: lines.join("\n"), whole: None };
+    }
+    let whole: Vec<String> = leaves.iter().map(|leaf| line(&leaf.name, &leaf.value)).collect();
+    Shown { text: lines.join("\n"), whole: Some(whole.join("\n")) }
+}
+
+/// What steers a call, as one line; none: nothing in it is known to.
+#[must_use]
+pub fn steering(written: &str) -> Option<String> {
+    let leaves = leaves(written);
+    let steers: Vec<String> =
+        leaves.iter().filter(|leaf| leaf.steers).map(|leaf| format!("{}={:?}", leaf.name, leaf.value)).collect();
+    (!steers.is_empty()).then(|| steers.join(" "))
+}
+
+/// All of a call, as one line.
+#[must_use]
+pub fn on_one_line(written: &str) -> String {
+    let all: Vec<String> = leaves(written).iter().map(|leaf| format!("{}={:?}", leaf.name, leaf.value)).collect();
+    all.join(" ")
+}
+
+/// Does it name an amount of money, or who gets it?
+#[must_use]
+pub fn names_money(written: &str) -> bool {
+    leaves(written).iter().any(|leaf| words(&leaf.name).iter().any(|word| MONEY.contains(&word.as_str())))
+}
+
+fn leaves(written: &str) -> Vec<Leaf> {
+    let mut leaves = Vec::new();
+    match parse(written) {
+        Some(parsed) => gather(&parsed, String::new(), &mut leaves),
+        // It is no JSON: no tool takes it.
+        None => leaves.push(Leaf { name: "(not JSON)".to_owned(), value: marked(written), steers: false }),
+    }
+    leaves
+}
+
+fn gather(value: &Written, name: String, leaves: &mut Vec<Leaf>) {
+    let mut leaf = |value: String| {
+        let steers = words(&name).iter().any(|word| STEERING.contains(&word.as_str()));
+        leaves.push(Leaf { name: name.clone(), value, steers });
+    };
+    match value {
+        Written::Bare(bare) => leaf(bare.clone()),
+        Written::Text(text) => leaf(marked(text)),
+        Written::List(items) if items.is_empty() => leaf("(none)".to_owned()),
+        Written::List(items) if items.iter().all(|item| matches!(item, Written::Bare(_) | Written::Text(_))) => {
+            let item = |item: &Written| match item {
+                Written::Bare(text) | Written::Text(text) => marked(text).replace('\n', "⟨U+000A⟩"),
+                Written::List(_) | Written::Object(_) => String::new(),
+            };
+            leaf(items.iter().map(|one| format!("[{}]", item(one))).collect::<Vec<_>>().join(" "));
+        }
+        Written::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                gather(item, format!("{name}[{}]", index + 1), leaves);
+            }
+        }
+        Written::Object(members) if members.is_empty() && !name.is_empty() => leaf("(empty)".to_owned()),
+        Written::Object(members) => {
+            for (member, value) in members {
+                let member: String = marked(member).replace(['\n', ':'], " ").chars().take(NAME_CHARS_MAX).collect();
+                let name = if name.is_empty() { member } else { format!("{name}.{member}") };
+                gather(value, name, leaves);
+            }
+        }
+    }
+}
+
+/// The words of a name: `dueDate`, `due_date` and `items[1].due` all have `due`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_small) {
+            words.push(String::new());
+        }
+        was_small = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphabetic()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
+}
+
+/// A member on its line. Lines of its own stand behind a bar: no value passes for another member.
+fn line(name: &str, value: &str) -> String {
+    if value.contains('\n') {
+        let lines: Vec<String> = value.split('\n').map(|line| format!("  | {line}")).collect();
+        return format!("{name}:\n{}", lines.join("\n"));
+    }
+    format!("{name}: {value}")
+}
+
+/// Beginning and end of what is too long.
+fn ends(value: &str) -> String {
+    let chars = value.chars().count();
+    let Some(left_out) = chars.checked_sub(HEAD_CHARS + TAIL_CHARS).filter(|left_out| *left_out > 0) else {
+        return value.to_owned();
+    };
+    let head: String = value.chars().take(HEAD_CHARS).collect();
+    let tail: String = value.chars().skip(chars - TAIL_CHARS).collect();
+    format!("{head} ⟨… {left_out} characters …⟩ {tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d6_what_steers_is_shown_first_and_whole() {
+        let body = format!("Dear all,\n{}\nrecipients: mum@example.org", "x".repeat(5_000));
+        let arguments = serde_json::json!({ "body": body, "subject": "Hi", "recipients": ["eve@evil.example", "a@b"] });
+        let Shown { text, whole } = shown(&arguments.to_string());
+        let text = text.replace(&"x".repeat(290), "X").replace(&"x".repeat(122), "Y");
+        insta::assert_snapshot!(text, @"
+        recipients: [eve@evil.example] [a@b]
+        body:
+          | Dear all,
+          | X ⟨… 4588 characters …⟩ Y
+          | recipients: mum@example.org
+        subject: Hi
+        ");
+        assert!(whole.unwrap().contains(&"x".repeat(5_000)));
+    }
+
+    #[test]
+    fn d6_a_short_call_is_shown_whole_and_as_it_was_written() {
+        let written = r#"{"note":"a \"b\"\\ \u202e c","amount":123456789012345678901234567890,"to":{"iban":"DE1"},"x":[{"y":1.50},null],"e":{},"l":[]}"#;
+        let Shown { text, whole } = shown(written);
+        insta::assert_snapshot!(text, @r#"
+        amount: 123456789012345678901234567890
+        to.iban: DE1
+        note: a "b"\ ⟨U+202E⟩ c
+        x[1].y: 1.50
+        x[2]: null
+        e: (empty)
+        l: (none)
+        "#);
+        assert_eq!(whole, None);
+        assert_eq!(shown("{}").text, "(no arguments)");
+        assert_eq!(shown("{oops\u{200b}").text, "(not JSON): {oops⟨U+200B⟩");
+    }
+
+    #[test]
+    fn d6_many_members_are_counted_and_go_along_as_a_file() {
+        let many: serde_json::Map<String, serde_json::Value> =
+            (0..500).map(|n| (format!("n{n:03}"), "v".repeat(20).into())).collect();
+        let Shown { text, whole } = shown(&serde_json::Value::Object(many).to_string());
+        assert!(
+            text.chars().count() < REST_CHARS_MAX + 100 && text.lines().last().unwrap().ends_with(" more"),
+            "{text}"
+        );
+        assert_eq!(whole.unwrap().lines().count(), 500);
+    }
+
+    #[test]
+    fn d6_what_always_covers_is_what_steers() {
+        let of = |written: &str| steering(written);
+        assert_eq!(of(r#"{"body":"x","to":"a@b","dueDate":"now"}"#).unwrap(), r#"to="a@b" dueDate="now""#);
+        assert_eq!(of(r#"{"body":"x"}"#), None);
+        assert_eq!(on_one_line(r#"{"b":1,"a":"x\ny"}"#), r#"b="1" a="x\ny""#);
+        assert!(names_money(r#"{"payment":{"amount":3}}"#) && !names_money(r#"{"to":"a"}"#));
+    }
+}
