@@ -328,7 +328,7 @@ impl Advance {
             }
             for (call, outcome) in refused {
                 unmade.insert(call.clone());
-                events.push(Event::ToolFinished { call, outcome, source: None });
+                events.push(Event::ToolFinished { call, outcome, source: None, draft: None });
             }
         }
     }

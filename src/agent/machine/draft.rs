@@ -113,7 +113,16 @@ pub(super) fn aim(run: &mut Active) {
 fn added(run: &Active, index: usize) -> OpenCall {
     let call =
         ToolCall { id: CallId::new(run.cycles, index), name: KEEP_CHANGES.to_owned(), arguments: "{}".to_owned() };
-    OpenCall { call, progress: Progress::Queued, exit_code: None, fate: Fate::Open, assessed: None, added: true }
+    OpenCall {
+        call,
+        progress: Progress::Queued,
+        exit_code: None,
+        fate: Fate::Open,
+        assessed: None,
+        added: true,
+        looked: false,
+        approved: None,
+    }
 }
 
 fn is_due(run: &Active) -> bool {

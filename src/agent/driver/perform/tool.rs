@@ -57,7 +57,8 @@ pub(super) async fn run(ports: &Ports, job: ToolJob) -> Done {
     };
     if let Some(wrong) = job.tools.misfit(&name, &arguments) {
         // It quotes the schema.
-        return (ToolOutcome::Text { text: wrong, is_error: true }, tool.spec().words_of.clone());
+        let (outcome, source) = (ToolOutcome::Text { text: wrong, is_error: true }, tool.spec().words_of.clone());
+        return Done { outcome, source, draft: None };
     }
     let invocation = Invocation {
         principal: job.principal,
