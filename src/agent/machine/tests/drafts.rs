@@ -302,8 +302,9 @@ fn d2_a_declared_loop_settles_its_draft_before_it_ends() {
     run.check(wants(&["shell"]), &["run 1.0 shell #1"]);
     run.check(leaves("1.0", draft(0, "d1", 1)), &["ask a/one Work"]);
     run.check(says("DONE"), &["human approves 2.0 keep_changes"]);
-    run.check(answers("deny"), &["ask a/one Work"]);
-    assert_eq!(run.on(says("DONE")).last().unwrap(), "end Completed");
+    let ended = run.on(answers("deny"));
+    assert_eq!(ended.last().unwrap(), "end Completed");
+    assert!(ended.concat().contains("1 not allowed"), "the record tells what was not kept: {ended:?}");
 }
 
 #[test]
