@@ -66,7 +66,7 @@ fn forms(piece: String) -> [String; 2] {
     };
     let whole = balanced(whole);
     let ended =
-        whole.trim_end_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~'));
+        whole.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
     [whole.to_owned(), ended.to_owned()]
 }
 
