@@ -43,6 +43,8 @@ impl Link {
         let mut created = self.ask("tools/call", call).await?;
         let mut task = created["task"].take();
         let id = task["taskId"].as_str().ok_or(McpError::Strange)?.to_owned();
+        // The SDK leaves this out of later answers.
+        let pause = again(&task);
         loop {
             match task["status"].as_str() {
                 Some("completed" | "failed" | "cancelled") => break,
@@ -51,7 +53,7 @@ impl Link {
                     self.ask("tasks/cancel", json!({ "taskId": id })).await?;
                     return Err(McpError::WantsInput);
                 }
-                _ => tokio::time::sleep(again(&task)).await,
+                _ => tokio::time::sleep(pause).await,
             }
             self.allowance.renew();
             task = self.ask("tasks/get", json!({ "taskId": id })).await?;
