@@ -124,6 +124,8 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
     #[test]
     fn whatever_it_is_the_words_are_few_and_plain(changes in prop::collection::vec(change(), 0..60)) {
         let draft = ChangeSet { changes }.summary(1);
