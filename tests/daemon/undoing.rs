@@ -4,19 +4,27 @@ use std::fs;
 
 use hob::domain::clock::{Clock as _, SystemClock};
 use hob::domain::ids::{CallId, RunId, SessionKey, UserId};
+use hob::store::Store;
 use hob::tool::changes::{DraftOf, Drafts, Which};
 use hob::tool::workspace::Workspace;
+use sqlx::Connection as _;
 
 use crate::support::fake_model::Reply;
 use crate::support::house::{ADA, BOB, House};
 use crate::support::process::hob;
 
 /// What a call of Ada's run has made in the workspace, as it is recorded.
-fn changed(house: &House, run: i64, name: &str) {
+async fn changed(house: &House, run: i64, name: &str) {
+    let mut database = Store::raw(&house.path("data/hob.db")).await.unwrap();
+    let ada: i64 = sqlx::query_scalar("SELECT user_id FROM identities WHERE external_id = '7'")
+        .fetch_one(&mut database)
+        .await
+        .unwrap();
+    database.close().await.unwrap();
     let data = house.path("data");
     let drafts = Drafts::new(&data, &Workspace::of(&data));
     let now = SystemClock.now();
-    let of = DraftOf { run: RunId(run), session: SessionKey(ADA.to_string()), user: UserId(1), now };
+    let of = DraftOf { run: RunId(run), session: SessionKey(ADA.to_string()), user: UserId(ada), now };
     let draft = drafts.open(&of, &Which::Call(CallId::new(1, 0))).unwrap();
     fs::write(draft.overlays()[0].upper.join(name), "x").unwrap();
     assert_eq!(draft.keep_all(now).unwrap().changes, 1);
@@ -36,7 +44,7 @@ async fn a_change_is_taken_back_in_its_own_conversation_and_by_the_house() {
     house.ask(ADA, "hello", Reply::text("Hello.")).await;
     house.ask(BOB, "hello", Reply::text("Hello.")).await;
     for (run, name) in [(101, "one"), (102, "two"), (103, "three"), (104, "four")] {
-        changed(&house, run, name);
+        changed(&house, run, name).await;
     }
     let there = |name: &str| house.path("data/workspace").join(name).exists();
     house.say(BOB, "/undo");

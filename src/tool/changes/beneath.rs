@@ -1,7 +1,7 @@
 //! Files reached by directory handles: no link is followed, nothing above the handle and no other mount is ever reached.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
@@ -147,13 +147,14 @@ pub(super) fn note(handle: impl AsFd, name: &str) -> Result<Option<u8>> {
 }
 
 /// The name by which the kernel knows an open handle: it leads to the very file, whatever its path is now.
-pub(super) fn by_handle(handle: impl AsFd) -> PathBuf {
-    format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()).into()
+fn by_handle(handle: BorrowedFd<'_>) -> PathBuf {
+    format!("/proc/self/fd/{}", handle.as_raw_fd()).into()
 }
 
 /// Sets the mode of whatever the handle is of, which is no link.
 pub(super) fn set_mode(handle: impl AsFd, mode: u32) -> Result<()> {
-    chmod(by_handle(handle), Mode::from_raw_mode(mode))
+    // It is held open until the name is used: the number may be another file's afterwards.
+    chmod(by_handle(handle.as_fd()), Mode::from_raw_mode(mode))
 }
 
 /// Takes away what the overlay noted beside a file or folder, which is no link.

@@ -68,8 +68,12 @@ fn shown(set: &ChangeSet) -> String {
         // A String takes whatever is written to it.
         write!(text, "\n… and {} more that are not listed here", all.len() - listed).unwrap_or_default();
     }
-    let mut left = all.iter().filter(|change| change.content != Content::Hidden).count();
-    for change in all.iter().filter(|change| change.content != Content::Hidden) {
+    let has_content = |change: &&&Change| match &change.content {
+        Content::Hidden => false,
+        Content::Diff(text) | Content::Text(text) => !text.is_empty(),
+    };
+    let mut left = all.iter().filter(has_content).count();
+    for change in all.iter().filter(has_content) {
         let content = content(change);
         if text.chars().count() + content.chars().count() + 80 > SHOWN_CHARS_MAX {
             break;
@@ -111,21 +115,20 @@ fn line(change: &Change) -> String {
         (Now::Gone, Before::Link { target }) => format!(", a link to {}", path_shown(Path::new(target))),
         (Now::Link { target }, _) => format!(", a link to {}{}", path_shown(Path::new(target)), way_out(target)),
         (Now::Folder, Before::Folder { .. }) => format!(", mode {:03o} → {:03o}", change.mode_before, change.mode),
-        (Now::Folder, _) => ", a folder".to_owned(),
+        (Now::Folder, before) => format!(", a folder{}", in_place(before)),
         (Now::Special { what }, _) => format!(", {what}: it is not kept"),
         (Now::File { size, hash }, before) => {
             let mut more = format!(", {size} bytes");
-            if let Before::File { size } = before {
-                write!(more, " instead of {size}").unwrap_or_default();
+            match before {
+                Before::File { size: old } if old != size => write!(more, " instead of {old}").unwrap_or_default(),
+                Before::File { .. } => {}
+                other => more.push_str(in_place(other)),
             }
             if let (Content::Hidden, Some(hash)) = (&change.content, hash) {
                 write!(more, ", SHA-256 {hash}").unwrap_or_default();
             }
             if matches!(before, Before::File { .. }) && change.mode != change.mode_before {
                 write!(more, ", mode {:03o} → {:03o}", change.mode_before, change.mode).unwrap_or_default();
-            }
-            if matches!(before, Before::Folder { .. }) {
-                more.push_str(", in the place of a folder");
             }
             more
         }
@@ -139,6 +142,16 @@ fn line(change: &Change) -> String {
         line.push_str(" (it was changed in the workspace meanwhile, so this is not kept)");
     }
     line
+}
+
+fn in_place(before: &Before) -> &'static str {
+    match before {
+        Before::Nothing => "",
+        Before::File { .. } => ", in the place of a file",
+        Before::Link { .. } => ", in the place of a link",
+        Before::Folder { .. } => ", in the place of a folder",
+        Before::Special => ", in the place of something that is no file",
+    }
 }
 
 fn verb(change: &Change) -> &'static str {

@@ -84,11 +84,12 @@ fn names_of_any_bytes_are_kept_and_shown_on_their_line() {
 }
 
 #[test]
-fn what_is_nested_18500_deep_is_neither_kept_nor_left_behind() {
+fn what_is_nested_thousands_deep_is_neither_kept_nor_left_behind() {
     let house = House::new();
     let draft = house.open(1);
     let mut here = rustix::fs::open(draft.layer(0, "upper"), rustix::fs::OFlags::PATH, Mode::empty()).unwrap();
-    for _ in 0..18_500 {
+    // On some machines a folder takes milliseconds to delete.
+    for _ in 0..4_000 {
         rustix::fs::mkdirat(&here, "d", Mode::RWXU).unwrap();
         here = rustix::fs::openat(&here, "d", rustix::fs::OFlags::PATH, Mode::empty()).unwrap();
     }
@@ -96,7 +97,7 @@ fn what_is_nested_18500_deep_is_neither_kept_nor_left_behind() {
     assert!(matches!(draft.keep_all(at(2)), Err(ChangesError::TooMuch(Bound::Depth))));
     draft.discard().unwrap();
     assert_eq!(fs::read_dir(house.dir.path().join("drafts")).unwrap().count(), 0);
-    assert!(DEPTH_MAX < 18_500 && ENTRIES_MAX < 1_000_000);
+    assert!(DEPTH_MAX < 4_000 && ENTRIES_MAX < 1_000_000);
 }
 
 #[test]

@@ -12,7 +12,38 @@ fn shown(house: &House, after: &Tree) -> String {
 #[test]
 fn each_kind_of_change_has_its_line() {
     let (house, _, after) = sample();
-    insta::assert_snapshot!(shown(&house, &after), @"");
+    insta::assert_snapshot!(shown(&house, &after), @r#"
+    Files and folders: 3 made, 6 changed, 4 deleted
+    ~ bin/run, 5 bytes, mode 644 → 755 (it can be run)
+    ~ a.txt, 6 bytes instead of 8
+    ~ bin, mode 755 → 750
+    - gone, a folder with 2 in it
+    ~ link, a link to bin/run
+    + new, a folder
+    + new/n.txt, 1 bytes
+    - old.txt
+    ~ turns, a folder, in the place of a file
+    + turns/inner, 12 bytes
+    ~ unturns, 10 bytes, in the place of a folder
+
+    a.txt:
+    @@ -1,2 +1,2 @@
+     one
+    -two
+    +2
+
+    new/n.txt:
+    +n
+
+    turns/inner:
+    +now a folder
+
+    unturns:
+    +now a file
+    Runs later: [
+        "bin/run: it can be run",
+    ]
+    "#);
 }
 
 #[test]
@@ -32,14 +63,38 @@ fn what_runs_later_comes_first() {
         }
         after.0.insert(path.into(), Node::File(mode, vec![0, 1]));
     }
-    insta::assert_snapshot!(shown(&house, &after), @"");
+    insta::assert_snapshot!(shown(&house, &after), @r#"
+    Files and folders: 9 made
+    + .envrc, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (a shell reads it when it starts)
+    + .git/hooks/pre-commit, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (git runs what it says)
+    + Makefile, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (a build runs what it says)
+    + tool.sh, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (it can be run)
+    + x/hob.service, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2 (it is run by the system)
+    + .git, a folder
+    + .git/hooks, a folder
+    + a.txt, 2 bytes, SHA-256 b413f47d13ee2fe6c845b2ee141af81de858df4ec549a58b7970bb96645bc8d2
+    + x, a folder
+    Runs later: [
+        ".envrc: a shell reads it when it starts",
+        ".git/hooks/pre-commit: git runs what it says",
+        "Makefile: a build runs what it says",
+        "tool.sh: it can be run",
+        "x/hob.service: it is run by the system",
+    ]
+    "#);
 }
 
 #[test]
 fn a_long_text_shows_its_head_and_its_tail() {
     let house = House::new();
     let text: String = (1..=400).map(|line| format!("line {line}\n")).collect();
-    insta::assert_snapshot!(shown(&house, &Tree::default().with("long.txt", file(0o644, &text))), @"");
+    let shown = shown(&house, &Tree::default().with("long.txt", file(0o644, &text)));
+    assert!(
+        shown.starts_with("Files and folders: 1 made\n+ long.txt, 3492 bytes\n\nlong.txt:\n+line 1\n+line 2\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("lines are left out …\n") && shown.contains("+line 399\n+line 400\n"), "{shown}");
+    assert!(!shown.contains("+line 200\n"), "{shown}");
 }
 
 fn change() -> impl Strategy<Value = Change> {
@@ -69,6 +124,8 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
     #[test]
     fn whatever_it_is_the_words_are_few_and_plain(changes in prop::collection::vec(change(), 0..60)) {
         let draft = ChangeSet { changes }.summary(1);
