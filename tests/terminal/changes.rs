@@ -18,7 +18,7 @@ use crate::place::{Place, Way};
 async fn house() -> Option<(Place, Drafts)> {
     let place = Place::new(Way::Namespaces).await;
     if !place.confined.sandbox.overlays() {
-        println!("skipped: this kernel gives no overlay ({})", place.confined.sandbox.strength());
+        eprintln!("skipped: this kernel gives no overlay ({})", place.confined.sandbox.strength());
         return None;
     }
     let root = place.workspace();

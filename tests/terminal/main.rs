@@ -10,6 +10,7 @@
 mod bounds;
 mod changes;
 mod desk;
+mod fuzz;
 mod jobs;
 mod judged;
 mod place;

@@ -264,7 +264,6 @@ fn copy((from, name): (&OwnedFd, &OsStr), (to, new): (&OwnedFd, &OsStr)) -> std:
 
 /// A point at which a process may end; tests end there.
 #[cfg(not(test))]
-#[expect(clippy::unnecessary_wraps, reason = "tests cut it off")]
 pub(super) fn step() -> std::result::Result<(), ChangesError> {
     Ok(())
 }

@@ -32,6 +32,8 @@ pub const DEPTH_MAX: usize = 128;
 pub const READ_BYTES_MAX: u64 = 4 << 30;
 /// How many files and folders a folder may hold that is deleted as a whole; they are only counted.
 pub const COUNTED_MAX: u64 = 4_000_000;
+/// A file that takes no more on the disk may hold nothing of its own: only then its notes are looked at.
+const HOLLOW_BYTES_MAX: u64 = 4_096;
 /// How many folders may have to be opened up that nobody may read.
 const LOCKED_MAX: usize = 512;
 
@@ -298,7 +300,7 @@ impl Look {
         (now, before): (&Seen, Option<&Seen>),
     ) -> Result<(), ChangesError> {
         let mut opened = None;
-        let is_hollow = now.stored == 0;
+        let is_hollow = now.stored <= HOLLOW_BYTES_MAX;
         let old = before.filter(|before| before.kind == FileType::RegularFile);
         if is_hollow || old.is_some_and(|old| old.size == now.size) || self.reading.is_wanted() {
             let file =

@@ -10,7 +10,7 @@ use crate::tool::changes::later;
 use crate::tool::changes::set::{Before, Change, ChangeSet, Content, Now};
 
 /// What is shown has at most so many characters.
-pub const SHOWN_CHARS_MAX: usize = 3_000;
+pub(super) const SHOWN_CHARS_MAX: usize = 3_000;
 /// So many of them are for the list of paths.
 const LIST_CHARS_MAX: usize = 1_400;
 /// A path has at most so many.

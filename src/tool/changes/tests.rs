@@ -412,3 +412,35 @@ fn a_sweep_lets_go_of_what_nobody_needs_and_of_nothing_else() {
     house.drafts.sweep(late, &|_| true).unwrap();
     assert_eq!(fs::read_dir(house.dir.path().join("drafts")).unwrap().count(), 0);
 }
+
+#[test]
+fn a_folder_on_another_file_system_is_kept_without_a_way_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let Ok(other) = tempfile::tempdir_in("/dev/shm") else {
+        return println!("skipped: there is no second file system to write to");
+    };
+    if other.path().metadata().unwrap().dev() == dir.path().metadata().unwrap().dev() {
+        return println!("skipped: /dev/shm is no other file system");
+    }
+    let (_, before, after) = sample();
+    for step in 0.. {
+        let root = other.path().join(format!("root-{step}"));
+        fs::create_dir(&root).unwrap();
+        before.write(&root);
+        let workspace = Workspace { root: root.clone(), read: Vec::new(), write: Vec::new() };
+        let drafts = Drafts::new(dir.path(), &workspace);
+        let draft = drafts.open(&House::of(step, "7"), &Which::Shared(0)).unwrap();
+        write_layer(&draft.layer(0, "upper"), &before, &after);
+        let digest = draft.look().unwrap().digest();
+        ground::cut::after(Some(u32::try_from(step).unwrap()));
+        let cut = draft.keep(&digest, at(2));
+        ground::cut::after(None);
+        let kept = draft.keep(&digest, at(2)).unwrap();
+        assert!(kept.no_undo.is_some() && kept.left_out.is_empty(), "{kept}");
+        assert_eq!(Tree::of(&root), after, "cut off after {step} steps");
+        assert!(matches!(draft.undo(at(3)), Err(ChangesError::NoUndo(_))));
+        if cut.is_ok() {
+            break;
+        }
+    }
+}

@@ -76,8 +76,8 @@ proptest! {
         prop_assert!(draft.runs_later.iter().all(|line| line.chars().count() < 300) && draft.runs_later.len() < 20);
         for c in draft.shown.chars().chain(draft.runs_later.iter().flat_map(|line| line.chars())) {
             let acts = c.is_control() && c != '\n' && c != '\t';
-            let hides = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-            prop_assert!(!acts && !hides);
+            let turns = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            prop_assert!(!acts && !turns);
         }
         prop_assert!(draft.runs_later.iter().all(|line| !line.contains('\n')));
     }
