@@ -36,7 +36,7 @@ pub struct Desk {
 #[derive(Debug)]
 pub enum Begun {
     /// Its work, there.
-    Work(Bench),
+    Work(Box<Bench>),
     /// Nothing: these words are its result.
     Over {
         /// For the model.
@@ -79,7 +79,7 @@ impl Desk {
     pub async fn begin(&self, invocation: &Invocation, again: Again) -> Result<Begun, String> {
         let now = invocation.now;
         if !self.holds() {
-            return Ok(Begun::Work(Bench { confined: self.confined.clone(), own: None, now }));
+            return Ok(Begun::Work(Box::new(Bench { confined: self.confined.clone(), own: None, now })));
         }
         let (drafts, run, place) = (self.drafts.clone(), invocation.run, invocation.draft);
         let (call, attempt) = (invocation.call.clone(), invocation.attempt);
@@ -108,7 +108,7 @@ impl Desk {
             Err(over) => Ok(over),
             Ok((draft, is_own)) => {
                 let confined = self.confined.clone().with_overlays(draft.overlays());
-                Ok(Begun::Work(Bench { confined, own: is_own.then_some(draft), now }))
+                Ok(Begun::Work(Box::new(Bench { confined, own: is_own.then_some(draft), now })))
             }
         }
     }

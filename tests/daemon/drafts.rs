@@ -35,10 +35,15 @@ impl House {
         std::fs::read_to_string(self.path("data/workspace").join(name)).ok()
     }
 
-    /// The run's draft, while there is one.
-    fn upper(&self) -> Option<PathBuf> {
-        let drafts = std::fs::read_dir(self.path("data/drafts")).ok()?;
-        drafts.flatten().map(|entry| entry.path().join("0/upper")).find(|upper| upper.is_dir())
+    /// The upper layers of all drafts that there are.
+    fn uppers(&self) -> Vec<PathBuf> {
+        let drafts = std::fs::read_dir(self.path("data/drafts")).into_iter().flatten().flatten();
+        drafts.map(|entry| entry.path().join("0/upper")).filter(|upper| upper.is_dir()).collect()
+    }
+
+    /// Is this in a draft?
+    fn is_drafted(&self, name: &str) -> bool {
+        self.uppers().iter().any(|upper| upper.join(name).exists())
     }
 
     async fn until(&self, what: impl Fn(&Self) -> bool) {
@@ -93,7 +98,7 @@ async fn n6_what_is_denied_is_thrown_away_and_what_only_looked_is_asked_about_by
     let heard = serde_json::to_string(&house.model.requests().last().unwrap().body).unwrap();
     assert!(heard.contains("did not want what was changed to be kept"), "{heard}");
     assert_eq!(house.in_workspace("b"), None);
-    house.until(|house| house.upper().is_none()).await;
+    house.until(|house| house.uppers().is_empty()).await;
     // In the same conversation, whose words still taint.
     house.model.reply(shell("ls; cat b || true; python3 -c 'print(1)' || true"));
     assert_eq!(house.ask(ADA, "Look again", Reply::text("Nothing there.")).await, "Nothing there.");
@@ -132,10 +137,9 @@ async fn b10_a_kill_while_a_person_is_asked_or_a_command_runs_changes_nothing() 
     // A clean run's own draft is kept at once; one that a kill cuts off is begun anew.
     house.say(ADA, "/new");
     house.told(ADA, 3).await;
-    house.model.reply(shell("echo once >> log; test -e go || { touch ../x 2> /dev/null; sleep 600; }"));
+    house.model.reply(shell("echo once >> log; test -e go || sleep 600"));
     house.say(ADA, "Go");
-    let begun = |house: &House| house.upper().is_some_and(|upper| upper.join("log").exists());
-    house.until(begun).await;
+    house.until(|house| house.is_drafted("log")).await;
     assert_eq!(house.in_workspace("log"), None);
     std::fs::write(house.path("data/workspace/go"), "").unwrap();
     house.model.reply(Reply::text("Gone."));
@@ -151,7 +155,7 @@ async fn b10_a_kill_in_the_middle_of_a_tainted_runs_command_is_told_to_the_model
     house.model.reply(Reply::call("mail", "{}"));
     house.model.reply(shell("echo hi > begun; sleep 600"));
     house.say(ADA, "Go");
-    house.until(|house| house.upper().is_some_and(|upper| upper.join("begun").exists())).await;
+    house.until(|house| house.is_drafted("begun")).await;
     house.model.reply(Reply::text("I have begun."));
     house.restart().await;
     let question = house.told(ADA, 1).await.remove(0);
@@ -171,7 +175,7 @@ async fn n6_a_stopped_run_drops_its_draft() {
     house.drafted("echo hi > b").await;
     house.say(ADA, "/stop");
     house.told(ADA, 2).await;
-    house.until(|house| house.upper().is_none()).await;
+    house.until(|house| house.uppers().is_empty()).await;
     assert_eq!(house.in_workspace("b"), None);
     house.nothing_refused();
 }

@@ -1,4 +1,4 @@
-//! `move_file`: another name or place for a file, a link or a folder.
+//! `move_file`: another name or place for a file or a link.
 
 use std::io;
 use std::path::Path;
@@ -36,7 +36,7 @@ impl MoveFile {
     /// Moves in `room`.
     #[must_use]
     pub fn new(room: Arc<Room>) -> Self {
-        let about = "Moves or renames a file or folder; makes the folders that it needs.";
+        let about = "Moves or renames a file; makes the folders that it needs.";
         let spec = spec_of::<Arguments>("move_file", about, false).of(MODULE, Role::User).with(changing()).on_need();
         Self { spec, room }
     }
@@ -69,9 +69,10 @@ pub(super) fn done(room: &Room, Arguments { path, to }: &Arguments) -> Result<To
         error if error.kind() == io::ErrorKind::AlreadyExists => {
             RoomError::Content(format!("There is something at {to:?} already."))
         }
-        error if error.kind() == io::ErrorKind::CrossesDevices => {
-            RoomError::Content("It cannot be moved from one of these folders to another.".to_owned())
-        }
+        error if error.kind() == io::ErrorKind::CrossesDevices => RoomError::Content(
+            "A folder is not moved here, nor a file from one of the roots to another: copy it by the terminal."
+                .to_owned(),
+        ),
         error => room.failed(path, &error),
     })?;
     Ok(Told::done(format!("Moved {path:?} to {to:?}.")))
