@@ -16,16 +16,24 @@ pub(super) fn complete(described: &mut OpenApi) {
     }
     for (path, item) in &mut described.paths.paths {
         let schema = if path.starts_with("/v1/") { "FaultBody".into() } else { Problem::name() };
-        for operation in operations(item) {
+        for (method, operation) in operations(item) {
+            operation.operation_id = Some(id_of(method, path));
             add_default(operation, &schema);
             describe(operation);
         }
     }
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
     let PathItem { get, put, post, delete, patch, .. } = item;
-    [get, put, post, delete, patch].into_iter().filter_map(Option::as_mut)
+    let all = [("get", get), ("put", put), ("post", post), ("delete", delete), ("patch", patch)];
+    all.into_iter().filter_map(|(method, operation)| operation.as_mut().map(|operation| (method, operation)))
+}
+
+/// What generated clients call an operation: no two may be called the same.
+fn id_of(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    [method].into_iter().chain(words).collect::<Vec<_>>().join("_")
 }
 
 /// A response without a description is none (OpenAPI 3.1).

@@ -296,5 +296,9 @@ mod tests {
             .collect();
         assert_eq!((missing, silent), (Vec::new(), Vec::new()));
         assert!(found.len() > 50, "{found:?}");
+        let operations =
+            described["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
+        let ids: Vec<&str> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
+        assert!(ids.len() > 50 && ids.iter().collect::<BTreeSet<_>>().len() == ids.len(), "{ids:?}");
     }
 }

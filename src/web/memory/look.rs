@@ -84,6 +84,7 @@ pub(super) enum Kind {
 pub(super) struct Wanted {
     /// What people said, or facts.
     #[serde(default)]
+    #[param(inline)]
     kind: Kind,
     /// Of whom: `p1`, `c5` or `house`; none: of all.
     scope: Option<String>,
