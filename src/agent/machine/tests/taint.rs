@@ -196,7 +196,7 @@ fn n6_what_counts_is_new_words_and_not_a_new_name() {
     run.check(wants(&["send"]), &["run 3.0 send #1"]);
     let Event::ToolFinished { call, source, .. } = reads("3.0", Origin::File, "3") else { unreachable!("it is done") };
     let outcome = ToolOutcome::Text { text: "something else".to_owned(), is_error: false };
-    run.check(Event::ToolFinished { call, outcome, source }, &["ask a/one Work"]);
+    run.check(Event::ToolFinished { call, outcome, source, draft: None }, &["ask a/one Work"]);
     run.check(wants(&["send"]), &["human approves 4.0 send"]);
 }
 
