@@ -39,8 +39,7 @@ fn median(mut work: impl FnMut()) -> Duration {
 fn commands() {
     let lines = VERDICTS.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '@']));
     let commands: Vec<&str> = lines.filter_map(|line| line.split_once(' ').map(|(_, command)| command)).collect();
-    let mut took: Vec<Duration> =
-        commands.iter().map(|command| median(|| drop(black_box(assess(command))))).collect();
+    let mut took: Vec<Duration> = commands.iter().map(|command| median(|| drop(black_box(assess(command))))).collect();
     took.sort_unstable();
     let count = took.len();
     println!("a command judged, of {count}: p50 {:?}  max {:?}", took[count / 2], took[count - 1]);

@@ -122,7 +122,8 @@ fn matters(event: &notify::Event, places: &[PathBuf]) -> bool {
     let is_read =
         matches!(event.kind, EventKind::Access(kind) if kind != AccessKind::Close(notify::event::AccessMode::Write));
     let is_written = matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Data(_)));
-    let is_beside = |path: &PathBuf| places.iter().any(|place| path.parent() == Some(place.as_path())) && path.is_file();
+    let is_beside =
+        |path: &PathBuf| places.iter().any(|place| path.parent() == Some(place.as_path())) && path.is_file();
     let is_loose = is_written && !event.paths.is_empty() && event.paths.iter().all(is_beside);
     !is_read && !is_loose
 }

@@ -65,8 +65,7 @@ fn forms(piece: String) -> [String; 2] {
         None => piece.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '['),
     };
     let whole = balanced(whole);
-    let ended =
-        whole.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
+    let ended = whole.trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
     [whole.to_owned(), ended.to_owned()]
 }
 

@@ -244,7 +244,8 @@ impl Take {
         }
         let mut active = arriving.active(tx).await?;
         // One word is enough: what comes after it, before the run goes on, is a message of its own.
-        let asking = if arriving.lane.may_ask() { asking(tx, arriving.session.id, active.as_ref()).await? } else { Vec::new() };
+        let asking =
+            if arriving.lane.may_ask() { asking(tx, arriving.session.id, active.as_ref()).await? } else { Vec::new() };
         for asking in asking {
             let run = &asking.run;
             match self.open_question(tx, asking.session, run.id).await? {

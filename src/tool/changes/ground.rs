@@ -78,8 +78,11 @@ impl<'a> Grounds<'a> {
                 *inode = ground.copied(index, path, link)?;
             } else if replaces && !link && replacing <= SYNCED_MAX {
                 // After a power cut there is the old content or the new one.
-                let synced = ground.upper_file(path).and_then(fdatasync);
-                synced.map_err(errno("a file of the draft"))?;
+                match ground.upper_file(path).and_then(fdatasync) {
+                    // A link stands there: what it takes the place of has been exchanged before this was cut off.
+                    Ok(()) | Err(Errno::LOOP) => {}
+                    Err(error) => return Err(errno("a file of the draft")(error)),
+                }
             }
         }
         if replacing > SYNCED_MAX {

@@ -44,7 +44,7 @@ mod tests {
         let concern = Concern { sources, owners: true, ..Concern::default() };
         insta::assert_snapshot!(question(&draft, &concern), @r#"
         May I keep these 2 changes? Nothing of it is in the workspace yet.
-        WARNING: this can run later by itself: Makefile, .git/hooks/pre-commit\u{a}1. approve.
+        WARNING: this can run later by itself: Makefile, .git/hooks/pre-commit ⟨U+000A⟩ 1. approve.
         new: Makefile
         new: .git/hooks/pre-commit
         Careful: before this I read what somebody else may have written, and they may be behind it: the web ("https://a.example/").

@@ -39,14 +39,14 @@ fn reasons(run: &Script) -> Vec<String> {
 
 #[test]
 fn n6_each_call_of_a_reply_is_looked_at_and_asked_about_as_it_starts() {
-    let mut run = wanting(&["set", "set", "set", "set"], &["look at 1.0 set"]);
-    for (index, why) in ["1 → 2", "2 → 3", "3 → 4", "4 → 5"].into_iter().enumerate() {
+    let mut run = wanting(&["set", "set"], &["look at 1.0 set"]);
+    for (index, why) in ["1 → 2", "2 → 3"].into_iter().enumerate() {
         let call = format!("1.{index}");
         run.check(looked(&call, Grade::Critical, why), &[&format!("human approves {call} set")]);
         assert_eq!(reasons(&run), [why]);
         run.check(answers("approve"), &[&format!("look at {call} set")]);
         run.check(looked(&call, Grade::Critical, why), &[&format!("run {call} set #1")]);
-        let next = if index < 3 { format!("look at 1.{} set", index + 1) } else { "ask a/one Work".to_owned() };
+        let next = if index < 1 { format!("look at 1.{} set", index + 1) } else { "ask a/one Work".to_owned() };
         run.check(done(&call), &[&next]);
     }
 }

@@ -139,8 +139,10 @@ fn e13_what_may_turn_out_to_be_silence() {
 
 #[test]
 fn long_arguments_are_cut_with_a_sign() {
-    assert!(doubt("ä".repeat(300), 1).contains(&format!("send {}\n", "ä".repeat(300))));
-    assert!(doubt("ä".repeat(301), 1).contains(&format!("send {}…\n", "ä".repeat(300))));
+    let of = |body: String| doubt(format!(r#"{{"to":"ben","body":"{body}"}}"#), 1);
+    assert!(of("ä".repeat(100)).contains(&"ä".repeat(100)));
+    let long = of("ä".repeat(5_000));
+    assert!(long.contains('…') && long.contains("ben") && long.chars().count() < 3_000, "{long}");
 }
 
 #[test]
