@@ -139,8 +139,9 @@ fn e13_what_may_turn_out_to_be_silence() {
 
 #[test]
 fn long_arguments_are_cut_with_a_sign() {
-    assert!(doubt("ä".repeat(300), 1).contains(&format!("send {}\n", "ä".repeat(300))));
-    assert!(doubt("ä".repeat(301), 1).contains(&format!("send {}…\n", "ä".repeat(300))));
+    let note = |chars: usize| doubt(format!("{{\"note\":\"{}\"}}", "ä".repeat(chars)), 1);
+    assert!(note(300).contains(&format!("send\nnote: {}\n", "ä".repeat(300))));
+    assert!(note(3_000).contains(&format!("send\nnote: {} ⟨… 2550 characters …⟩ ", "ä".repeat(300))));
 }
 
 #[test]
