@@ -148,12 +148,11 @@ fn is_known(run: &Active, open: &OpenCall) -> bool {
 /// A call's tool has looked at it, as it is about to start: it is started, unless a person has to be asked. What they have said
 /// yes to stands as long as it is what would happen.
 pub(super) fn on_looked(run: &mut Active, call: &CallId, known: &Assessment) -> Vec<Effect> {
-    let by_state = |open: &&mut OpenCall| run.tools.get(&open.call.name).is_some_and(|facts| facts.by_state);
+    let is_by_state = |tool: &str| run.tools.get(tool).is_some_and(|facts| facts.by_state);
     let open = match &mut run.phase {
-        Phase::Acting(batch) => {
-            batch.find(call).filter(|open| open.progress == Progress::Queued && !open.looked).filter(by_state)
-        }
-        Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
+        // What is said of a call before its turn is not how things stand then.
+        Phase::Acting(batch) if batch.unlooked(is_by_state).is_some_and(|due| due.id == *call) => batch.find(call),
+        Phase::Acting(_) | Phase::Calling(_) | Phase::Waiting { .. } | Phase::Replied | Phase::Done(_) => None,
     };
     let Some(open) = open else {
         return vec![Effect::Ignored { why: "nobody waits for what is known of that call" }];

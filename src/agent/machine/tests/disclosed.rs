@@ -30,7 +30,8 @@ fn wanting(rules: Rules, calls: &[ToolCall], expected: &[&str]) -> Script {
 fn d6_what_is_called_through_use_tool_is_approved_and_recorded_under_its_own_name() {
     let mut run = wanting(Rules::FOURTH, &[through("pay")], &["human approves 1.0 pay"]);
     run.check(answers("always"), &["run 1.0 pay #1"]);
-    assert!(run.run().granted.iter().all(|scope| scope.starts_with("pay ")) && run.run().granted.len() == 1);
+    assert_eq!(run.run().granted.len(), 1);
+    assert!(run.run().granted.iter().all(|scope| scope.starts_with("pay")));
     run.check(done("1.0"), &["ask a/one Work"]);
     assert!(run.run().ledger.told().contains("pay"), "{}", run.run().ledger.told());
     let messages = run.run().transcript.messages();

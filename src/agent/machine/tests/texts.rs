@@ -139,10 +139,9 @@ fn e13_what_may_turn_out_to_be_silence() {
 
 #[test]
 fn long_arguments_are_cut_with_a_sign() {
-    let of = |body: String| doubt(format!(r#"{{"to":"ben","body":"{body}"}}"#), 1);
-    assert!(of("ä".repeat(100)).contains(&"ä".repeat(100)));
-    let long = of("ä".repeat(5_000));
-    assert!(long.contains('…') && long.contains("ben") && long.chars().count() < 3_000, "{long}");
+    let note = |chars: usize| doubt(format!("{{\"note\":\"{}\"}}", "ä".repeat(chars)), 1);
+    assert!(note(300).contains(&format!("send\nnote: {}\n", "ä".repeat(300))));
+    assert!(note(3_000).contains(&format!("send\nnote: {} ⟨… 2550 characters …⟩ ", "ä".repeat(300))));
 }
 
 #[test]
