@@ -192,6 +192,7 @@ impl World {
             owner: SystemRng.id(),
             lease: Duration::from_secs(90),
         });
+        let drafts = ports.toolbox.drafts.clone();
         let (serves, drain) = ([ChannelKind::Terminal].into(), stop.clone());
         let settings = LaneSettings { serves, parallel_max: 1_024, drain, cut: stop, tracker, rest };
         let lanes = Lanes::new(ports, settings);
@@ -205,6 +206,7 @@ impl World {
             personas,
             memory,
             skills,
+            drafts,
             servers,
             rng,
             confined,

@@ -315,6 +315,7 @@ fn house(world: &Arc<World>, ports: &Ports) -> House {
         personas: Arc::default(),
         memory: ports.memory.clone(),
         skills: Arc::clone(&ports.skills),
+        drafts: ports.toolbox.drafts.clone(),
         servers: Servers::default(),
         rng: Arc::clone(world) as _,
         table: Arc::clone(&ports.table),

@@ -42,9 +42,16 @@ impl Hand {
             parameters: serde_json::json!({ "type": "object", "properties": {} }),
         };
         let facts = ToolFacts { changes: !idempotent, approval, ..ToolFacts::default() };
-        let timeout = Timeout::Usual;
-        let spec =
-            ToolSpec { schema, idempotent, timeout, facts, module: "core".to_owned(), role: Role::Guest, core: true };
+        let spec = ToolSpec {
+            schema,
+            idempotent,
+            timeout: Timeout::Usual,
+            facts,
+            module: "core".to_owned(),
+            role: Role::Guest,
+            core: true,
+            words_of: None,
+        };
         Arc::new(Self { world: Arc::clone(world), spec, slow_ms })
     }
 }
