@@ -86,7 +86,7 @@ fn watcher(library: &Library, changed: &mpsc::Sender<()>) -> Option<RecommendedW
         tracing::warn!(%error, "the folder of installed skills cannot be made");
     }
     let all = [&places.installed].into_iter().chain(&places.configured);
-    match watching(all.map(std::path::PathBuf::as_path), changed) {
+    match watching(all.map(PathBuf::as_path), changed) {
         Ok(watcher) => Some(watcher),
         Err(error) => {
             let secs = POLL.as_secs();
