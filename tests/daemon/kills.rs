@@ -247,7 +247,7 @@ async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
 
 #[tokio::test]
 async fn b11_what_was_put_aside_is_given_up_at_a_persons_word() {
-    let mut house = asked_and_cut_off().await;
+    let house = asked_and_cut_off().await;
     house.say(ADA, "/stop");
     assert_eq!(house.told(ADA, 4).await[3], "What I had put aside here is given up.");
     house.say(ADA, "/stop");

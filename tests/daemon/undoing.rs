@@ -46,7 +46,8 @@ async fn a_change_is_taken_back_in_its_own_conversation_and_by_the_house() {
     for (run, name) in [(101, "one"), (102, "two"), (103, "three"), (104, "four")] {
         changed(&house, run, name).await;
     }
-    let there = |name: &str| house.path("data/workspace").join(name).exists();
+    let workspace = house.path("data/workspace");
+    let there = |name: &str| workspace.join(name).exists();
     house.say(BOB, "/undo");
     let told = house.told(BOB, 2).await;
     assert_eq!(told[1], "I have changed nothing here within the last day that could be taken back.");
