@@ -13,7 +13,7 @@ use hob::policy::memory::Place as Where;
 use hob::tool::sandbox::Sandbox;
 use hob::tool::sandbox::confined::Confined;
 use hob::tool::sandbox::probe::Question;
-use hob::tool::sandbox::spec::{Limits, Reach};
+use hob::tool::sandbox::spec::{Limits, Overlay, Reach};
 use hob::tool::terminal::{Settings, Terminal};
 use hob::tool::workspace::Workspace;
 use hob::tool::{Invocation, Outcome, Tool};
@@ -58,15 +58,18 @@ impl Place {
         .await;
         assert!(sandbox.is_there(), "{}", sandbox.strength());
         let confined = Confined::new(sandbox, reach, &data_dir);
-        let settings = Settings {
-            confined: confined.clone(),
-            workspace,
-            shell: "/bin/bash".into(),
-            timeout: Duration::from_secs(60),
-            trusted_output: false,
-            data_dir,
-        };
-        Self { dir, confined, terminal: Terminal::new(settings) }
+        let terminal = terminal(confined.clone(), &data_dir);
+        Self { dir, confined, terminal }
+    }
+
+    /// The same house, whose commands work in a copy of the workspace.
+    pub(crate) fn in_a_draft(mut self) -> Self {
+        let [upper, work] = ["upper", "work"].map(|name| self.path("data/draft").join(name));
+        fs::create_dir_all(&upper).unwrap();
+        fs::create_dir_all(&work).unwrap();
+        let overlay = Overlay { root: self.workspace(), upper, work };
+        self.terminal = terminal(self.confined.clone().with_overlays(vec![overlay]), &self.path("data"));
+        self
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -128,6 +131,17 @@ impl Place {
         let left = tokio::time::timeout(Duration::from_secs(20), quiet).await;
         assert!(left.is_ok(), "{} processes are left", self.alive());
     }
+}
+
+fn terminal(confined: Confined, data_dir: &Path) -> Terminal {
+    Terminal::new(Settings {
+        confined,
+        workspace: Workspace::of(data_dir),
+        shell: "/bin/bash".into(),
+        timeout: Duration::from_secs(60),
+        trusted_output: false,
+        data_dir: data_dir.to_owned(),
+    })
 }
 
 pub(crate) fn invocation(user: UserId, arguments: Value) -> Invocation {
