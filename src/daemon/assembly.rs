@@ -195,7 +195,7 @@ impl Made {
             memory: ports.memory.clone(),
             servers: servers.clone(),
             rng: Arc::clone(&ports.rng),
-            confined: roots.sandbox.strength().to_string(),
+            confined: toolset::own::told(&roots.sandbox, &self.config),
             skills: Arc::clone(&ports.skills),
             conditions: blueprint.conditions.clone(),
             config: roots.standing.clone(),
@@ -268,13 +268,14 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
     let Shared { models, table, purse, memory } = shared;
     let config = &blueprint.config;
     let tools = tools(blueprint, roots, (&memory, &models));
+    let walls = toolset::own::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),
         skills: Arc::clone(&roots.skills),
         clock: Arc::clone(&blueprint.clock),
         redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(config, &blueprint.environment, &blueprint.data_dir)?,
+        toolbox: parts::toolbox(config, &blueprint.environment, &walls)?,
         personas: Arc::new(parts::personas(config, &models, &tools.now())?),
         tools,
         prompt: prompt_settings(config, purse.zone.clone()),
