@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test's own machinery fails loudly")]
 
 mod bounds;
+mod drafts;
+mod hostile;
 mod jobs;
 mod judged;
 mod place;
