@@ -1,49 +1,88 @@
-//! What the sandbox costs a command: `true` within the walls and without them, in turn.
+//! What the sandbox costs a command: `true` within the walls and without them, in turn; with a draft, and in a workspace of
+//! 200,000 files as well.
 //!
 //! `cargo bench --bench sandbox`; the numbers and what they mean are in docs/performance.md.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark speaks to a person and fails loudly")]
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hob::tool::sandbox::probe::Question;
-use hob::tool::sandbox::spec::{Limits, Reach};
+use hob::tool::sandbox::spec::{Limits, Overlay, Reach};
 use hob::tool::sandbox::{Room, Sandbox};
 use tokio::time::Instant;
 
 const STARTS: usize = 200;
+const FILES: usize = 200_000;
 
 fn took(vector: &[OsString], dir: &Path) -> Duration {
     let begun = Instant::now();
     let mut command = Command::new(&vector[0]);
-    let mut child = command.args(&vector[1..]).current_dir(dir).stdin(Stdio::piped()).spawn().unwrap();
-    // `wait` would close its standard input, which ends the sandbox.
-    let _held = child.stdin.take();
-    assert!(child.wait().unwrap().success());
+    assert!(command.args(&vector[1..]).current_dir(dir).stdin(Stdio::null()).status().unwrap().success());
     begun.elapsed()
+}
+
+fn median(mut all: Vec<Duration>) -> Duration {
+    all.sort_unstable();
+    all[all.len() / 2]
+}
+
+/// Fills a folder: a thousand files in each of its own.
+fn fill(dir: &Path) {
+    for number in 0..FILES {
+        let folder = dir.join((number / 1_000).to_string());
+        if number % 1_000 == 0 {
+            fs::create_dir_all(&folder).unwrap();
+        }
+        fs::write(folder.join(number.to_string()), "").unwrap();
+    }
 }
 
 fn main() {
     let dir = tempfile::tempdir().unwrap();
-    let reach =
-        Reach { read: Vec::new(), write: vec![dir.path().to_owned()], network: false, limits: Limits::default() };
-    let plain = [OsString::from("/bin/true")];
-    println!("bare and sandboxed, {STARTS} starts of each in turn:");
-    for namespaces in [true, false] {
-        let program = Path::new(env!("CARGO_BIN_EXE_hob"));
+    let at = |name: &str| dir.path().join(name);
+    for name in ["workspace", "upper", "work", "temporary"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    let root = at("workspace");
+    let reach = Reach { read: Vec::new(), write: vec![root.clone()], network: false, limits: Limits::default() };
+    let program = Path::new(env!("CARGO_BIN_EXE_hob"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let probed = |namespaces: bool| {
         let question = Question { program, data_dir: dir.path(), reach: &reach, namespaces, path: None };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let sandbox = runtime.block_on(Sandbox::probe(&question));
-        let room = Room { reach: reach.clone(), overlays: Vec::new(), temporary: dir.path().to_owned(), input: None };
-        let walled = sandbox.vector(&room, &["/bin/true".to_owned()]).unwrap();
-        let (mut bare, mut sandboxed): (Vec<_>, Vec<_>) =
-            (0..STARTS).map(|_| (took(&plain, dir.path()), took(&walled, dir.path()))).unzip();
-        bare.sort_unstable();
-        sandboxed.sort_unstable();
-        let (bare, sandboxed) = (bare[STARTS / 2], sandboxed[STARTS / 2]);
-        let what = if namespaces { "with namespaces" } else { "Landlock alone" };
-        println!("{what}: p50 {bare:?} bare, {sandboxed:?} sandboxed, {:?} more", sandboxed.saturating_sub(bare));
+        runtime.block_on(Sandbox::probe(&question))
+    };
+    let (own, alone) = (probed(true), probed(false));
+    let overlay = Overlay { root: root.clone(), upper: at("upper"), work: at("work") };
+    let vector = |sandbox: &Sandbox, overlays: Vec<Overlay>| {
+        let room = Room { reach: reach.clone(), overlays, temporary: at("temporary") };
+        sandbox.vector(&room, &["/bin/true".to_owned()]).unwrap()
+    };
+    let mut ways = vec![
+        ("bare", vec![OsString::from("/bin/true")]),
+        ("Landlock alone", vector(&alone, Vec::new())),
+        ("with namespaces", vector(&own, Vec::new())),
+    ];
+    if own.overlays() {
+        ways.push(("with a draft", vector(&own, vec![overlay])));
+    }
+    for files in [0, FILES] {
+        if files > 0 {
+            fill(&root);
+        }
+        println!("{STARTS} starts of each in turn, {files} files in the workspace:");
+        let mut all: Vec<Vec<Duration>> = ways.iter().map(|_| Vec::new()).collect();
+        for _ in 0..STARTS {
+            for (times, (_, vector)) in all.iter_mut().zip(&ways) {
+                times.push(took(vector, &root));
+            }
+        }
+        let medians: Vec<Duration> = all.into_iter().map(median).collect();
+        for ((what, _), median) in ways.iter().zip(&medians) {
+            println!("  {what}: p50 {median:?}, {:?} more than bare", median.saturating_sub(medians[0]));
+        }
     }
 }

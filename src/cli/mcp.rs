@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::cli::{Base, runtime, show};
+use crate::daemon::toolset;
 use crate::daemon::toolset::mcp::settings;
 use crate::domain::clock::SystemClock;
 use crate::domain::rng::SystemRng;
@@ -56,7 +57,14 @@ pub(super) fn run(command: &McpCommand, base: Base) -> anyhow::Result<()> {
 }
 
 async fn look(server: &Settings, base: &Base) -> anyhow::Result<Seen> {
+    let (config, data_dir) = (&base.loaded.config, base.data_dir.as_path());
+    let workspace = toolset::workspace(config, data_dir);
+    // As the daemon will find it: the trial needs the folder.
+    std::fs::create_dir_all(data_dir)?;
+    let sandbox = toolset::terminal::look(&config.terminal, &workspace, (data_dir, &base.environment));
+    let sandbox = Box::pin(sandbox).await;
     let place = Place {
+        walls: toolset::own::grounds(&config.terminal, &sandbox, data_dir),
         data_dir: base.data_dir.clone(),
         leftovers: Leftovers::of(&base.data_dir),
         clock: Arc::new(SystemClock),

@@ -1,14 +1,16 @@
 //! `[cli_agents.NAME]`: coding agents on this machine that Hob may hand tasks to.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::problem::Finding;
-use crate::config::{place, shape, values};
+use crate::config::{place, shape, values, walls};
 use crate::domain::agents::{TASK, known};
 
 /// A coding agent, in its headless mode.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(transform = shape::in_order::<CliAgentConfig>)]
 pub struct CliAgentConfig {
@@ -19,13 +21,37 @@ pub struct CliAgentConfig {
     /// The variables of Hob's environment that it may see, besides PATH, HOME, LANG, LC_ALL and TZ.
     #[schemars(length(max = 64), example = ["ANTHROPIC_API_KEY"])]
     pub env: Vec<String>,
+    /// Whether it runs in the sandbox: then it reaches the workspace, a folder of its own, which is its HOME unless `env` names
+    /// that, and nothing else of yours.
+    pub sandbox: bool,
+    /// In the sandbox: whether it has the network.
+    pub network: bool,
+    /// In the sandbox: more that it may read, as absolute paths.
+    #[schemars(length(max = 64))]
+    pub read_dirs: Vec<PathBuf>,
+    /// In the sandbox: more folders that it may read and write, as absolute paths.
+    #[schemars(length(max = 64))]
+    pub write_dirs: Vec<PathBuf>,
+}
+
+impl Default for CliAgentConfig {
+    fn default() -> Self {
+        Self {
+            command: Vec::new(),
+            env: Vec::new(),
+            sandbox: walls::within(),
+            network: true,
+            read_dirs: Vec::new(),
+            write_dirs: Vec::new(),
+        }
+    }
 }
 
 impl CliAgentConfig {
     /// What cannot be, of the agent with this name.
     #[must_use]
     pub fn validate(&self, name: &str) -> Vec<Finding> {
-        let mut found = Vec::new();
+        let mut found = walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]);
         if !values::is_name(name) {
             let why = "cannot name an agent, expected a letter, then up to 63 letters, digits, `_` or `-`";
             found.push(Finding::new("", why, "rename it"));
@@ -83,7 +109,8 @@ mod tests {
         ];
         for (name, command, env, expected) in table {
             let owned = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
-            let found = CliAgentConfig { command: owned(command), env: owned(env) }.validate(name);
+            let found =
+                CliAgentConfig { command: owned(command), env: owned(env), ..CliAgentConfig::default() }.validate(name);
             let keys: Vec<&str> = found.iter().map(|found| found.key.as_str()).collect();
             assert_eq!(keys, expected, "{name} {command:?} {env:?}");
         }

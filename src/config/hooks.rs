@@ -1,13 +1,14 @@
 //! `[[hooks]]`: programs on this machine that are asked before a tool call, or told after it.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::persona::meant;
 use crate::config::problem::Finding;
-use crate::config::{place, shape, values};
+use crate::config::{place, shape, values, walls};
 
 /// When a hook is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +54,20 @@ pub struct HookConfig {
     /// logged.
     #[serde(default)]
     pub on_failure: HookFailure,
+    /// Whether it runs in the sandbox: then it reaches its folder, what its command names, and nothing else of yours.
+    #[serde(default = "walls::within")]
+    pub sandbox: bool,
+    /// In the sandbox: whether it has the network.
+    #[serde(default)]
+    pub network: bool,
+    /// In the sandbox: more that it may read, as absolute paths.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub read_dirs: Vec<PathBuf>,
+    /// In the sandbox: more folders that it may read and write, as absolute paths.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub write_dirs: Vec<PathBuf>,
 }
 
 fn timeout_secs() -> u64 {
@@ -75,7 +90,7 @@ impl HookConfig {
     /// What cannot be.
     #[must_use]
     pub fn validate(&self) -> Vec<Finding> {
-        let mut found = Vec::new();
+        let mut found = walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]);
         for (index, element) in self.command.iter().enumerate() {
             if element.contains('\0') {
                 found.push(Finding::new(
@@ -113,6 +128,10 @@ mod tests {
             command: owned(command),
             timeout_secs: 10,
             on_failure: HookFailure::Block,
+            sandbox: true,
+            network: false,
+            read_dirs: Vec::new(),
+            write_dirs: Vec::new(),
         }
     }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::config::people::RoleConfig;
 use crate::config::problem::Finding;
 use crate::config::tools::ApprovalConfig;
-use crate::config::{place, shape, values};
+use crate::config::{place, shape, values, walls};
 use crate::domain::secret::Secret;
 
 /// The longest name of a server: its tools are named after it.
@@ -40,7 +40,19 @@ pub struct McpConfig {
     /// What the program finds in its environment besides PATH, HOME and the language. The values are secrets.
     #[schemars(example = example_environment())]
     pub env: BTreeMap<String, Secret>,
-    /// Where the program runs, as an absolute path. Without it: the data directory.
+    /// Whether the program runs in the sandbox: then it reaches its folder, what its command names, and nothing else of
+    /// yours.
+    pub sandbox: bool,
+    /// In the sandbox: whether the program has the network.
+    pub network: bool,
+    /// In the sandbox: more that the program may read, as absolute paths.
+    #[schemars(length(max = 64))]
+    pub read_dirs: Vec<PathBuf>,
+    /// In the sandbox: more folders that the program may read and write, as absolute paths.
+    #[schemars(length(max = 64))]
+    pub write_dirs: Vec<PathBuf>,
+    /// Where the program runs, as an absolute path; in the sandbox it may write there. Without it: a folder of its own in the
+    /// data directory, or the data directory itself for one outside the sandbox.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/notes")]
     pub working_dir: Option<PathBuf>,
     /// The token that is sent to the address.
@@ -86,6 +98,10 @@ impl Default for McpConfig {
             command: Vec::new(),
             url: None,
             env: BTreeMap::new(),
+            sandbox: walls::within(),
+            network: true,
+            read_dirs: Vec::new(),
+            write_dirs: Vec::new(),
             working_dir: None,
             bearer: None,
             headers: BTreeMap::new(),
@@ -128,6 +144,7 @@ impl McpConfig {
             }
         }
         found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
+        found.extend(walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
         found.extend(self.bearer.iter().filter_map(|token| values::header_secret("bearer", token.expose())));
         for (name, value) in &self.headers {
             let key = place::child("headers", name);

@@ -68,6 +68,7 @@ pub mod transcription;
 pub mod upkeep;
 mod values;
 mod veil;
+mod walls;
 pub mod web;
 pub mod webhooks;
 pub mod workspace;

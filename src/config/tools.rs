@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::people::RoleConfig;
 use crate::config::problem::Finding;
-use crate::config::{place, shape, values};
+use crate::config::{place, shape, values, walls};
 use crate::domain::tools::BUILT_IN;
 
 /// Whether a person has to approve each call of a tool.
@@ -71,12 +71,24 @@ pub struct ToolConfig {
     /// Seconds after which it is ended; 0: never. Without it: $HOB_TOOL_TIMEOUT_SECS, else 120.
     #[schemars(range(min = 0, max = 86_400), example = 300)]
     pub timeout_secs: Option<u64>,
-    /// Where it runs, as an absolute path. Without it: the data directory, or the workspace for one in the sandbox.
+    /// Where it runs, as an absolute path; in the sandbox it may write there. Without it: a folder of its own in the data
+    /// directory, or the data directory itself for one outside the sandbox.
     #[schemars(length(min = 1, max = 4000), example = &"/srv/lights")]
     pub working_dir: Option<PathBuf>,
-    /// Whether it runs in the terminal's sandbox: then it reaches the workspace and nothing else of yours.
-    #[serde(default)]
+    /// Whether it runs in the sandbox: then it reaches its folder, what its command names, and nothing else of yours.
+    #[serde(default = "walls::within")]
     pub sandbox: bool,
+    /// In the sandbox: whether it has the network.
+    #[serde(default)]
+    pub network: bool,
+    /// In the sandbox: more that it may read, as absolute paths.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub read_dirs: Vec<PathBuf>,
+    /// In the sandbox: more folders that it may read and write, as absolute paths.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub write_dirs: Vec<PathBuf>,
 }
 
 fn module() -> String {
@@ -136,6 +148,7 @@ impl ToolConfig {
             found.push(Finding::new("module", why, "rename it"));
         }
         found.extend(self.working_dir.iter().filter_map(|dir| values::absolute_path("working_dir", dir)));
+        found.extend(walls::folders([("read_dirs", &self.read_dirs), ("write_dirs", &self.write_dirs)]));
         found
     }
 

@@ -203,7 +203,7 @@ impl Made {
             memory: ports.memory.clone(),
             servers: servers.clone(),
             rng: Arc::clone(&ports.rng),
-            confined: confined(&roots.sandbox),
+            confined: confined(&roots.sandbox, &self.config),
             skills: Arc::clone(&ports.skills),
             drafts: roots.drafts.clone(),
             conditions: blueprint.conditions.clone(),
@@ -222,14 +222,14 @@ impl Made {
 }
 
 /// What holds commands here, in words for people.
-fn confined(sandbox: &Sandbox) -> String {
-    let strength = sandbox.strength();
+fn confined(sandbox: &Sandbox, config: &Config) -> String {
+    let strength = toolset::own::told(sandbox, config);
     if sandbox.is_whole() && !sandbox.overlays() {
         return format!(
             "{strength}; no drafts of the workspace can be made here, so each that does more than look must be approved"
         );
     }
-    strength.to_string()
+    strength
 }
 
 async fn models(
@@ -289,13 +289,14 @@ fn ports(blueprint: &Blueprint, roots: &Roots, shared: Shared) -> Result<Ports, 
     let Shared { models, table, purse, memory } = shared;
     let config = &blueprint.config;
     let tools = tools(blueprint, roots, (&memory, &models));
+    let walls = toolset::own::grounds(&config.terminal, &roots.sandbox, &blueprint.data_dir);
     Ok(Ports {
         store: roots.store.clone(),
         contents: roots.contents.clone(),
         skills: Arc::clone(&roots.skills),
         clock: Arc::clone(&blueprint.clock),
         redactor: blueprint.redactor.clone(),
-        toolbox: parts::toolbox(config, &blueprint.environment, (&blueprint.data_dir, roots.drafts.clone()))?,
+        toolbox: parts::toolbox(config, &blueprint.environment, (&walls, roots.drafts.clone()))?,
         personas: Arc::new(parts::personas(config, &models, &tools.now())?),
         tools,
         prompt: prompt_settings(config, purse.zone.clone()),

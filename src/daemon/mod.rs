@@ -73,6 +73,7 @@ use crate::store::error::StoreError;
 use crate::store::lock::DataLock;
 use crate::store::{Pace, Statement, Store, Tx, recordings, runs};
 use crate::tool::leftovers::Leftovers;
+use crate::tool::sandbox::private;
 
 /// The whole stop may take so much longer than the runs are given.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
@@ -135,6 +136,9 @@ impl Opened {
     pub async fn of(data_dir: &Path) -> Result<Self, StartError> {
         let lock = DataLock::take(data_dir)?;
         restore::finish(data_dir)?;
+        if let Err(error) = private::mend(data_dir) {
+            tracing::warn!(%error, "data.open: others may look into Hob's data");
+        }
         // Before any run goes on: a tool must not run beside its first attempt, nor be asked about while it works.
         Leftovers::of(data_dir).kill().await;
         let store = Store::open(&data_dir.join(DATABASE), Pace::Threaded).await?;
@@ -185,7 +189,8 @@ impl Daemon {
         let roots = Roots::of(blueprint, (store.clone(), contents, owner), (delivery.clone(), page)).await;
         let made = Made::of(blueprint, &roots, None).await?;
         off::tell(&made.keyless, &blueprint.conditions, blueprint.clock.now());
-        let servers = toolset::mcp::servers(blueprint, &made.ports.tools, (&switches.channels, &switches.cut));
+        let servers =
+            toolset::mcp::servers(blueprint, &made.ports.tools, (&roots.sandbox, &switches.channels, &switches.cut));
         let settings = switches.lanes(&blueprint.config, serves, &rest);
         let lanes = Lanes::new(Arc::clone(&made.ports), settings);
         let router = Arc::new(Router {

@@ -1,6 +1,5 @@
 //! From config sections to what the rooms take.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use crate::config::provider::ProviderKind;
 use crate::config::quotas::QuotaConfig;
 use crate::config::transcription::TranscriptionConfig;
 use crate::daemon::error::StartError;
+use crate::daemon::toolset::own::of_hook;
 use crate::daemon::{Blueprint, declared, people};
 use crate::domain::money::Money;
 use crate::domain::principal::Role;
@@ -42,6 +42,7 @@ use crate::tool::changes::Drafts;
 use crate::tool::hook::{Hook, Hooks, Moment};
 use crate::tool::registry::Registry;
 use crate::tool::results::Results;
+use crate::tool::sandbox::own::Grounds as Walls;
 use crate::tool::{Timeouts, Toolbox};
 
 /// The most tokens of a reply under a budget, where the owner sets no other limit.
@@ -283,14 +284,15 @@ pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, StartError> {
 pub(super) fn toolbox(
     config: &Config,
     environment: &Environment,
-    (data_dir, drafts): (&Path, Drafts),
+    (walls, drafts): (&Walls, Drafts),
 ) -> Result<Toolbox, StartError> {
-    let hooks = Hooks::new(config.hooks.iter().map(hook).collect(), data_dir);
+    let data_dir = &walls.data_dir;
+    let hooks = Hooks::new(config.hooks.iter().map(|config| hook(config, walls)).collect(), data_dir);
     Ok(Toolbox { timeouts: timeouts(environment)?, hooks, results: Results::of(data_dir), drafts })
 }
 
-fn hook(config: &HookConfig) -> Hook {
-    let HookConfig { when, tools, command, timeout_secs, on_failure } = config;
+fn hook(config: &HookConfig, walls: &Walls) -> Hook {
+    let HookConfig { when, tools, command, timeout_secs, on_failure, .. } = config;
     Hook {
         moment: match when {
             HookMoment::BeforeTool => Moment::Before,
@@ -300,6 +302,7 @@ fn hook(config: &HookConfig) -> Hook {
         command: command.clone(),
         timeout: Duration::from_secs(*timeout_secs),
         allows_on_failure: *on_failure == HookFailure::Allow,
+        confined: of_hook(config).map(|own| walls.around(&own, command)),
     }
 }
 

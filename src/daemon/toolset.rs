@@ -3,6 +3,7 @@
 mod agents;
 pub(in crate::daemon) mod files;
 pub mod mcp;
+pub mod own;
 pub mod terminal;
 mod web;
 
@@ -47,7 +48,7 @@ use crate::tool::request_more_iterations::RequestMoreIterations;
 use crate::tool::results::Results;
 use crate::tool::run_journal::RunJournal;
 use crate::tool::sandbox::Sandbox;
-use crate::tool::sandbox::confined::Confined;
+use crate::tool::sandbox::own::Grounds as Walls;
 use crate::tool::schedule::ScheduleTool;
 use crate::tool::skills::manage_skills::ManageSkills;
 use crate::tool::skills::use_skill::UseSkill;
@@ -98,8 +99,8 @@ pub fn workspace(config: &Config, data_dir: &Path) -> Workspace {
 /// All of them.
 pub(super) fn tools(grounds: &Grounds<'_>) -> Registry {
     let (config, data_dir) = (grounds.config, grounds.data_dir);
-    let (leftovers, confined) = (Leftovers::of(data_dir), terminal::confined(grounds));
-    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, (&leftovers, &confined)));
+    let (leftovers, walls) = (Leftovers::of(data_dir), own::grounds(&config.terminal, grounds.sandbox, data_dir));
+    let declared = config.tools.iter().map(|(name, tool)| declaration(name, tool, data_dir, (&leftovers, &walls)));
     declared.fold(built_in(grounds), |registry, tool| registry.with(Arc::new(CommandTool::new(tool))))
 }
 
@@ -163,9 +164,10 @@ fn declaration(
     name: &str,
     tool: &ToolConfig,
     data_dir: &Path,
-    (leftovers, confined): (&Leftovers, &Confined),
+    (leftovers, walls): (&Leftovers, &Walls),
 ) -> Declaration {
-    let root = confined.reach.write.first().filter(|_| tool.sandbox);
+    let confined = own::of_tool(name, tool).map(|own| walls.around(&own, &tool.command));
+    let home = confined.as_ref().and_then(|confined| confined.home()).map(Path::to_owned);
     // Even one that may be run twice may have switched a light.
     let changes = tool.changes.unwrap_or(true);
     Declaration {
@@ -186,9 +188,9 @@ fn declaration(
             by_state: false,
         },
         timeout: tool.timeout_secs.map_or(Timeout::Usual, |secs| Timeout::Own(Duration::from_secs(secs))),
-        working_dir: tool.working_dir.as_ref().or(root).cloned().unwrap_or_else(|| data_dir.to_owned()),
+        working_dir: tool.working_dir.clone().or(home).unwrap_or_else(|| data_dir.to_owned()),
         leftovers: leftovers.clone(),
-        confined: tool.sandbox.then(|| confined.clone()),
+        confined,
     }
 }
 
@@ -210,7 +212,6 @@ mod tests {
     use crate::model::tokens;
     use crate::policy::access::Reach;
     use crate::store::Store;
-    use crate::tool::sandbox::spec::{self, Limits};
 
     async fn usual() -> Registry {
         let dir = tempfile::tempdir().unwrap();
@@ -263,9 +264,7 @@ mod tests {
         };
         let of = |settings: &str| {
             let (dir, leftovers) = (Path::new("/d"), Leftovers::of(Path::new("/d")));
-            let reach = spec::Reach { read: Vec::new(), write: Vec::new(), network: false, limits: Limits::default() };
-            let confined = Confined::new(Sandbox::none("this is a test"), reach, dir);
-            declaration("x", &tool(settings), dir, (&leftovers, &confined))
+            declaration("x", &tool(settings), dir, (&leftovers, &Walls::none(dir)))
         };
         assert_eq!(of("").timeout, Timeout::Usual);
         assert_eq!(of("timeout_secs = 0").timeout, Timeout::Own(Duration::ZERO));

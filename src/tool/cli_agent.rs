@@ -18,6 +18,8 @@ use crate::tool::leftovers::Leftovers;
 use crate::tool::process::{self, Ended, Errand};
 use crate::tool::registry::{parse, spec_of};
 use crate::tool::results::BYTES_MAX;
+use crate::tool::sandbox::confined::Confined;
+use crate::tool::sandbox::own::{Grounds as Walls, Own};
 use crate::tool::workspace::Workspace;
 use crate::tool::{Heard, Invocation, Outcome, Timeout, Tool, ToolSpec};
 
@@ -28,6 +30,8 @@ pub struct Program {
     pub command: Vec<String>,
     /// What the owner lets it have of the environment.
     pub environment: Vec<(String, String)>,
+    /// What it may reach besides the workspace; none: it is outside the sandbox.
+    pub own: Option<Own>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -46,13 +50,14 @@ pub struct CliAgent {
     spec: ToolSpec,
     programs: BTreeMap<String, Program>,
     workspace: Workspace,
+    walls: Walls,
     leftovers: Leftovers,
 }
 
 impl CliAgent {
     /// The tool over these agents, by name; none: there are none.
     #[must_use]
-    pub fn new(programs: BTreeMap<String, Program>, workspace: Workspace, leftovers: Leftovers) -> Option<Self> {
+    pub fn new(programs: BTreeMap<String, Program>, workspace: Workspace, walls: Walls) -> Option<Self> {
         if programs.is_empty() {
             return None;
         }
@@ -69,7 +74,8 @@ impl CliAgent {
         if let Some(agent) = spec.schema.parameters.pointer_mut("/properties/agent").and_then(Value::as_object_mut) {
             agent.insert("enum".to_owned(), programs.keys().cloned().map(Value::from).collect());
         }
-        Some(Self { spec, programs, workspace, leftovers })
+        let leftovers = Leftovers::of(&walls.data_dir);
+        Some(Self { spec, programs, workspace, walls, leftovers })
     }
 
     /// What is to be run, and where; or why not, in words for the model.
@@ -91,9 +97,18 @@ impl CliAgent {
             environment: program.environment.clone(),
             input: None,
             bytes_max: BYTES_MAX / 2,
-            confined: None,
+            confined: program.own.as_ref().map(|own| self.walls(own, &program.command)),
             leftovers: self.leftovers.clone(),
         })
+    }
+
+    /// The walls around it: the workspace is within.
+    fn walls(&self, own: &Own, command: &[String]) -> Confined {
+        let Workspace { root, read, write } = &self.workspace;
+        let mut own = own.clone();
+        own.read.extend(read.iter().cloned());
+        own.write.extend([root].into_iter().chain(write).cloned());
+        self.walls.around(&own, command)
     }
 
     /// The folder as it is when symbolic links are followed: one that may be written to.

@@ -23,6 +23,7 @@ use crate::domain::principal::Role;
 use crate::tool::Invocation;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::process::{self, Errand};
+use crate::tool::sandbox::confined::Confined;
 
 /// The exit code that blocks.
 const BLOCKED: i32 = 2;
@@ -53,6 +54,8 @@ pub struct Hook {
     pub timeout: Duration,
     /// Whether a call goes on where a hook before it gave no verdict.
     pub allows_on_failure: bool,
+    /// The walls around it; none: the owner wants none.
+    pub confined: Option<Confined>,
 }
 
 impl Hook {
@@ -157,12 +160,12 @@ impl Hooks {
         };
         let errand = Errand {
             vector: hook.command.clone(),
-            dir: self.dir.clone(),
+            dir: hook.confined.as_ref().and_then(Confined::home).unwrap_or(&self.dir).to_owned(),
             environment: Vec::new(),
             input: Some(input),
             bytes_max: OUTPUT_BYTES_MAX,
             leftovers: self.leftovers.clone(),
-            confined: None,
+            confined: hook.confined.clone(),
         };
         match tokio::time::timeout(hook.timeout, Box::pin(process::run(errand))).await {
             Ok(Ok(ended)) if ended.status.success() => Verdict::Allow,
@@ -216,6 +219,7 @@ mod tests {
             command: vec!["/bin/sh".to_owned(), "-c".to_owned(), script.to_owned()],
             timeout: Duration::from_secs(20),
             allows_on_failure: false,
+            confined: None,
         }
     }
 

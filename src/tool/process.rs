@@ -112,7 +112,35 @@ pub(super) struct Started {
 /// # Errors
 /// When it could not be started.
 pub(super) fn start(errand: &Errand, outputs: Outputs) -> io::Result<Started> {
-    let scratch = errand.confined.as_ref().map(|confined| confined.scratch(errand.input.as_deref())).transpose()?;
+    let Prepared { mut command, sweep, scratch } = prepare(errand)?;
+    command.stdin(if errand.input.is_some() { Stdio::piped() } else { Stdio::null() });
+    match outputs {
+        Outputs::Apart => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
+        Outputs::Together(pipe) => command.stdout(pipe.try_clone()?).stderr(pipe),
+    };
+    let mut end = End { group: None, sweep, scratch };
+    let mut child = command.spawn()?;
+    end.group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let stdin = child.stdin.take();
+    Ok(Started { child, stdin, _end: end })
+}
+
+/// A program that is about to be started, behind its walls if it has any.
+pub(super) struct Prepared {
+    /// It, but for its input and outputs.
+    pub(super) command: Command,
+    /// By which those of its processes are found that nothing else ends.
+    pub(super) sweep: Option<Leftovers>,
+    /// What it has to itself.
+    pub(super) scratch: Option<Scratch>,
+}
+
+/// Prepares it.
+///
+/// # Errors
+/// When there is no program, or no folder for it.
+pub(super) fn prepare(errand: &Errand) -> io::Result<Prepared> {
+    let scratch = errand.confined.as_ref().map(Confined::scratch).transpose()?;
     let within = errand.confined.as_ref().zip(scratch.as_ref());
     let wrapped = within.and_then(|(confined, scratch)| confined.vector(scratch, &errand.vector));
     let walled = wrapped.is_some();
@@ -121,17 +149,12 @@ pub(super) fn start(errand: &Errand, outputs: Outputs) -> io::Result<Started> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
     };
     let mut command = Command::new(program);
-    let fed = walled || errand.input.is_some();
-    command.args(rest).stdin(if fed { Stdio::piped() } else { Stdio::null() });
-    match outputs {
-        Outputs::Apart => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
-        Outputs::Together(pipe) => command.stdout(pipe.try_clone()?).stderr(pipe),
-    };
-    command.env_clear().envs(clean_environment());
+    command.args(rest).env_clear().envs(clean_environment());
     let sweep = within.map(|(confined, scratch)| {
         let this = Leftovers::of_call();
-        command.env("PATH", confined.path()).env("TMPDIR", scratch.temporary());
         command.envs([this.mark()]);
+        command.env("PATH", confined.path()).env("TMPDIR", scratch.temporary());
+        command.envs(confined.home().map(|home| ("HOME", home)));
         // Where there are namespaces, they end whatever is in them.
         (!walled || !confined.sandbox.ends_all()).then_some(this)
     });
@@ -142,11 +165,7 @@ pub(super) fn start(errand: &Errand, outputs: Outputs) -> io::Result<Started> {
     }
     let (mark, whose) = errand.leftovers.mark();
     command.env(mark, whose).current_dir(&errand.dir);
-    let mut child = command.spawn()?;
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let stdin = child.stdin.take();
-    let (stdin, lifeline) = if walled { (None, stdin) } else { (stdin, None) };
-    Ok(Started { child, stdin, _end: End { group, _lifeline: lifeline, sweep: sweep.flatten(), scratch } })
+    Ok(Prepared { command, sweep: sweep.flatten(), scratch })
 }
 
 /// What a child sees of the environment: no secret is in it.
@@ -157,8 +176,6 @@ pub(super) fn clean_environment() -> impl Iterator<Item = (&'static str, String)
 /// Kills the whole process group when the call is dropped: stopped, timed out, or the daemon leaves.
 struct End {
     group: Option<Pid>,
-    /// Closed with this, which ends the sandbox at its other end.
-    _lifeline: Option<ChildStdin>,
     /// By which those are found that have left the group.
     sweep: Option<Leftovers>,
     scratch: Option<Scratch>,

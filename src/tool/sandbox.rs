@@ -7,10 +7,16 @@
 //! Never: fewer walls than were told of; a program whose walls fail is not run.
 //! Start at [`Sandbox::probe`], then [`Sandbox::vector`]; the other side is [`inside`].
 
+mod attempt;
+mod calls;
 pub mod confined;
 mod furnish;
 pub mod inside;
+mod layout;
+pub mod own;
+pub mod private;
 pub mod probe;
+pub mod removal;
 pub mod spec;
 mod walls;
 
@@ -107,6 +113,12 @@ impl Sandbox {
         matches!(*self.strength, Strength::Full { .. })
     }
 
+    /// Hob's own program, as a program finds it that runs within namespaces.
+    #[must_use]
+    pub fn program_within(&self) -> &Path {
+        if self.ends_all() { Path::new(layout::PROGRAM) } else { &self.program }
+    }
+
     /// Do programs end with all that they started, whatever that did to get away?
     #[must_use]
     pub fn ends_all(&self) -> bool {
@@ -126,8 +138,7 @@ impl Sandbox {
         }
     }
 
-    /// What is to be run so that `vector` runs within the walls. Its standard input must be a pipe that Hob holds open for as
-    /// long as the program may run; what the program itself reads is `input`. None: there is no sandbox.
+    /// What this process is to run so that `vector` runs within the walls, and ends with this process. None: there is no sandbox.
     #[must_use]
     pub fn vector(&self, room: &Room, vector: &[String]) -> Option<Vec<OsString>> {
         self.is_there().then(|| {
@@ -147,32 +158,19 @@ pub struct Room {
     pub overlays: Vec<Overlay>,
     /// The folder for what it keeps for a moment; whoever runs it makes and deletes it.
     pub temporary: PathBuf,
-    /// What the program finds on its standard input; none: nothing.
-    pub input: Option<PathBuf>,
 }
 
 /// The arguments that come before the program's own.
 fn way_in(program: &Path, namespaces: Option<&Namespaces>, room: &Room, trial: Option<Trial>) -> Vec<OsString> {
-    let stage = match namespaces {
-        Some(Namespaces::Own) => Stage::Outer,
-        Some(Namespaces::Bubblewrap(_)) => Stage::Wrapped,
-        None => Stage::Bare,
+    let stage = if namespaces.is_some() { Stage::Outer } else { Stage::Bare };
+    let bubblewrap = match namespaces {
+        Some(Namespaces::Bubblewrap(program)) => Some(program.clone()),
+        Some(Namespaces::Own) | None => None,
     };
-    let Room { reach, overlays, temporary, input } = room.clone();
-    let spec = Spec { stage, reach, temporary, overlays, input, trial };
-    let mut all: Vec<OsString> = Vec::new();
-    if let Some(Namespaces::Bubblewrap(bubblewrap)) = namespaces {
-        all.push(bubblewrap.into());
-        let usual = ["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts"];
-        all.extend(usual.map(OsString::from));
-        all.extend((!room.reach.network).then(|| OsString::from("--unshare-net")));
-        all.extend(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"].map(OsString::from));
-        for path in room.reach.write.iter().chain([&room.temporary]) {
-            all.extend([OsString::from("--bind-try"), path.into(), path.into()]);
-        }
-        all.push("--".into());
-    }
-    all.extend([program.into(), OsString::from(inside::ENTRY)]);
+    let Room { reach, overlays, temporary } = room.clone();
+    let (parent, own) = (std::process::id(), program.to_owned());
+    let spec = Spec { stage, parent, program: own, bubblewrap, lifeline: None, reach, temporary, overlays, trial };
+    let mut all: Vec<OsString> = vec![program.into(), OsString::from(inside::ENTRY)];
     // Of paths, numbers and words JSON can always be made.
     all.extend(serde_json::to_string(&spec).map(OsString::from));
     all

@@ -8,6 +8,7 @@ use hob::domain::capabilities::Feature;
 /// A tool that leaves a line, and asks before.
 pub(crate) const PAY: &str = r#"
 [tools.pay]
+sandbox = false
 trusted_output = true
 description = "Pays."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]

@@ -11,12 +11,14 @@ use crate::support::process::{hob, within};
 
 /// A tool with an effect that then waits for a word; it is not safe to run twice.
 const EFFECT: &str = r#"[tools.effect]
+sandbox = false
 description = "Has an effect."
 command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go; echo did it"]
 "#;
 
 /// A tool that a person has to approve.
 const CAREFUL: &str = r#"[tools.careful]
+sandbox = false
 description = "Is careful."
 command = ["/bin/sh", "-c", "echo careful >> $HOME/effects; echo took care"]
 approval = "ask"
@@ -156,7 +158,7 @@ async fn a12_sessions_of_agents_have_published_names_and_are_three_deep() {
 #[tokio::test]
 async fn c5_an_agents_tools_are_no_wider_than_those_of_who_hands_on() {
     let settings = "[telegram]\nguest_user_ids = [99]\npersonas = { '7' = 'digger' }\n[quotas]\nguest_month_tokens = 1000000\n\
-                    [personas.digger]\nprompt = 'You dig.'\nmodules = ['agents', 'time']\n[tools.secret]\ndescription = 'x'\ncommand = ['true']\nrole = 'admin'";
+                    [personas.digger]\nprompt = 'You dig.'\nmodules = ['agents', 'time']\n[tools.secret]\nsandbox = false\ndescription = 'x'\ncommand = ['true']\nrole = 'admin'";
     let (house, _gate) = digging(settings).await;
     house.say(STRANGER, "hand hand It is dry.");
     house.told(STRANGER, 1).await;
@@ -263,7 +265,8 @@ async fn d6_what_an_agent_needs_approved_is_asked_where_the_task_began() {
 #[tokio::test]
 async fn n6_what_is_not_vouched_for_taints_both_ways() {
     let (mut house, _gate) =
-        digging("[cli_agents.fake]\ncommand = ['/bin/echo', '{task}']\n[workspace]\ndir = '$HOME'").await;
+        digging("[cli_agents.fake]\nsandbox = false\ncommand = ['/bin/echo', '{task}']\n[workspace]\ndir = '$HOME'")
+            .await;
     house.say(OWNER, "hand use fake");
     assert!(house.told(OWNER, 1).await[0].contains("cli_agent"));
     house.press(OWNER, "approve");

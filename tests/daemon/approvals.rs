@@ -12,12 +12,14 @@ const HALL: i64 = -100_123;
 /// One that is asked about and one that is asked about each time. Both leave a line.
 const CAREFUL: &str = r#"
 [tools.pay]
+sandbox = false
 trusted_output = true
 description = "Pays."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]
 parameters = { to = "Whom." }
 approval = "ask"
 [tools.wipe]
+sandbox = false
 trusted_output = true
 description = "Wipes."
 command = ["/bin/sh", "-c", "echo wiped >> $HOME/wiped; echo wiped"]
@@ -166,6 +168,7 @@ async fn d6_always_is_stored_listed_and_revoked_and_never_covers_the_critical() 
 async fn d6_a_grant_is_one_persons_and_a_run_under_way_loses_it_at_once() {
     let mut house = careful(
         r#"[tools.hold]
+        sandbox = false
         trusted_output = true
         description = "Holds."
         command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go; echo held"]"#,
@@ -254,6 +257,7 @@ async fn d6_what_expires_while_hob_is_off_expires_at_its_start() {
 async fn d6_the_question_outlives_a_crash_and_its_approval_does_not_outlive_the_call() {
     let mut house = careful(
         r#"[tools.effect]
+        sandbox = false
         trusted_output = true
         description = "Has an effect."
         command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]

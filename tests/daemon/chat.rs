@@ -81,6 +81,7 @@ async fn a_failure_of_the_model_is_an_answer() {
 #[tokio::test]
 async fn d6_a_typed_decision_approves_and_what_waits_keeps_nobody() {
     let settings = r#"[tools.pay]
+    sandbox = false
     trusted_output = true
     description = "Pays."
     command = ["/bin/sh", "-c", "echo paid >> $HOME/paid; echo paid"]

@@ -59,6 +59,7 @@ async fn b7_stop_drops_the_models_stream_and_what_is_queued_comes_next() {
 async fn b7_stop_kills_the_command_with_all_it_started() {
     let mut house = House::with(
         r#"[tools.hang]
+        sandbox = false
         trusted_output = true
         description = "Hangs."
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]"#,

@@ -27,11 +27,13 @@ iterations_max = 20
 [personas.narrow]
 modules = ["commands", "journal", "time"]
 [tools.show]
+sandbox = false
 trusted_output = true
 description = "Shows a file."
 command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]
 parameters = { name = "Which." }
 [tools.code]
+sandbox = false
 trusted_output = true
 description = "Tells the code."
 command = ["/bin/echo", "The code is 4711."]

@@ -8,6 +8,7 @@ use crate::support::house::House;
 /// A tool that is asked about.
 const PAYS: &str = r#"
 [tools.pay]
+sandbox = false
 trusted_output = true
 description = "Pays."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]

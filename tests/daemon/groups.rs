@@ -15,6 +15,7 @@ const HALL: i64 = -100_125;
 /// A tool that acts, and asks for nothing unless its run is tainted.
 const PAY: &str = r#"
 [tools.pay]
+sandbox = false
 description = "Pays."
 command = ["/bin/sh", "-c", 'echo paid >> $HOME/paid']
 [memory]

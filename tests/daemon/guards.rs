@@ -5,6 +5,7 @@ use crate::support::house::{ADA, House};
 
 /// A tool that fails for one of those it is called for.
 const SEND: &str = r#"[tools.send]
+sandbox = false
 trusted_output = true
 description = "Sends a message."
 command = ["/bin/sh", "-c", 'test "$1" != ben && echo "sent to $1" || { echo "no such address"; exit 1; }', "sh", "{to}"]

@@ -9,6 +9,7 @@ use crate::support::house::{ADA, BOB, House};
 
 /// A tool with an effect that then waits for a word; it is not safe to run twice.
 const EFFECT: &str = r#"[tools.effect]
+sandbox = false
 trusted_output = true
 description = "Has an effect."
 command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]

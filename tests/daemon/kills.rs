@@ -10,6 +10,7 @@ use crate::support::house::{ADA, BOB, House};
 
 /// A tool with an effect; the first time it then waits for a word.
 const EFFECT: &str = r#"[tools.effect]
+sandbox = false
 trusted_output = true
 description = "Has an effect."
 command = ["/bin/sh", "-c", "echo effect >> $HOME/effects; echo up > $HOME/up; read line < $HOME/go; echo did it"]
@@ -57,6 +58,7 @@ async fn b10_while_an_idempotent_command_runs() {
 async fn what_a_command_started_is_gone_before_it_is_asked_about() {
     let mut house = House::with(
         r#"[tools.hang]
+        sandbox = false
         trusted_output = true
         description = "Hangs."
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; setsid sleep 600 & echo up >&3; wait"]"#,

@@ -8,10 +8,12 @@ const TESTER: &str = r#"
 [agent]
 persona = "tester"
 [tools.run_tests]
+sandbox = false
 trusted_output = true
 description = "Runs the tests."
 command = ["/bin/sh", "-c", "echo look >> $HOME/looks; test $(wc -l < $HOME/looks) -gt 1 && echo '0 failed' || { echo '2 failed'; exit 1; }"]
 [tools.mend]
+sandbox = false
 trusted_output = true
 description = "Mends something."
 command = ["/bin/echo", "mended"]

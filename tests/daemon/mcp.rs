@@ -13,6 +13,7 @@ fn hostile(name: &str, mode: &str) -> String {
     let script = script.display();
     format!(
         "[mcp.{name}]
+        sandbox = false
         command = ['python3', '{script}', '$HOME', '{mode}']
         trusted_output = true
         trusted_annotations = true

@@ -6,6 +6,7 @@ use crate::support::house::{ADA, BOB, House, OWNER};
 
 /// A tool that says when it is under way, and waits for a word.
 const HOLD: &str = r#"[tools.hold]
+sandbox = false
 trusted_output = true
 description = "Holds."
 command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go; echo held"]

@@ -19,6 +19,7 @@ const GUEST: &str = "[telegram]\nguest_user_ids = [99]";
 /// A tool for admins.
 const WIPE: &str = r#"
 [tools.wipe]
+sandbox = false
 trusted_output = true
 description = "Wipes."
 command = ["/bin/sh", "-c", "echo wiped >> $HOME/wiped"]

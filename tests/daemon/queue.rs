@@ -117,6 +117,7 @@ async fn n5_a_message_joins_the_run_at_its_next_step() {
         r#"[agent]
         queue_mode = "steer"
         [tools.wait]
+        sandbox = false
         trusted_output = true
         description = "Waits."
         command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go"]"#,

@@ -13,6 +13,7 @@ use crate::support::process::{hob, within};
 
 const MEET: &str = r#"
 [tools.meet]
+sandbox = false
 trusted_output = true
 description = "Meets."
 command = ["/bin/sh", "-c", 'echo up > $HOME/up; read line < $HOME/go; echo "met $1"', "sh", "{who}"]

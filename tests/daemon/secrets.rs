@@ -19,6 +19,7 @@ fn settings() -> String {
         [provider]
         api_key = "{KEY}"
         [tools.leak]
+        sandbox = false
         description = "Prints."
         trusted_output = true
         command = ["/bin/sh", "-c", "seq 1 5000; echo {KEY} {ENCODED}; seq 1 5000; echo end {KEY}"]
@@ -89,7 +90,7 @@ async fn n6_the_log_holds_no_secret() {
 
 #[tokio::test]
 async fn n6_a_commands_environment_holds_no_key() {
-    let env = "[tools.env]\ndescription = \"Tells.\"\ncommand = [\"/usr/bin/env\"]";
+    let env = "[tools.env]\nsandbox = false\ndescription = \"Tells.\"\ncommand = [\"/usr/bin/env\"]";
     let mut house = House::with(env).await;
     let mut command = hob(house.home.path(), &["run"]);
     command.env("OPENAI_API_KEY", KEY).env("HOUSE_DOOR", "open");

@@ -65,6 +65,7 @@ async fn b10_a_command_in_doubt_is_asked_about_and_killed() {
         r#"[daemon]
         drain_secs = 1
         [tools.hang]
+        sandbox = false
         trusted_output = true
         description = "Hangs."
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]"#,

@@ -17,6 +17,7 @@ const MOODY: &str = r#"
 [agent]
 tool_retries_ms = [1, 1, 1]
 [tools.moody]
+sandbox = false
 trusted_output = true
 description = "Fails twice."
 command = ["/bin/sh", "-c", "echo run >> $HOME/runs; test $(wc -l < $HOME/runs) -ge 3 && echo there && exit; echo busy; exit 75"]
@@ -25,6 +26,7 @@ command = ["/bin/sh", "-c", "echo run >> $HOME/runs; test $(wc -l < $HOME/runs) 
 /// A command with a long output: the numbers to ten thousand.
 const COUNT: &str = r#"
 [tools.count]
+sandbox = false
 trusted_output = true
 description = "Counts."
 command = ["seq", "1", "10000"]
@@ -75,6 +77,7 @@ async fn b1_a_retry_that_a_crash_cut_off_is_made_again() {
         r#"[agent]
         tool_retries_ms = [1, 1, 1]
         [tools.frail]
+        sandbox = false
         trusted_output = true
         description = "Fails, hangs, works."
         command = ["/bin/sh", "-c", "echo run >> $HOME/runs; case $(wc -l < $HOME/runs) in 1) exit 75;; 2) echo up > $HOME/up; sleep 600;; esac; echo there"]
@@ -97,11 +100,13 @@ async fn b1_a_retry_that_a_crash_cut_off_is_made_again() {
 async fn a5_a_result_is_on_record_before_the_next_call_begins() {
     let mut house = House::with(
         r#"[tools.first]
+        sandbox = false
         trusted_output = true
         description = "Has an effect."
         command = ["/bin/sh", "-c", "echo ran >> $HOME/first; echo done"]
         exclusive = true
         [tools.second]
+        sandbox = false
         trusted_output = true
         description = "Hangs once."
         command = ["/bin/sh", "-c", "mkdir $HOME/hung || exec echo there; echo up > $HOME/up; sleep 600"]
@@ -125,6 +130,7 @@ async fn a5_a_result_is_on_record_before_the_next_call_begins() {
 async fn d4_a_command_that_runs_alone_has_no_other_beside_it() {
     let mut house = House::with(
         r#"[tools.alone]
+        sandbox = false
         trusted_output = true
         description = "Runs alone."
         command = ["/bin/sh", "-c", 'echo "begin $1" >> $HOME/log; echo "$1" > $HOME/up; read line < $HOME/go; echo "end $1" >> $HOME/log', "sh", "{who}"]
@@ -150,10 +156,12 @@ async fn d4_a_command_that_runs_alone_has_no_other_beside_it() {
 async fn e3_the_environment_sets_the_usual_timeout_and_a_tools_own_goes_before_it() {
     let house = House::with(
         r#"[tools.hang]
+        sandbox = false
         trusted_output = true
         description = "Hangs."
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; echo up >&3; sleep 600"]
         [tools.patient]
+        sandbox = false
         trusted_output = true
         description = "Waits."
         command = ["/bin/sh", "-c", "read line < $HOME/go; echo $line"]
@@ -247,6 +255,7 @@ async fn c9_a_result_belongs_to_its_conversation_and_its_person() {
 async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
     let mut house = House::with(
         r#"[tools.note]
+        sandbox = false
         trusted_output = true
         description = "Notes a line."
         command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/notes', "sh", "{line}"]
@@ -271,11 +280,13 @@ async fn d5_arguments_that_do_not_fit_are_named_and_the_tool_is_not_run() {
 async fn e7_a_hook_blocks_a_call_and_says_why() {
     let mut house = House::with(
         r#"[tools.note]
+        sandbox = false
         trusted_output = true
         description = "Notes a line."
         command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/notes', "sh", "{line}"]
         parameters = { line = "The line." }
         [[hooks]]
+        sandbox = false
         when = "before_tool"
         tools = ["no*"]
         command = ["/bin/sh", "-c", "cat >> $HOME/asked; grep -q secret $HOME/asked || exit 0; echo No secrets on paper.; exit 2"]"#,
@@ -300,10 +311,12 @@ async fn e7_a_hook_blocks_a_call_and_says_why() {
 async fn e7_a_hook_that_hangs_blocks_and_is_killed_with_all_it_started() {
     let mut house = House::with(
         r#"[tools.note]
+        sandbox = false
         trusted_output = true
         description = "Notes."
         command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
         [[hooks]]
+        sandbox = false
         when = "before_tool"
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]
         timeout_secs = 1"#,
@@ -325,10 +338,12 @@ async fn e7_a_hook_that_hangs_blocks_and_is_killed_with_all_it_started() {
 async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
     let mut house = House::with(
         r#"[tools.note]
+        sandbox = false
         trusted_output = true
         description = "Notes."
         command = ["/bin/sh", "-c", "echo noted >> $HOME/notes"]
         [[hooks]]
+        sandbox = false
         when = "before_tool"
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; echo up >&3; sleep 600"]
         timeout_secs = 600"#,
@@ -349,10 +364,12 @@ async fn e7_a_run_that_is_stopped_takes_its_hook_along() {
 async fn e7_a_hook_after_a_call_withholds_its_result() {
     let mut house = House::with(
         r#"[tools.note]
+        sandbox = false
         trusted_output = true
         description = "Notes."
         command = ["/bin/sh", "-c", "echo noted >> $HOME/notes; echo the key is hunter2"]
         [[hooks]]
+        sandbox = false
         when = "after_tool"
         tools = ["note"]
         command = ["/bin/sh", "-c", "grep -q hunter2 && echo A key is in it. && exit 2; exit 1"]"#,
@@ -373,6 +390,7 @@ async fn e7_a_hook_after_a_call_withholds_its_result() {
 async fn a10_a_command_knows_its_session_and_whether_the_run_is_tainted() {
     let mut house = House::with(
         r#"[tools.who]
+        sandbox = false
         trusted_output = true
         description = "Tells what it was told."
         command = ["/bin/sh", "-c", 'echo "$HOB_SESSION $HOB_UNTRUSTED $1 $2 $3"', "sh", "{_session_id}", "{_untrusted_source}", "{word}"]

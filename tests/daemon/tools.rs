@@ -7,6 +7,7 @@ use crate::support::house::{ADA, House};
 /// A tool that appends a line to a file.
 const NOTE: &str = r#"
 [tools.note]
+sandbox = false
 trusted_output = true
 description = "Notes a line."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/notes; echo noted "$1"', "sh", "{line}"]
@@ -63,6 +64,7 @@ async fn d5_a_call_that_does_not_fit_is_answered_to_the_model() {
 async fn d4_the_calls_of_one_reply_run_side_by_side() {
     let mut house = House::with(
         r#"[tools.meet]
+        sandbox = false
         trusted_output = true
         description = "Meets."
         command = ["/bin/sh", "-c", 'echo "$1" > $HOME/up; read line < $HOME/go; echo "$1 done"', "sh", "{who}"]
@@ -102,10 +104,12 @@ async fn a_declared_command_runs_with_its_arguments_as_they_are() {
 async fn d5_a_command_that_fails_says_how() {
     let mut house = House::with(
         r#"[tools.fail]
+        sandbox = false
         trusted_output = true
         description = "Fails."
         command = ["/bin/sh", "-c", "echo almost; echo why >&2; exit 3"]
         [tools.missing]
+        sandbox = false
         trusted_output = true
         description = "Is not there."
         command = ["/nonexistent/program"]"#,
@@ -126,6 +130,7 @@ async fn d5_a_command_that_fails_says_how() {
 async fn e3_a_command_that_takes_too_long_is_killed_with_all_it_started() {
     let mut house = House::with(
         r#"[tools.hang]
+        sandbox = false
         trusted_output = true
         description = "Hangs."
         command = ["/bin/sh", "-c", "exec 3> $HOME/hold; sleep 600 & echo up >&3; wait"]

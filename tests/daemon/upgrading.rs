@@ -19,11 +19,13 @@ const EVENTS: usize = 10;
 
 const TOOLS: &str = r#"
 [tools.send]
+sandbox = false
 description = "Sends."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/sent', "sh", "{path}"]
 parameters = { path = "What." }
 approval = "ask"
 [tools.wipe]
+sandbox = false
 description = "Wipes."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/wiped', "sh", "{path}"]
 parameters = { path = "What." }

@@ -23,6 +23,7 @@ iterations_max = 20
 [personas.narrow]
 modules = ["commands", "journal", "time"]
 [tools.show]
+sandbox = false
 trusted_output = true
 description = "Shows a file."
 command = ["/bin/sh", "-c", "cat $HOME/$1", "sh", "{name}"]
@@ -183,6 +184,7 @@ async fn b6_b12_at_the_soft_limit_the_model_has_its_notes_and_a_last_word() {
         soft_limit_secs = 1
         hard_limit_secs = 60
         [tools.dry]
+        sandbox = false
         trusted_output = true
         description = "Waits until the paint is dry."
         command = ["/bin/sleep", "1.2"]"#,

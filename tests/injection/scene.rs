@@ -65,13 +65,16 @@ impl Scene {
             [quotas]
             guest_month_tokens = 1000000000
             [cli_agents.coder]
+            sandbox = false
             command = ["/bin/sh", "-c", "echo coder >> $HOME/paid", "sh", "{{task}}"]
             [tools.mail]
+            sandbox = false
             description = "Reads a letter."
             command = ["/bin/sh", "-c", 'cat "$HOME/mail/$1"', "sh", "{{id}}"]
             parameters = {{ id = "Which." }}
             changes = false
             [tools.pay]
+            sandbox = false
             description = "Pays."
             command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid', "sh", "{{to}}"]
             parameters = {{ to = "Whom." }}

@@ -93,6 +93,7 @@ async fn k2_a_message_is_answered_where_it_was_said() {
 /// A tool that is asked about, and leaves a line.
 const CAREFUL: &str = r#"
 [tools.pay]
+sandbox = false
 trusted_output = true
 description = "Pays."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]

@@ -1,7 +1,7 @@
 //! What a command cannot exhaust, and that it ends.
 
 use std::fs;
-use std::os::unix::process::CommandExt as _;
+use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -113,32 +113,37 @@ async fn e3_memory_and_files_have_limits() {
     }
 }
 
-/// What a killed Hob leaves: the other end of the sandbox's standard input is gone, and nobody waits.
+/// A killed Hob leaves nothing, whatever a command does to hold on to what tells of its end.
 #[tokio::test]
 async fn e3_a_killed_hob_leaves_nothing_running() {
+    let hold = "for file in /proc/1/fd/* /proc/$PPID/fd/*; do exec {held}<>$file; done 2> /dev/null";
+    let shell = format!("{hold}; setsid sleep 600 & echo > up; sleep 600");
     for way in WAYS {
         let place = Place::new(way).await;
         let temporary = place.path("data/scratch-of-test");
         fs::create_dir(&temporary).unwrap();
-        let room = Room { reach: place.confined.reach.clone(), overlays: Vec::new(), temporary, input: None };
-        let shell = ["/bin/bash", "-c", "setsid sleep 600 & sleep 600"].map(str::to_owned);
-        let vector = place.confined.sandbox.vector(&room, &shell).unwrap();
+        let room = Room { reach: place.confined.reach.clone(), overlays: Vec::new(), temporary };
+        let vector = place.confined.sandbox.vector(&room, &["/bin/bash", "-c", &shell].map(str::to_owned)).unwrap();
         let leftovers = Leftovers::of(&place.path("data"));
         let (mark, whose) = leftovers.mark();
-        let mut command = Command::new(&vector[0]);
-        command.args(&vector[1..]).env(mark, whose).stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
-        let mut child = command.spawn().unwrap();
-        while place.alive() < 2 {
+        // A shell plays Hob: it is the one whose end counts.
+        let mut hob = Command::new("/bin/bash");
+        hob.args(["-c", r#"read -r spec; "$0" sandboxed "$spec" "$@" & wait"#]).arg(&vector[0]).args(&vector[3..]);
+        hob.env(mark, whose).current_dir(place.workspace()).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut hob = hob.spawn().unwrap();
+        let parent = |id: u32| format!("\"parent\":{id},");
+        let spec = vector[2].to_str().unwrap().replace(&parent(std::process::id()), &parent(hob.id()));
+        writeln!(hob.stdin.as_ref().unwrap(), "{spec}").unwrap();
+        while !place.workspace().join("up").exists() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        drop(child.stdin.take());
+        hob.kill().unwrap();
+        hob.wait().unwrap();
         if way == Way::LandlockAlone {
             // Who left the session is found by the mark, at the next start.
-            child.wait().unwrap();
             leftovers.kill().await;
         }
         place.quiet().await;
-        child.wait().unwrap();
     }
 }
 

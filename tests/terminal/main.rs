@@ -11,6 +11,7 @@ mod bounds;
 mod changes;
 mod desk;
 mod fuzz;
+mod hostile;
 mod jobs;
 mod judged;
 mod place;

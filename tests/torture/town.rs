@@ -41,11 +41,13 @@ impl Town {
             [delivery]
             backoff_base_ms = 10
             [tools.effect]
+            sandbox = false
             trusted_output = true
             description = "Appends a line."
             command = ["/bin/sh", "-c", 'sleep "$2"; echo "$1" >> {place}/effects; sleep "$2"', "sh", "{{what}}", "{{time}}"]
             parameters = {{ what = "The line.", time = "How long it takes." }}
             [tools.safe]
+            sandbox = false
             trusted_output = true
             description = "Appends a line, and it does not matter how often."
             command = ["/bin/sh", "-c", 'sleep "$2"; echo "$1" >> {place}/safe; sleep "$2"', "sh", "{{what}}", "{{time}}"]

@@ -9,6 +9,7 @@ use crate::support::fake_model::{Gate, Reply, Script};
 /// A tool that is asked about.
 const PAYS: &str = r#"
 [tools.pay]
+sandbox = false
 trusted_output = true
 description = "Pays."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]

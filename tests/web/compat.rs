@@ -20,6 +20,7 @@ const CLIENT_PATIENCE: Duration = Duration::from_secs(90);
 /// A tool that is asked about.
 const PAYS: &str = r#"
 [tools.pay]
+sandbox = false
 trusted_output = true
 description = "Pays."
 command = ["/bin/sh", "-c", 'echo "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]

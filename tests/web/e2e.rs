@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(170);
 /// A tool that is asked about, and prints what it was given.
 const PAYS: &str = r#"
 [tools.pay]
+sandbox = false
 trusted_output = true
 description = "Pays."
 command = ["/bin/sh", "-c", 'printf "%s\n" "$1" >> $HOME/paid; echo paid "$1"', "sh", "{to}"]

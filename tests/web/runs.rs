@@ -14,6 +14,7 @@ use crate::support::process::{hob, within};
 /// A tool that says what it was given.
 const ECHO: &str = r#"
 [tools.echo]
+sandbox = false
 trusted_output = true
 description = "Says it again."
 command = ["/bin/sh", "-c", 'printf %s "$1"', "sh", "{what}"]
@@ -284,6 +285,7 @@ async fn n5_an_owner_stops_a_run_of_any_channel_and_a_viewer_does_not() {
 async fn n5_what_a_run_asks_elsewhere_is_answered_on_its_page() {
     let mut house = house(
         r#"[tools.effect]
+        sandbox = false
         trusted_output = true
         description = "Has an effect."
         command = ["/bin/sh", "-c", "echo up > $HOME/up; read line < $HOME/go"]"#,

@@ -7,18 +7,17 @@ use std::sync::Arc;
 
 use crate::config::cli_agents::CliAgentConfig;
 use crate::config::environment::Environment;
-use crate::daemon::toolset::Grounds;
+use crate::daemon::toolset::{Grounds, own};
 use crate::domain::agents::KNOWN;
 use crate::tool::cli_agent::{CliAgent, Program};
-use crate::tool::leftovers::Leftovers;
 use crate::tool::registry::Registry;
 use crate::tool::spawn_agent::SpawnAgent;
 
 pub(super) fn with(registry: Registry, grounds: &Grounds<'_>) -> Registry {
     let registry = registry.with(Arc::new(SpawnAgent::new(Arc::clone(grounds.rng))));
     let programs = programs(&grounds.config.cli_agents, grounds.environment);
-    let leftovers = Leftovers::of(grounds.data_dir);
-    match CliAgent::new(programs, grounds.workspace.clone(), leftovers) {
+    let walls = own::grounds(&grounds.config.terminal, grounds.sandbox, grounds.data_dir);
+    match CliAgent::new(programs, grounds.workspace.clone(), walls) {
         Some(tool) => registry.with(Arc::new(tool)),
         None => registry,
     }
@@ -28,25 +27,26 @@ pub(super) fn with(registry: Registry, grounds: &Grounds<'_>) -> Registry {
 fn programs(configured: &BTreeMap<String, CliAgentConfig>, environment: &Environment) -> BTreeMap<String, Program> {
     let known = KNOWN.iter().map(|(name, command)| {
         let command = command.iter().map(|element| (*element).to_owned()).collect();
-        ((*name).to_owned(), CliAgentConfig { command, env: Vec::new() })
+        ((*name).to_owned(), CliAgentConfig { command, ..CliAgentConfig::default() })
     });
     let mut all: BTreeMap<String, CliAgentConfig> = known.collect();
     for (name, agent) in configured {
         let usual = all.remove(name).map(|usual| usual.command);
         let command = if agent.command.is_empty() { usual.unwrap_or_default() } else { agent.command.clone() };
-        all.insert(name.clone(), CliAgentConfig { command, env: agent.env.clone() });
+        all.insert(name.clone(), CliAgentConfig { command, ..agent.clone() });
     }
-    let found = all.into_iter().filter_map(|(name, agent)| Some((name, program(agent, environment)?)));
+    let found = all.into_iter().filter_map(|(name, agent)| Some((name.clone(), program((&name, agent), environment)?)));
     found.collect()
 }
 
 /// The agent as it is installed; none: it is not.
-fn program(agent: CliAgentConfig, environment: &Environment) -> Option<Program> {
+fn program((name, agent): (&str, CliAgentConfig), environment: &Environment) -> Option<Program> {
     let (program, rest) = agent.command.split_first()?;
     let program = find(Path::new(program), environment)?.into_os_string().into_string().ok()?;
     let command = std::iter::once(program).chain(rest.iter().cloned()).collect();
     let variable = |name: &String| Some((name.clone(), environment.text(name)?.to_owned()));
-    Some(Program { command, environment: agent.env.iter().filter_map(variable).collect() })
+    let own = own::of_agent(name, &agent);
+    Some(Program { command, environment: agent.env.iter().filter_map(variable).collect(), own })
 }
 
 /// Where a program is: by its path, or in one of the folders of PATH.

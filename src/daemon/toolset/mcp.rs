@@ -11,11 +11,12 @@ use tokio_util::task::TaskTracker;
 use crate::config::mcp::McpConfig;
 use crate::daemon::Blueprint;
 use crate::daemon::parts::role;
-use crate::daemon::toolset::approval;
+use crate::daemon::toolset::{approval, own};
 use crate::domain::secret::Secret;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::mcp::settings::{Settings, Way};
 use crate::tool::mcp::{Place, Servers};
+use crate::tool::sandbox::Sandbox;
 use crate::tool::shed::Tools;
 
 /// How long a server is kept when nobody calls it.
@@ -25,11 +26,12 @@ const IDLE: Duration = Duration::from_secs(600);
 pub(in crate::daemon) fn servers(
     blueprint: &Blueprint,
     shed: &Arc<Tools>,
-    (tracker, stop): (&TaskTracker, &CancellationToken),
+    (sandbox, tracker, stop): (&Sandbox, &TaskTracker, &CancellationToken),
 ) -> Servers {
     let place = Place {
         data_dir: blueprint.data_dir.clone(),
         leftovers: Leftovers::of(&blueprint.data_dir),
+        walls: own::grounds(&blueprint.config.terminal, sandbox, &blueprint.data_dir),
         clock: Arc::clone(&blueprint.clock),
         rng: Arc::clone(&blueprint.rng),
         tracker: tracker.clone(),
@@ -49,12 +51,15 @@ pub(in crate::daemon) fn all(blueprint: &Blueprint) -> Vec<Settings> {
 pub fn settings(name: &str, config: &McpConfig, data_dir: &Path) -> Settings {
     let owned =
         |secrets: &BTreeMap<String, Secret>| secrets.iter().map(|(n, value)| (n.clone(), value.clone())).collect();
+    let own = own::of_server(name, config);
+    let home = || own.as_ref().map_or_else(|| data_dir.to_owned(), |own| own.home(data_dir));
     let way = match &config.url {
         Some(url) => Way::Address { url: url.clone(), bearer: config.bearer.clone(), headers: owned(&config.headers) },
         None => Way::Program {
             vector: config.command.clone(),
             environment: owned(&config.env),
-            dir: config.working_dir.clone().unwrap_or_else(|| data_dir.to_owned()),
+            dir: config.working_dir.clone().unwrap_or_else(home),
+            own: own.clone(),
         },
     };
     Settings {

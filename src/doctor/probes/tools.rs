@@ -1,5 +1,6 @@
 //! What is started: the sandbox's trial, the embedding, MCP servers.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::config::Config;
 use crate::daemon::memory::{objection, source};
 use crate::daemon::toolset;
 use crate::daemon::toolset::mcp::settings;
@@ -18,6 +20,7 @@ use crate::memory::upkeep::{Opener as _, Unprepared};
 use crate::tool::leftovers::Leftovers;
 use crate::tool::mcp::settings::Settings;
 use crate::tool::mcp::{Place, probe};
+use crate::tool::sandbox::Sandbox;
 
 /// How long a server's process is waited for at the end.
 const END: Duration = Duration::from_secs(5);
@@ -27,10 +30,16 @@ pub(in crate::doctor) async fn sandbox(patient: &Patient) -> Vec<Finding> {
     if !data_dir.exists() {
         return vec![Finding::note(Check::Sandbox, "tried at the first start, which makes the folder for it")];
     }
+    let sandbox = looked(patient, config, data_dir).await;
+    let outside = toolset::own::outside(config);
+    let outside = (!outside.is_empty())
+        .then(|| Finding::note(Check::Sandbox, format!("outside by the config: {}", outside.join(", "))));
+    std::iter::once(reach::sandbox(sandbox.strength(), config.terminal.enabled)).chain(outside).collect()
+}
+
+async fn looked(patient: &Patient, config: &Config, data_dir: &Path) -> Sandbox {
     let workspace = toolset::workspace(config, data_dir);
-    let around = (data_dir.as_path(), &patient.environment);
-    let sandbox = toolset::terminal::look(&config.terminal, &workspace, around).await;
-    vec![reach::sandbox(sandbox.strength(), config.terminal.enabled)]
+    Box::pin(toolset::terminal::look(&config.terminal, &workspace, (data_dir, &patient.environment))).await
 }
 
 pub(in crate::doctor) async fn embeddings(patient: &Patient) -> Vec<Finding> {
@@ -65,6 +74,7 @@ pub(in crate::doctor) async fn mcp(patient: &Patient) -> Vec<Finding> {
     let place = Place {
         data_dir: data_dir.clone(),
         leftovers: Leftovers::of(data_dir),
+        walls: toolset::own::grounds(&config.terminal, &looked(patient, config, data_dir).await, data_dir),
         clock: Arc::clone(&patient.clock),
         rng: Arc::clone(&patient.rng),
         tracker: TaskTracker::new(),

@@ -20,8 +20,8 @@ fn trial(script: &str) -> Trial {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     let command = [path.to_str().unwrap(), "-p", TASK].map(str::to_owned).to_vec();
     let environment = vec![("FAKE_KEY".to_owned(), "k1".to_owned())];
-    let programs = BTreeMap::from([("fake".to_owned(), Program { command, environment })]);
-    let tool = CliAgent::new(programs, workspace, Leftovers::of(home.path())).unwrap();
+    let programs = BTreeMap::from([("fake".to_owned(), Program { command, environment, own: None })]);
+    let tool = CliAgent::new(programs, workspace, Walls::none(home.path())).unwrap();
     Trial { home, tool }
 }
 
@@ -96,7 +96,7 @@ async fn d6_each_call_is_graded_high_and_approved_anew() {
         assessed.reasons,
         ["It runs fake, a program that decides by itself what to run and to change, in garden"]
     );
-    let none = CliAgent::new(BTreeMap::new(), Workspace::of(trial.home.path()), Leftovers::of(trial.home.path()));
+    let none = CliAgent::new(BTreeMap::new(), Workspace::of(trial.home.path()), Walls::none(trial.home.path()));
     assert!(none.is_none(), "without an agent there is no tool");
 }
 

@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::secret::Secret;
 use crate::tool::leftovers::Leftovers;
 use crate::tool::mcp::fate::Fate;
-use crate::tool::process::clean_environment;
+use crate::tool::process::{self, Errand, Prepared};
+use crate::tool::sandbox::confined::{Confined, Scratch};
 
 /// How long it is given to end by itself when it is told to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -36,6 +37,8 @@ pub(super) struct Program<'a> {
     pub(super) dir: &'a Path,
     /// Whose mark it carries.
     pub(super) leftovers: &'a Leftovers,
+    /// The walls around it.
+    pub(super) confined: Option<Confined>,
 }
 
 /// A process at work. Dropping it kills it with everything it started.
@@ -47,19 +50,26 @@ pub(super) struct Started {
 
 /// Starts it.
 pub(super) fn start(program: &Program<'_>) -> io::Result<(Started, ChildStdin, ChildStdout)> {
-    let Some((name, rest)) = program.vector.split_first() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is empty"));
+    let environment = program.environment.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
+    let errand = Errand {
+        vector: program.vector.to_vec(),
+        dir: program.dir.to_owned(),
+        environment: environment.collect(),
+        input: None,
+        bytes_max: 0,
+        leftovers: program.leftovers.clone(),
+        confined: program.confined.clone(),
     };
-    let this = Leftovers::of_call();
-    let mut command = Command::new(name);
-    command.args(rest).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env_clear().envs(clean_environment());
-    command.envs(program.environment.iter().map(|(name, value)| (name, value.expose())));
-    command.envs([program.leftovers.mark(), this.mark()]);
-    command.current_dir(program.dir).process_group(0).kill_on_drop(true);
+    let Prepared { mut command, mut sweep, scratch } = process::prepare(&errand)?;
+    if errand.confined.is_none() {
+        let this = Leftovers::of_call();
+        command.envs([this.mark()]);
+        sweep = Some(this);
+    }
+    let mut end = End { group: None, sweep, scratch };
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let end = End { group, sweep: Some(this) };
+    end.group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::other("its input and output are not there"));
     };
@@ -102,6 +112,9 @@ impl Started {
                 tracing::debug!("a child of the server holds its output open");
             }
         }
+        if let Err(error) = self.child.start_kill() {
+            tracing::debug!(%error, "the server was gone already");
+        }
         self.end.all().await;
         // From here on nobody waits for an answer: a child that holds its output open would let them.
         tokens.over.cancel();
@@ -137,6 +150,8 @@ struct End {
     group: Option<Pid>,
     /// By which those are found that have left the group.
     sweep: Option<Leftovers>,
+    /// What it had to itself.
+    scratch: Option<Scratch>,
 }
 
 impl End {
@@ -155,6 +170,7 @@ impl End {
         if let Some(sweep) = self.sweep.take() {
             sweep.kill().await;
         }
+        Scratch::delete(self.scratch.take()).await;
     }
 }
 

@@ -120,8 +120,9 @@ impl Link {
         let guard = tokens.over.clone().drop_guard();
         let over = tokens.over.clone();
         let greeted = match &settings.way {
-            Way::Program { vector, environment, dir } => {
-                let program = Program { vector, environment, dir, leftovers: &place.leftovers };
+            Way::Program { vector, environment, dir, own } => {
+                let confined = own.as_ref().map(|own| place.walls.around(own, vector));
+                let program = Program { vector, environment, dir, leftovers: &place.leftovers, confined };
                 let (started, stdin, stdout) = child::start(&program).map_err(|reason| McpError::NotStarted {
                     program: vector.first().cloned().unwrap_or_default(),
                     reason,

@@ -37,6 +37,7 @@ use crate::tool::leftovers::Leftovers;
 use crate::tool::mcp::listed::plain;
 use crate::tool::mcp::server::Server;
 use crate::tool::mcp::settings::Settings;
+use crate::tool::sandbox::own::Grounds as Walls;
 use crate::tool::shed::Tools;
 
 /// How many servers are asked at a time for tools that are not known yet.
@@ -50,6 +51,8 @@ pub struct Place {
     pub data_dir: PathBuf,
     /// Whose mark their processes carry.
     pub leftovers: Leftovers,
+    /// From what the walls around programs are made.
+    pub walls: Walls,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness, for their rests.

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::domain::principal::Role;
 use crate::domain::secret::Secret;
 use crate::domain::tools::Approval;
+use crate::tool::sandbox::own::Own;
 
 /// A server, as configured and validated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +46,10 @@ pub enum Way {
         vector: Vec<String>,
         /// What it finds in its environment besides the usual.
         environment: Vec<(String, Secret)>,
-        /// Where it runs.
+        /// Where it runs, unless in its own folder.
         dir: PathBuf,
+        /// What it may reach; none: it is outside the sandbox.
+        own: Option<Own>,
     },
     /// By HTTP.
     Address {

@@ -20,6 +20,7 @@ use crate::tool::mcp::server::Server;
 use crate::tool::mcp::settings::{Settings, Way};
 use crate::tool::mcp::{Place, Servers};
 use crate::tool::registry::Registry;
+use crate::tool::sandbox::own::Grounds as Walls;
 use crate::tool::shed::Tools;
 use crate::tool::{Invocation, Outcome};
 
@@ -29,6 +30,7 @@ pub(super) fn program(vector: &[&str]) -> Settings {
         vector: vector.iter().map(|part| (*part).to_owned()).collect(),
         environment: Vec::new(),
         dir: Path::new("/").to_owned(),
+        own: None,
     };
     Settings {
         name: "s".to_owned(),
@@ -122,6 +124,7 @@ fn place(data_dir: &Path) -> Place {
     Place {
         data_dir: data_dir.to_owned(),
         leftovers: Leftovers::of(data_dir),
+        walls: Walls::none(data_dir),
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
         tracker: TaskTracker::new(),

@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
+use crate::tool::sandbox::removal::remove;
 use crate::tool::sandbox::spec::{Overlay, Reach};
 use crate::tool::sandbox::{Room, Sandbox};
 
 /// The folder of such folders in the data directory.
 const SCRATCH: &str = "scratch";
+/// Where those go that an earlier Hob has left.
+const SCRATCH_OLD: &str = "scratch.old";
 /// Where the system has its programs.
 const PROGRAMS: [&str; 6] = ["/usr/", "/bin", "/sbin", "/opt/", "/nix/store/", "/snap/bin"];
 /// Where they are looked for if nobody says so.
@@ -25,20 +26,19 @@ pub struct Confined {
     pub reach: Reach,
     /// The folders whose copies are worked in.
     overlays: Vec<Overlay>,
+    /// Its own folder, which is made when it is needed, and stays; none: it has none.
+    home: Option<PathBuf>,
     scratch: PathBuf,
 }
 
-/// What an errand has to itself. It goes with this.
-pub(in crate::tool) struct Scratch {
-    dir: TempDir,
-    input: Option<PathBuf>,
-}
+/// What an errand has to itself, until [`Scratch::delete`]. What is left of it by a Hob that ends, the next start deletes.
+pub(in crate::tool) struct Scratch(PathBuf);
 
 impl Confined {
     /// These walls, for a Hob whose data is there.
     #[must_use]
     pub fn new(sandbox: Sandbox, reach: Reach, data_dir: &Path) -> Self {
-        Self { sandbox, reach, overlays: Vec::new(), scratch: data_dir.join(SCRATCH) }
+        Self { sandbox, reach, overlays: Vec::new(), home: None, scratch: data_dir.join(SCRATCH) }
     }
 
     /// The same, with the network.
@@ -55,33 +55,35 @@ impl Confined {
         self
     }
 
-    /// A folder for one errand, with its input beside it.
+    /// The same, with a folder of its own that stays.
+    #[must_use]
+    pub fn with_home(mut self, home: PathBuf) -> Self {
+        self.home = Some(home);
+        self
+    }
+
+    /// Its own folder, which stays.
+    #[must_use]
+    pub fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    /// A folder for one errand.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub(in crate::tool) fn scratch(&self, input: Option<&[u8]>) -> io::Result<Scratch> {
-        std::fs::create_dir_all(&self.scratch)?;
+    pub(in crate::tool) fn scratch(&self) -> io::Result<Scratch> {
+        for dir in self.home.iter().chain([&self.scratch]) {
+            std::fs::create_dir_all(dir)?;
+        }
         let dir = tempfile::Builder::new().prefix("run-").tempdir_in(&self.scratch)?;
-        std::fs::create_dir(dir.path().join("tmp"))?;
-        let input = match input {
-            Some(bytes) => {
-                let path = dir.path().join("input");
-                std::fs::write(&path, bytes)?;
-                Some(path)
-            }
-            None => None,
-        };
-        Ok(Scratch { dir, input })
+        // It must not be deleted by who deletes folders within folders by calling himself.
+        Ok(Scratch(dir.keep()))
     }
 
     /// What is to be run; none: there are no walls to be had.
     pub(in crate::tool) fn vector(&self, scratch: &Scratch, vector: &[String]) -> Option<Vec<OsString>> {
-        let room = Room {
-            reach: self.reach.clone(),
-            overlays: self.overlays.clone(),
-            temporary: scratch.temporary(),
-            input: scratch.input.clone(),
-        };
+        let room = Room { reach: self.reach.clone(), overlays: self.overlays.clone(), temporary: scratch.0.clone() };
         self.sandbox.vector(&room, vector)
     }
 
@@ -102,26 +104,55 @@ impl Confined {
 
 impl Scratch {
     /// What the errand may write to.
-    pub(in crate::tool) fn temporary(&self) -> PathBuf {
-        self.dir.path().join("tmp")
+    pub(in crate::tool) fn temporary(&self) -> &Path {
+        &self.0
     }
 
     /// Deletes it, off the runtime's threads: nobody knows how much lies in it.
     pub(in crate::tool) async fn delete(scratch: Option<Self>) {
-        let Some(Self { dir, .. }) = scratch else { return };
-        let closed = tokio::task::spawn_blocking(move || dir.close()).await.map_err(io::Error::other).flatten();
-        if let Err(error) = closed {
-            tracing::debug!(%error, "a folder of a tool's is left for the next start");
+        if let Some(Self(path)) = scratch {
+            remove(path).await;
         }
     }
 }
 
-/// Deletes what errands of an earlier Hob have left. Only for who holds the data directory's lock.
+/// Deletes what errands of an earlier Hob have left, while this one goes on. Only for who holds the data directory's lock.
 pub fn clear(data_dir: &Path) {
-    match std::fs::remove_dir_all(data_dir.join(SCRATCH)) {
+    let (scratch, old) = (data_dir.join(SCRATCH), data_dir.join(SCRATCH_OLD));
+    let moved = std::fs::create_dir_all(&old).and_then(|()| tempfile::tempdir_in(&old)).and_then(|dir| {
+        // A folder that is empty gives way.
+        std::fs::rename(&scratch, dir.keep())
+    });
+    match moved {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             tracing::warn!(%error, "what tools left in the data directory's scratch folder cannot be deleted");
         }
         _ => {}
+    }
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(remove(old));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn d6_a_start_takes_the_leftovers_out_of_the_way_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let deep = dir.path().join(SCRATCH).join("run-x").join(vec!["d"; 500].join("/"));
+        std::fs::create_dir_all(&deep).unwrap();
+        clear(dir.path());
+        assert!(!dir.path().join(SCRATCH).exists(), "a new errand meets nothing of it");
+        while dir.path().join(SCRATCH_OLD).exists() {
+            tokio::task::yield_now().await;
+        }
+        // Without any, and with what an earlier start could not finish.
+        std::fs::create_dir_all(dir.path().join(SCRATCH_OLD).join("rest")).unwrap();
+        clear(dir.path());
+        while dir.path().join(SCRATCH_OLD).exists() {
+            tokio::task::yield_now().await;
+        }
     }
 }

@@ -7,23 +7,31 @@
 //! Start at [`entered`].
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, ExitCode, Stdio};
+use std::path::Path;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
-use rustix::process::{Pid, Resource, Signal, WaitOptions, getgid, getuid, kill_current_process_group};
+use nix::sys::signal::{SigSet, Signal as PosixSignal};
+use rustix::io::FdFlags;
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Resource, Signal, WaitOptions, getgid, getppid, getuid,
+    kill_current_process_group, pidfd_open, set_dumpable_behavior,
+};
 use rustix::thread::CapabilitySet;
 
 use crate::tool::files::deed;
+use crate::tool::sandbox::attempt::attempt;
 use crate::tool::sandbox::furnish;
-use crate::tool::sandbox::spec::{CHANGED, Found, Spec, Stage, Trial};
-use crate::tool::sandbox::walls::{WallError, lower, raise, system};
+use crate::tool::sandbox::layout::{Layout, PROGRAM, TEMPORARY};
+use crate::tool::sandbox::spec::{CHANGED, Found, Spec, Stage};
+use crate::tool::sandbox::walls::{Doors, WallError, lower, raise, system};
 
 /// The argument by which Hob knows that it is on the way in.
 pub(super) const ENTRY: &str = "sandboxed";
@@ -48,7 +56,10 @@ pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
     let vector: Vec<OsString> = arguments.collect();
     let ended = serde_json::from_slice::<Spec>(told.as_encoded_bytes())
         .map_err(|error| WallError::System("the way in", error.into()))
-        .and_then(|spec| enter(&spec, &vector));
+        .and_then(|spec| {
+            close_strays(&spec)?;
+            enter(spec, &vector)
+        });
     Some(match ended {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
@@ -58,25 +69,77 @@ pub fn entered(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode
     })
 }
 
-fn enter(spec: &Spec, vector: &[OsString]) -> Result<u8, WallError> {
+fn enter(mut spec: Spec, vector: &[OsString]) -> Result<u8, WallError> {
     match spec.stage {
-        Stage::Outer => outer(spec, vector),
+        Stage::Outer => outer(&spec, vector),
         Stage::First => {
-            // Should the outer one be killed, this is the next to go, and with it all others.
+            // Should the outer one be killed, this is the next to go, and with it all others. What holds if it was killed before
+            // this line is the lifeline.
             system("its parent's end", rustix::process::set_parent_process_death_signal(Some(Signal::KILL)))?;
-            let own = furnish::furnish(spec)?;
-            let counted = count(spec, true);
-            inner(spec, vector, State { alone: own, counted })
+            let lifeline = lifeline(&spec)?;
+            let alone = furnish::furnish(&spec)?;
+            (spec.temporary, spec.program) = (TEMPORARY.into(), PROGRAM.into());
+            let counted = count(&spec, true);
+            come_forward();
+            if alone {
+                furnish::seal_proc()?;
+            }
+            inner(&spec, vector, (State { alone, counted }, lifeline))
         }
         Stage::Wrapped => {
-            let counted = count(spec, true);
-            inner(spec, vector, State { alone: true, counted })
+            let lifeline = lifeline(&spec)?;
+            (spec.temporary, spec.program) = (TEMPORARY.into(), PROGRAM.into());
+            let counted = count(&spec, true);
+            come_forward();
+            inner(&spec, vector, (State { alone: true, counted }, lifeline))
         }
         Stage::Bare => {
             leave_terminal();
-            let counted = count(spec, false);
-            inner(spec, vector, State { alone: false, counted })
+            let hob = watched(&spec)?;
+            let counted = count(&spec, false);
+            come_forward();
+            inner(&spec, vector, (State { alone: false, counted }, hob))
         }
+    }
+}
+
+/// Whatever Hob itself was started with is nobody's business here.
+fn close_strays(spec: &Spec) -> Result<(), WallError> {
+    let entries = system("open files", fs::read_dir("/proc/self/fd"))?;
+    let number = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse::<i32>().ok();
+    let open: Vec<i32> = entries.filter_map(number).collect();
+    for file in open.into_iter().filter(|file| *file > 2 && Some(*file) != spec.lifeline) {
+        // The list itself is closed already.
+        if !matches!(nix::unistd::close(file), Ok(()) | Err(Errno::EBADF)) {
+            return Err(WallError::System("open files", io::ErrorKind::InvalidData.into()));
+        }
+    }
+    Ok(())
+}
+
+/// Hob, by what tells of its end for sure. It must be this process's parent yet: another may have its number by now.
+fn watched(spec: &Spec) -> Result<OwnedFd, WallError> {
+    let gone = || WallError::System("Hob's end", io::ErrorKind::NotFound.into());
+    let is_there = || getppid().filter(|parent| u32::try_from(parent.as_raw_pid()) == Ok(spec.parent));
+    let parent = is_there().ok_or_else(gone)?;
+    let hob = system("Hob's end", pidfd_open(parent, PidfdFlags::empty()))?;
+    is_there().map(|_| hob).ok_or_else(gone)
+}
+
+/// What ends with the outer stage: a pipe of which only that one has the other end.
+fn lifeline(spec: &Spec) -> Result<OwnedFd, WallError> {
+    let none = || WallError::System("its lifeline", io::ErrorKind::InvalidInput.into());
+    let number = spec.lifeline.ok_or_else(none)?;
+    // Anew, so that no program inherits it.
+    let file = system("its lifeline", File::open(format!("/proc/self/fd/{number}")))?;
+    system("its lifeline", nix::unistd::close(number).map_err(io::Error::from))?;
+    Ok(file.into())
+}
+
+/// The first to go when memory is short, and the last to get the processor. Neither is a wall.
+fn come_forward() {
+    if fs::write("/proc/self/oom_score_adj", "900").is_err() || rustix::process::setpriority_process(None, 5).is_err() {
+        // Some containers allow neither.
     }
 }
 
@@ -95,9 +158,57 @@ fn leave_terminal() {
     }
 }
 
-/// Makes namespaces, and is there until whatever is in them has ended.
+/// Has namespaces made, and is there until whatever is in them has ended, or Hob has.
 fn outer(spec: &Spec, vector: &[OsString]) -> Result<u8, WallError> {
     leave_terminal();
+    let hob = watched(spec)?;
+    let (held, kept) = system("its lifeline", nix::unistd::pipe())?;
+    system("its lifeline", rustix::io::fcntl_setfd(&kept, FdFlags::CLOEXEC))?;
+    let stage = if spec.bubblewrap.is_some() { Stage::Wrapped } else { Stage::First };
+    let next = Spec { stage, lifeline: Some(held.as_raw_fd()), ..spec.clone() };
+    let told = serde_json::to_string(&next).map_err(|error| WallError::System("the way in", error.into()))?;
+    let mut command = match &spec.bubblewrap {
+        Some(bubblewrap) => by_bubblewrap(bubblewrap, spec),
+        None => {
+            separate(spec)?;
+            Command::new("/proc/self/exe")
+        }
+    };
+    let mut child = system("its first process", command.arg(ENTRY).arg(told).args(vector).spawn())?;
+    drop(held);
+    persist()?;
+    let first = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let first = first.ok_or_else(|| WallError::System("its first process", io::ErrorKind::InvalidData.into()))?;
+    let ended = system("its first process", pidfd_open(first, PidfdFlags::empty()))?;
+    while !is_over(&ended, Some(&hob))? {
+        if is_over(&hob, None)? {
+            end();
+        }
+    }
+    let status = system("its first process", child.wait())?;
+    drop(kept);
+    Ok(code(status.code(), status.signal()))
+}
+
+/// Who is asked to end in peace is the program; this process is there until it has.
+fn persist() -> Result<(), WallError> {
+    let asked: SigSet = [PosixSignal::SIGTERM, PosixSignal::SIGINT, PosixSignal::SIGHUP].into_iter().collect();
+    system("its signals", asked.thread_block())
+}
+
+/// Has this process ended? With `other`, it is waited for one of the two.
+fn is_over(process: &OwnedFd, other: Option<&OwnedFd>) -> Result<bool, WallError> {
+    let mut all = vec![PollFd::new(process.as_fd(), PollFlags::POLLIN)];
+    all.extend(other.map(|other| PollFd::new(other.as_fd(), PollFlags::POLLIN)));
+    let within = if other.is_some() { PollTimeout::NONE } else { PollTimeout::ZERO };
+    match poll(&mut all, within) {
+        Ok(_) | Err(Errno::EINTR) => Ok(all.first().and_then(PollFd::any).unwrap_or_default()),
+        Err(error) => Err(WallError::System("its end", error.into())),
+    }
+}
+
+/// Makes namespaces for whatever this process starts from now on.
+fn separate(spec: &Spec) -> Result<(), WallError> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let mut kinds = CloneFlags::CLONE_NEWUSER
         | CloneFlags::CLONE_NEWNS
@@ -110,13 +221,20 @@ fn outer(spec: &Spec, vector: &[OsString]) -> Result<u8, WallError> {
     system("its user", fs::write("/proc/self/uid_map", format!("{user} {user} 1")))?;
     system("its group", fs::write("/proc/self/gid_map", format!("{group} {group} 1")))?;
     keep_through_exec(CapabilitySet::SYS_ADMIN)?;
+    // The kernel keeps a folder without any rights for the copy of another, in the name of who made the copy.
+    keep_through_exec(CapabilitySet::DAC_OVERRIDE)?;
     // Which lets the next stage take all others away for good.
-    keep_through_exec(CapabilitySet::SETPCAP)?;
-    let next = Spec { stage: Stage::First, ..spec.clone() };
-    let told = serde_json::to_string(&next).map_err(|error| WallError::System("the way in", error.into()))?;
-    let mut command = Command::new("/proc/self/exe");
-    let status = system("its first process", command.arg(ENTRY).arg(told).args(vector).status())?;
-    Ok(code(status.code(), status.signal()))
+    keep_through_exec(CapabilitySet::SETPCAP)
+}
+
+/// The same by bubblewrap.
+fn by_bubblewrap(bubblewrap: &Path, spec: &Spec) -> Command {
+    let mut command = Command::new(bubblewrap);
+    command.args(["--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]);
+    command.args((!spec.reach.network).then_some("--unshare-net"));
+    command.args(["--dev", "/dev", "--proc", "/proc"]).args(Layout::of(spec).for_bubblewrap());
+    command.args(["--remount-ro", "/", "--", PROGRAM]);
+    command
 }
 
 /// Who is not root loses its rights over the new namespaces with `exec` unless they are handed on.
@@ -161,24 +279,21 @@ fn processes_of_user() -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX / 2)
 }
 
-/// Raises the walls, starts the program behind them, and ends with it.
-fn inner(spec: &Spec, vector: &[OsString], state: State) -> Result<u8, WallError> {
-    // The first to go when memory is short, and the last to get the processor. Neither is a wall.
-    if fs::write("/proc/self/oom_score_adj", "900").is_err() || rustix::process::setpriority_process(None, 5).is_err() {
-        // Some containers allow neither.
-    }
-    let input = spec.input.as_ref().map(|path| system("its input", File::open(path))).transpose()?;
-    raise(&spec.reach, &spec.temporary, state.alone)?;
+/// Raises the walls, starts the program behind them, and ends with it, or with whom `life` tells of.
+fn inner(spec: &Spec, vector: &[OsString], (state, life): (State, OwnedFd)) -> Result<u8, WallError> {
+    // Nobody within looks into this process, or takes what it has open: it is the one that ends them.
+    system("its privacy", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
+    raise(&spec.reach, &Doors { temporary: &spec.temporary, program: &spec.program, alone: state.alone })?;
     if let Some(trial) = &spec.trial {
         if let Some(path) = &trial.change {
             system("a draft", fs::write(path, CHANGED))?;
         }
-        let leaks = attempt(trial);
+        let leaks = attempt(trial, &spec.temporary);
         let found = Found { leaks, counted: state.counted || state.alone, alone: state.alone };
         system("its report", serde_json::to_writer(io::stdout(), &found))?;
         return Ok(0);
     }
-    std::thread::spawn(until_abandoned);
+    std::thread::spawn(move || until_abandoned(&life));
     if !state.counted && state.alone {
         let most = spec.reach.limits.processes;
         std::thread::spawn(move || until_too_many(most));
@@ -187,13 +302,14 @@ fn inner(spec: &Spec, vector: &[OsString], state: State) -> Result<u8, WallError
         return Err(WallError::System("the command", io::ErrorKind::InvalidInput.into()));
     };
     if program == deed::WORKER {
-        let input = input.ok_or_else(|| WallError::System("its input", io::ErrorKind::InvalidInput.into()))?;
-        system("the work with files", deed::serve(input))?;
+        system("the work with files", deed::serve(io::stdin()))?;
         return Ok(0);
     }
-    let input = input.map_or_else(Stdio::null, Stdio::from);
-    let child = Command::new(program).args(arguments).stdin(input).spawn();
-    let child = child.map_err(|error| WallError::System("the command", error))?;
+    let mut command = Command::new(program);
+    if !matches!(spec.stage, Stage::Bare) {
+        command.env("TMPDIR", &spec.temporary);
+    }
+    let child = command.args(arguments).spawn().map_err(|error| WallError::System("the command", error))?;
     wait_for(i32::try_from(child.id()).ok().and_then(Pid::from_raw))
 }
 
@@ -216,11 +332,15 @@ fn code(code: Option<i32>, signal: Option<i32>) -> u8 {
     u8::try_from(code).unwrap_or(u8::MAX)
 }
 
-/// Hob holds the other end of this standard input. When Hob is gone, so is everything here.
-fn until_abandoned() {
-    let mut byte = [0];
-    while matches!(io::stdin().read(&mut byte), Ok(1..)) {}
-    end();
+/// When Hob is gone, or the stage that watches it, so is everything here.
+fn until_abandoned(life: &OwnedFd) {
+    loop {
+        let mut all = [PollFd::new(life.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut all, PollTimeout::NONE) {
+            Err(Errno::EINTR) | Ok(0) => {}
+            Ok(_) | Err(_) => end(),
+        }
+    }
 }
 
 /// Where the kernel counts no processes, this does.
@@ -243,22 +363,4 @@ fn end() {
         // The exit does the same in a namespace.
     }
     std::process::exit(i32::from(NO_WALLS));
-}
-
-/// Tries what must not be possible; tells what was.
-fn attempt(trial: &Trial) -> Vec<String> {
-    let beside = |name: &str| trial.file.with_file_name(name);
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, trial.port));
-    let local = UnixStream::connect(beside("socket")).is_ok();
-    let tries: [(&str, bool); 8] = [
-        ("read", File::open(&trial.file).is_ok()),
-        ("list", trial.file.parent().is_some_and(|dir| fs::read_dir(dir).is_ok())),
-        ("write", OpenOptions::new().append(true).open(&trial.file).is_ok()),
-        ("truncate", nix::unistd::truncate(&trial.file, 0).is_ok()),
-        ("change the mode of", fs::set_permissions(&trial.file, Permissions::from_mode(0o600)).is_ok()),
-        ("create", File::create(beside("new")).is_ok()),
-        ("connect to", TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()),
-        ("talk to", local),
-    ];
-    tries.into_iter().filter(|(_, done)| *done).map(|(what, _)| what.to_owned()).collect()
 }

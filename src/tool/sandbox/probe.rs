@@ -3,7 +3,8 @@
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::net::UnixListener;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr as LocalAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::sync::Arc;
@@ -57,7 +58,8 @@ impl Sandbox {
 struct Scene {
     dir: TempDir,
     tcp: TcpListener,
-    _local: UnixListener,
+    name: String,
+    _local: (UnixListener, UnixListener, UnixDatagram),
 }
 
 impl Scene {
@@ -69,12 +71,20 @@ impl Scene {
         }
         fs::write(dir.path().join("root/changed"), "as it was")?;
         fs::write(dir.path().join("out/secret"), "nobody may read this")?;
-        let local = UnixListener::bind(dir.path().join("out/socket"))?;
-        Ok(Self { tcp: TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?, dir, _local: local })
+        std::os::unix::fs::symlink("secret", dir.path().join("out/link"))?;
+        // Its name is chance's, which no other Hob here has.
+        let name = dir.path().display().to_string();
+        let local = (
+            UnixListener::bind(dir.path().join("out/socket"))?,
+            UnixListener::bind_addr(&LocalAddr::from_abstract_name(&name)?)?,
+            UnixDatagram::bind(dir.path().join("out/datagrams"))?,
+        );
+        Ok(Self { tcp: TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?, name, dir, _local: local })
     }
 
     fn trial(&self) -> io::Result<Trial> {
-        Ok(Trial { file: self.dir.path().join("out/secret"), port: self.tcp.local_addr()?.port(), change: None })
+        let port = self.tcp.local_addr()?.port();
+        Ok(Trial { file: self.dir.path().join("out/secret"), port, name: self.name.clone(), change: None })
     }
 }
 
@@ -130,14 +140,14 @@ async fn attempt(
     let overlay = Overlay { root: at("root"), upper: at("upper"), work: at("work") };
     let overlays = if overlaid { vec![overlay] } else { Vec::new() };
     let reach = Reach { read: Vec::new(), write, network: false, limits: Limits::default() };
-    let room = Room { reach, overlays, temporary: at("in"), input: None };
+    let room = Room { reach, overlays, temporary: at("in") };
     let trial = Trial { change: overlaid.then(|| at("root/changed")), ..scene.trial()? };
     let vector = way_in(program, namespaces, &room, Some(trial));
     let Some((first, rest)) = vector.split_first() else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let mut command = Command::new(first);
-    command.args(rest).env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(rest).env_clear().current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.kill_on_drop(true).spawn()?;
     let Output { stdout, stderr, .. } = tokio::time::timeout(WITHIN, child.wait_with_output()).await??;
     serde_json::from_slice(&stdout).map_err(|_no_report| {

@@ -48,7 +48,8 @@ pub struct Overlay {
 /// How far in a process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
-    /// It makes namespaces, and starts the next stage in them.
+    /// It makes namespaces, or lets bubblewrap make them, starts the next stage in them, and is there until Hob or all of that is
+    /// over.
     Outer,
     /// It is the first in namespaces of Hob's own.
     First,
@@ -62,13 +63,19 @@ pub(super) enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spec {
     pub(super) stage: Stage,
+    /// The process whose end is the program's as well.
+    pub(super) parent: u32,
+    /// Hob's own program.
+    pub(super) program: PathBuf,
+    /// Who makes the namespaces; none: Hob.
+    pub(super) bubblewrap: Option<PathBuf>,
+    /// The number of a pipe that ends with the outer stage.
+    pub(super) lifeline: Option<i32>,
     pub(super) reach: Reach,
-    /// The folder that is its alone; it stands for `/tmp` where that hides nothing it may reach.
+    /// The folder that is its alone. In namespaces it is `/tmp`.
     pub(super) temporary: PathBuf,
     /// The folders whose copies it works in.
     pub(super) overlays: Vec<Overlay>,
-    /// What the program finds on its standard input.
-    pub(super) input: Option<PathBuf>,
     /// Instead of a program: try what must not be possible.
     pub(super) trial: Option<Trial>,
 }
@@ -83,6 +90,8 @@ pub(super) struct Trial {
     pub(super) file: PathBuf,
     /// A port on which somebody listens.
     pub(super) port: u16,
+    /// An abstract socket on which somebody listens.
+    pub(super) name: String,
     /// A file in the copy of a folder, to be changed.
     pub(super) change: Option<PathBuf>,
 }

@@ -3,7 +3,6 @@
 //! Never: a wall that is left out in silence.
 //! Start at [`raise`].
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,13 +10,11 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, RulesetStatus, Scope, make_bitflags, path_beneath_rules,
 };
-use nix::libc;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
-};
 
+use crate::tool::sandbox::calls::filter;
+use crate::tool::sandbox::layout::outermost;
 use crate::tool::sandbox::spec::{Limits, Reach};
 
 /// The newest Landlock whose rights are known here; older kernels take what they have of it.
@@ -26,24 +23,12 @@ const NEWEST: ABI = ABI::V7;
 const OLDEST: ABI = ABI::V3;
 
 /// What a program needs of the system to run at all: read, and run, never written.
-const SYSTEM: [&str; 14] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/opt",
-    "/nix/store",
-    "/sys/devices/system/cpu",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-];
+pub(super) const SYSTEM: [&str; 10] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/sys/devices/system/cpu"];
+/// Devices that give or take bytes, and nothing else.
+pub(super) const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 /// What of `/etc` programs read. It is named one by one: what else lies there may be a secret, and Hob may run as root.
-const SETTINGS: [&str; 44] = [
+pub(super) const SETTINGS: [&str; 44] = [
     "ImageMagick-6",
     "ImageMagick-7",
     "alternatives",
@@ -90,7 +75,7 @@ const SETTINGS: [&str; 44] = [
     "xdg",
 ];
 /// What of `/proc` tells about the machine, where all of it would tell about other people's processes.
-const MACHINE: [&str; 8] = [
+pub(super) const MACHINE: [&str; 8] = [
     "/proc/cpuinfo",
     "/proc/filesystems",
     "/proc/loadavg",
@@ -126,12 +111,22 @@ pub(super) fn system<T>(what: &'static str, result: Result<T, impl Into<io::Erro
     result.map_err(|error| WallError::System(what, error.into()))
 }
 
-/// Raises them all around this thread and whatever it starts from now on. `alone`: no other's processes are in `/proc`.
-pub(super) fn raise(reach: &Reach, temporary: &Path, alone: bool) -> Result<(), WallError> {
+/// What the walls are to let through, besides what is within reach.
+pub(super) struct Doors<'a> {
+    /// The folder of its own.
+    pub(super) temporary: &'a Path,
+    /// Hob's own program.
+    pub(super) program: &'a Path,
+    /// No other's processes are in `/proc`.
+    pub(super) alone: bool,
+}
+
+/// Raises them all around this thread and whatever it starts from now on.
+pub(super) fn raise(reach: &Reach, doors: &Doors<'_>) -> Result<(), WallError> {
     limit(&reach.limits)?;
     drop_capabilities()?;
     system("no new privileges", rustix::thread::set_no_new_privs(true))?;
-    fence(reach, temporary, alone)?;
+    fence(reach, doors)?;
     filter(reach.network)
 }
 
@@ -169,14 +164,18 @@ fn drop_capabilities() -> Result<(), WallError> {
 }
 
 /// The file system, TCP, signals and abstract sockets.
-fn fence(reach: &Reach, temporary: &Path, alone: bool) -> Result<(), WallError> {
+fn fence(reach: &Reach, &Doors { temporary, program, alone }: &Doors<'_>) -> Result<(), WallError> {
     let all = AccessFs::from_all(NEWEST);
     let writes = all & !make_bitflags!(AccessFs::{MakeChar | MakeBlock});
     let reads = AccessFs::from_read(NEWEST);
     let settings = SETTINGS.iter().map(|name| Path::new("/etc").join(name));
     let proc = if alone { vec![PathBuf::from("/proc")] } else { MACHINE.iter().map(PathBuf::from).collect() };
-    let readable = SYSTEM.iter().map(PathBuf::from).chain(settings).chain(proc).chain(reach.read.iter().cloned());
-    let writable = reach.write.iter().map(PathBuf::as_path).chain([temporary, Path::new("/dev/null")]);
+    let devices = DEVICES.iter().map(PathBuf::from);
+    let (read, write) = outermost(reach);
+    let program = [program.to_owned()];
+    let readable =
+        SYSTEM.iter().map(PathBuf::from).chain(settings).chain(proc).chain(devices).chain(program).chain(read);
+    let writable = write.into_iter().chain([temporary.to_owned(), PathBuf::from("/dev/null")]);
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(OLDEST))?
@@ -187,114 +186,10 @@ fn fence(reach: &Reach, temporary: &Path, alone: bool) -> Result<(), WallError> 
         ruleset = ruleset.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let rules = |paths: Vec<PathBuf>, access: BitFlags<AccessFs>| path_beneath_rules(paths, access);
-    let created = ruleset
-        .create()?
-        .add_rules(rules(readable.collect(), reads))?
-        .add_rules(rules(writable.map(Path::to_owned).collect(), writes))?;
+    let created =
+        ruleset.create()?.add_rules(rules(readable.collect(), reads))?.add_rules(rules(writable.collect(), writes))?;
     match created.restrict_self()?.ruleset {
         RulesetStatus::NotEnforced => Err(WallError::NoLandlock),
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
     }
-}
-
-/// System calls by which a program could reach around the other walls, or at the kernel.
-const FORBIDDEN: [i64; 42] = [
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_mount_setattr,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_open_by_handle_at,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_syslog,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-];
-
-/// What the second ABI of x86-64 adds to a system call's number, to reach the same call.
-const X32: i64 = 0x4000_0000;
-
-/// Namespaces that a new process could be put in.
-const NAMESPACES: u64 = (libc::CLONE_NEWUSER
-    | libc::CLONE_NEWNS
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWNET
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWCGROUP) as u64;
-
-fn filter(network: bool) -> Result<(), WallError> {
-    let refused = u32::try_from(libc::EPERM).unwrap_or(1);
-    let missing = u32::try_from(libc::ENOSYS).unwrap_or(38);
-    // Its flags lie in memory, where no filter sees them; without it, libraries use `clone`.
-    let unseen = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    apply(unseen, missing)?;
-    apply(rules(network)?, refused)
-}
-
-fn apply(mut rules: BTreeMap<i64, Vec<SeccompRule>>, errno: u32) -> Result<(), WallError> {
-    if cfg!(target_arch = "x86_64") {
-        let again: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
-        rules.extend(again);
-    }
-    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    let program: BpfProgram =
-        SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno), arch)?.try_into()?;
-    Ok(seccompiler::apply_filter(&program)?)
-}
-
-fn rules(network: bool) -> Result<BTreeMap<i64, Vec<SeccompRule>>, WallError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
-    let not = |family: i32| {
-        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, u64::from(family.unsigned_abs()))
-    };
-    // Never a local socket: behind those sit the machine's own services, which know nothing of this sandbox.
-    let sockets = if network {
-        vec![SeccompRule::new(vec![not(libc::AF_INET)?, not(libc::AF_INET6)?, not(libc::AF_NETLINK)?])?]
-    } else {
-        Vec::new()
-    };
-    rules.insert(libc::SYS_socket, sockets);
-    let mut made = Vec::new();
-    for bit in (0..64).map(|bit| 1 << bit).filter(|bit| NAMESPACES & bit != 0) {
-        let asked = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(bit), bit)?;
-        made.push(SeccompRule::new(vec![asked])?);
-    }
-    rules.insert(libc::SYS_clone, made);
-    // Words put into the terminal of whoever started Hob.
-    let typed = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::TIOCSTI)?;
-    rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(vec![typed])?]);
-    Ok(rules)
 }

@@ -198,9 +198,9 @@ async fn a_server_that_keeps_failing_is_left_alone_for_a_while() {
 async fn n6_a_server_gets_nothing_from_hob_but_what_it_is_given() {
     let world = World::with(|dir| {
         let way = match hostile(dir, "").way {
-            Way::Program { vector, dir, .. } => {
+            Way::Program { vector, dir, own, .. } => {
                 let environment = vec![("NOTES_TOKEN".to_owned(), Secret::new("hunter2".to_owned()))];
-                Way::Program { vector, environment, dir }
+                Way::Program { vector, environment, dir, own }
             }
             address @ Way::Address { .. } => address,
         };

@@ -80,9 +80,9 @@ async fn server_filesystem_is_believed_where_it_is_trusted() {
 async fn server_memory_remembers_beyond_its_own_end() {
     let settings = |dir: &Path| {
         let way = match reference("mcp-server-memory", &[]).way {
-            Way::Program { vector, dir: place, .. } => {
+            Way::Program { vector, dir: place, own, .. } => {
                 let file = Secret::new(dir.join("memory.json").display().to_string());
-                Way::Program { vector, environment: vec![("MEMORY_FILE_PATH".to_owned(), file)], dir: place }
+                Way::Program { vector, environment: vec![("MEMORY_FILE_PATH".to_owned(), file)], dir: place, own }
             }
             address @ Way::Address { .. } => address,
         };

@@ -1,0 +1,109 @@
+//! The walls around the owner's own programs, as the config says.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+use crate::config::cli_agents::CliAgentConfig;
+use crate::config::hooks::HookConfig;
+use crate::config::mcp::McpConfig;
+use crate::config::terminal::TerminalConfig;
+use crate::config::tools::ToolConfig;
+use crate::tool::sandbox::Sandbox;
+use crate::tool::sandbox::own::{Grounds, Own};
+use crate::tool::sandbox::spec::Limits;
+
+/// From what they are made.
+#[must_use]
+pub fn grounds(config: &TerminalConfig, sandbox: &Sandbox, data_dir: &Path) -> Grounds {
+    let limits = Limits { memory_mb: config.memory_mb, processes: config.processes_max, file_mb: config.file_mb };
+    Grounds { sandbox: sandbox.clone(), limits, data_dir: data_dir.to_owned() }
+}
+
+/// Around a declared tool; none: the owner wants none.
+pub(super) fn of_tool(name: &str, tool: &ToolConfig) -> Option<Own> {
+    tool.sandbox.then(|| Own {
+        folder: format!("tools/{name}"),
+        network: tool.network,
+        read: tool.read_dirs.clone(),
+        write: with(&tool.write_dirs, tool.working_dir.as_ref()),
+    })
+}
+
+/// Around a hook, likewise. All of them have one folder.
+pub(in crate::daemon) fn of_hook(hook: &HookConfig) -> Option<Own> {
+    hook.sandbox.then(|| Own {
+        folder: "hooks".to_owned(),
+        network: hook.network,
+        read: hook.read_dirs.clone(),
+        write: hook.write_dirs.clone(),
+    })
+}
+
+/// Around an MCP server, likewise.
+pub(super) fn of_server(name: &str, server: &McpConfig) -> Option<Own> {
+    server.sandbox.then(|| Own {
+        folder: format!("mcp/{name}"),
+        network: server.network,
+        read: server.read_dirs.clone(),
+        write: with(&server.write_dirs, server.working_dir.as_ref()),
+    })
+}
+
+/// Around a coding agent, likewise. It works in the workspace.
+pub(super) fn of_agent(name: &str, agent: &CliAgentConfig) -> Option<Own> {
+    agent.sandbox.then(|| Own {
+        folder: format!("agents/{name}"),
+        network: agent.network,
+        read: agent.read_dirs.clone(),
+        write: agent.write_dirs.clone(),
+    })
+}
+
+fn with(dirs: &[PathBuf], working: Option<&PathBuf>) -> Vec<PathBuf> {
+    dirs.iter().chain(working).cloned().collect()
+}
+
+/// Who is outside the sandbox by the owner's word, by their keys in the config.
+#[must_use]
+pub fn outside(config: &Config) -> Vec<String> {
+    let tools = config.tools.iter().filter(|(_, tool)| !tool.sandbox).map(|(name, _)| format!("tools.{name}"));
+    let hooks = config.hooks.iter().enumerate().filter(|(_, hook)| !hook.sandbox);
+    let servers = config.mcp.iter().filter(|(_, server)| !server.sandbox && server.url.is_none());
+    let agents = config.cli_agents.iter().filter(|(_, agent)| !agent.sandbox);
+    tools
+        .chain(hooks.map(|(index, _)| format!("hooks[{}]", index + 1)))
+        .chain(servers.map(|(name, _)| format!("mcp.{name}")))
+        .chain(agents.map(|(name, _)| format!("cli_agents.{name}")))
+        .collect()
+}
+
+/// How programs are confined, in words for people.
+#[must_use]
+pub fn told(sandbox: &Sandbox, config: &Config) -> String {
+    let outside = outside(config);
+    if outside.is_empty() {
+        return sandbox.strength().to_string();
+    }
+    format!("{}; outside by the config: {}", sandbox.strength(), outside.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d6_who_is_outside_is_told_and_nobody_else_is_outside() {
+        let config: Config = toml::from_str(
+            "[tools.a]\ndescription = 'x'\ncommand = ['a']\n[tools.b]\ndescription = 'x'\ncommand = ['b']\nsandbox = false\n\
+             [mcp.c]\ncommand = ['c']\n[mcp.d]\ncommand = ['d']\nsandbox = false\n[mcp.e]\nurl = 'http://h'\n\
+             [cli_agents.f]\ncommand = ['f', '{task}']\nsandbox = false\n[[hooks]]\nwhen = 'before_tool'\ncommand = ['g']\n\
+             [[hooks]]\nwhen = 'before_tool'\ncommand = ['h']\nsandbox = false",
+        )
+        .unwrap();
+        let told = told(&Sandbox::none("this is a test"), &config);
+        insta::assert_snapshot!(told, @"commands cannot be confined, so each must be approved: this is a test; outside by the config: tools.b, hooks[2], mcp.d, cli_agents.f");
+        let networks = config.mcp.iter().map(|(name, server)| of_server(name, server).map(|own| own.network));
+        assert_eq!(networks.collect::<Vec<_>>(), [Some(true), None, Some(true)]);
+        assert!(!of_tool("a", &config.tools["a"]).unwrap().network && !of_hook(&config.hooks[0]).unwrap().network);
+    }
+}

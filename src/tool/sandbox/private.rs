@@ -1,0 +1,87 @@
+//! What Hob keeps to itself: its memory, and the files of its data.
+//!
+//! Start at [`begin`].
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit, umask};
+
+/// What others than the owner may do with what is made.
+const NOTHING: Mode = Mode::RWXG.union(Mode::RWXO);
+
+/// From now on new files are the owner's alone, here and in whatever is started, and nothing leaves its memory in a file. It
+/// cannot fail on Linux, and where it did, Hob would work all the same.
+pub fn begin() {
+    umask(NOTHING);
+    if setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) }).is_err() {
+        // A limit can always be lowered.
+    }
+}
+
+/// From now on no other process of the same user looks into this one's memory, where the keys are.
+pub fn hide() {
+    if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
+        // Only an unknown value would be refused.
+    }
+}
+
+/// Takes the rights of others away from Hob's data, which an earlier Hob or somebody else may have left: from the folder, and
+/// from what lies in it.
+///
+/// # Errors
+/// When the folder's own rights cannot be changed.
+pub fn mend(data_dir: &Path) -> io::Result<()> {
+    narrow(data_dir)?;
+    for entry in fs::read_dir(data_dir)? {
+        let path = entry?.path();
+        // What lies within a folder that nobody may enter is out of reach.
+        if let Err(error) = narrow(&path) {
+            tracing::debug!(%error, path = %path.display(), "its rights stay as they are");
+        }
+    }
+    Ok(())
+}
+
+/// Of a file or a folder; what a link leads to is somebody else's.
+fn narrow(path: &Path) -> io::Result<()> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let meta = fs::symlink_metadata(path)?;
+    if !meta.is_dir() && !meta.is_file() {
+        return Ok(());
+    }
+    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let mode = file.metadata()?.permissions().mode();
+    if mode & NOTHING.bits() == 0 {
+        return Ok(());
+    }
+    file.set_permissions(fs::Permissions::from_mode(mode & 0o7777 & !NOTHING.bits()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a5_what_others_may_do_with_the_data_is_taken_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let (data, other) = (dir.path().join("data"), dir.path().join("other"));
+        fs::create_dir_all(data.join("contents")).unwrap();
+        fs::write(data.join("hob.db"), "x").unwrap();
+        fs::write(&other, "x").unwrap();
+        std::os::unix::fs::symlink(&other, data.join("link")).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        let open = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        for (path, rights) in
+            [(&data, 0o755), (&data.join("contents"), 0o777), (&data.join("hob.db"), 0o644), (&other, 0o644)]
+        {
+            open(path, rights);
+        }
+        mend(&data).unwrap();
+        assert_eq!((mode(&data), mode(&data.join("contents")), mode(&data.join("hob.db"))), (0o700, 0o700, 0o600));
+        assert_eq!(mode(&other), 0o644);
+    }
+}
