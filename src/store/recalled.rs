@@ -35,9 +35,10 @@ pub async fn add_all(tx: &mut Tx, run: RunId, all: &[NewRecalled]) -> Result<(),
     let rows = serde_json::to_string(all).map_err(|error| StoreError::Database(error.to_string()))?;
     sqlx::query!(
         "INSERT INTO recalled (run_id, place, memory_id, fact_id, leg, score, parts)
-         SELECT $1, value ->> 'place', (SELECT id FROM memories WHERE id = value ->> 'memory'),
-                (SELECT id FROM facts WHERE id = value ->> 'fact'), value ->> 'leg', value ->> 'score', value ->> 'parts'
-         FROM json_each($2)",
+         SELECT $1, r.value ->> 'place', (SELECT id FROM memories WHERE id = r.value ->> 'memory'),
+                (SELECT id FROM facts WHERE id = r.value ->> 'fact'), r.value ->> 'leg', r.value ->> 'score',
+                r.value ->> 'parts'
+         FROM json_each($2) r",
         run,
         rows
     )

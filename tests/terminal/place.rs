@@ -17,7 +17,7 @@ use hob::tool::desk::Desk;
 use hob::tool::sandbox::Sandbox;
 use hob::tool::sandbox::confined::Confined;
 use hob::tool::sandbox::probe::Question;
-use hob::tool::sandbox::spec::{Limits, Overlay, Reach};
+use hob::tool::sandbox::spec::{Limits, Reach};
 use hob::tool::terminal::{Settings, Terminal};
 use hob::tool::workspace::Workspace;
 use hob::tool::{Invocation, Outcome, Tool};
