@@ -46,6 +46,8 @@ fn no_test_asserts_what_a_clock_on_the_wall_says() {
     let mut files = Vec::new();
     sources(&root.join("src"), &mut files);
     sources(&root.join("tests"), &mut files);
+    // What is looked for stands here as examples.
+    files.retain(|file| !file.ends_with("architecture/clocks.rs"));
     let found = files.iter().flat_map(|file| {
         let source = std::fs::read_to_string(file).expect("a source can be read");
         timed(&source).into_iter().map(move |said| format!("{}: {said}", file.display()))

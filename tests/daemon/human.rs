@@ -109,7 +109,8 @@ async fn in_doubt() -> (House, Fifo, Fifo) {
     house.recorded(1).await;
     insta::assert_snapshot!(question, @"
     I was interrupted while this call was under way, and I can't tell whether it took effect:
-    effect {}
+    effect
+    (no arguments)
     What shall I do?
     1. it happened
     2. run it again

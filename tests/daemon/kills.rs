@@ -222,6 +222,8 @@ async fn asked_and_cut_off() -> House {
     house.crash().await;
     damage(&house, 999).await;
     house.start().await;
+    let told = house.told(ADA, 2).await;
+    assert!(told[1].contains("put it aside"), "{told:?}");
     assert_eq!(house.ask(ADA, "Hello", Reply::text("Hello Ada.")).await, "Hello Ada.");
     house
 }
