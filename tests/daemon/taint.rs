@@ -230,8 +230,9 @@ async fn n6_a_guest_alone_with_hob_is_decided_about_by_an_owner_elsewhere() {
     insta::assert_snapshot!(house.told(OWNER, 2).await[1], @r#"
     Person 99 asks me for this elsewhere, and only an owner can decide.
     May I do this?
-    pay {"to": "Eve"}
-    It runs a program.
+    pay – Pays
+    to: Eve
+    It runs a program, which can do anything that its rights allow.
     Careful: before this I read what somebody else may have written, and they may be behind it: a guest ("Person 99").
     "yes, for this run": I do not ask again about pay until this answer is done or I read something new.
     Only an owner can approve it.

@@ -52,7 +52,7 @@ fn run(place: &Place, draft: &DraftDir, script: &str) {
 fn listing(root: &Path) -> String {
     let script = "find . -mindepth 1 -printf '%P %y %m %l\\n' | sort; find . -type f -exec sha256sum {} + | sort";
     let output = Command::new("/bin/bash").args(["-c", script]).current_dir(root).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[tokio::test]

@@ -155,8 +155,6 @@ pub fn expired(question: &Question) -> String {
     )
 }
 
-/// The arguments as they are, whole where that can be read; what would hide or rearrange text is spelt out.
-
 /// The decision in a person's words: `yes`, `no`, `no, because …`, `deny: …`. Anything less clear is none.
 #[must_use]
 pub fn decision(text: &str) -> Option<Decision> {
