@@ -198,6 +198,7 @@ fn router(directory: &Path, store: &Store) -> Router {
         memory: ports.memory.clone(),
         skills: Arc::clone(&ports.skills),
         table: Arc::clone(&ports.table),
+        drafts: ports.toolbox.drafts.clone(),
         servers: Servers::default(),
         rng: Arc::new(SystemRng),
         confined: String::new(),

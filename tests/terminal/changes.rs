@@ -40,7 +40,7 @@ fn open(drafts: &Drafts, run: i64) -> DraftDir {
 fn run(place: &Place, draft: &DraftDir, script: &str) {
     let temporary = place.path("data/scratch-of-test");
     fs::create_dir_all(&temporary).unwrap();
-    let room = Room { reach: place.confined.reach.clone(), overlays: draft.overlays(), temporary, input: None };
+    let room = Room { reach: place.confined.reach.clone(), overlays: draft.overlays(), temporary };
     let vector = place.confined.sandbox.vector(&room, &["/bin/bash", "-c", script].map(str::to_owned)).unwrap();
     let mut command = Command::new(&vector[0]);
     command.args(&vector[1..]).current_dir(place.workspace()).stdin(Stdio::piped());

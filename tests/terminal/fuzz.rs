@@ -233,7 +233,7 @@ impl Lab {
         let temporary = self.place.path("data/scratch-of-test");
         fs::create_dir_all(&temporary).unwrap();
         let reach = self.place.confined.reach.clone();
-        let room = Room { reach, overlays: draft.overlays(), temporary, input: None };
+        let room = Room { reach, overlays: draft.overlays(), temporary };
         let mut vector =
             ["/bin/bash", "-c", "for line; do timeout -k 1 2 /bin/bash -c \"$line\" & wait $!; done", "fuzz"]
                 .map(str::to_owned)

@@ -9,6 +9,7 @@ const RECIPIENT: &str = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9a
 fn cli_agent(agent: &mut toml::Table) {
     agent.insert("command".to_owned(), vec!["coder", "{task}"].into());
     agent.insert("env".to_owned(), vec!["KEY"].into());
+    walls(agent);
 }
 
 fn budget(section: &mut toml::Table) {
@@ -216,6 +217,11 @@ fn signed(webhook: &mut toml::Table) {
 
 fn workspace(section: &mut toml::Table) {
     replace(section, "dir", "/w");
+    walls(section);
+}
+
+/// What a program of the house may reach.
+fn walls(section: &mut toml::Table) {
     for key in ["read_dirs", "write_dirs"] {
         folders(section, key);
     }
@@ -235,8 +241,12 @@ fn servers(section: &mut toml::Table) {
 
 fn server(server: &mut toml::Table) {
     let by_url = server.remove("url").is_some();
-    for key in if by_url { ["command", "env", "working_dir"] } else { ["bearer", "headers", "url"] } {
-        server.remove(key);
+    let of_the_other: &[&str] = match by_url {
+        true => &["command", "env", "working_dir", "read_dirs", "write_dirs"],
+        false => &["bearer", "headers", "url"],
+    };
+    for key in of_the_other {
+        server.remove(*key);
     }
     if by_url {
         server.insert("url".to_owned(), "https://example.org/mcp".into());
@@ -246,6 +256,7 @@ fn server(server: &mut toml::Table) {
         server.insert("command".to_owned(), Toml::Array(vec!["/bin/${A}".into()]));
         server.insert("env".to_owned(), Toml::Table([("A_B".to_owned(), "v ä".into())].into_iter().collect()));
         replace(server, "working_dir", "/w");
+        walls(server);
     }
 }
 
@@ -356,11 +367,13 @@ fn tool(tool: &mut toml::Table) {
     }
     replace(tool, "working_dir", "/w ä");
     replace(tool, "module", "lights");
+    walls(tool);
 }
 
 fn hook(hook: &mut toml::Table) {
     replace_items(hook, "tools", "mail_*");
     replace_items(hook, "command", "/bin/${x}");
+    walls(hook);
 }
 
 fn replace_items(section: &mut toml::Table, key: &str, with: &str) {

@@ -98,7 +98,8 @@ impl Layout {
     /// What lies there, in its place, with the symbolic links that lead to it. What is not there is left out.
     fn place(&mut self, path: &Path, piece: impl Fn(PathBuf) -> Piece) {
         let (real, links) = resolved(path);
-        if fs::symlink_metadata(&real).is_err() {
+        // What is a link still goes round in circles.
+        if !fs::symlink_metadata(&real).is_ok_and(|meta| !meta.is_symlink()) {
             return;
         }
         self.links.extend(links);
@@ -154,7 +155,7 @@ pub(super) fn outermost(reach: &Reach) -> (Vec<PathBuf>, Vec<PathBuf>) {
 fn resolved(path: &Path) -> (PathBuf, BTreeMap<PathBuf, PathBuf>) {
     let (mut real, mut links) = (PathBuf::from("/"), BTreeMap::new());
     let parts = |path: &Path| path.components().map(|part| part.as_os_str().to_owned()).collect::<VecDeque<_>>();
-    let mut rest = parts(path);
+    let (mut rest, mut followed) = (parts(path), 0);
     while let Some(part) = rest.pop_front() {
         match Path::new(&part).components().next() {
             None | Some(Component::CurDir | Component::Prefix(_)) => continue,
@@ -165,9 +166,10 @@ fn resolved(path: &Path) -> (PathBuf, BTreeMap<PathBuf, PathBuf>) {
             Some(Component::Normal(name)) => {
                 real.push(name);
                 let Ok(target) = fs::read_link(&real) else { continue };
-                if links.len() == LINKS_MAX {
-                    continue;
+                if followed == LINKS_MAX {
+                    break;
                 }
+                followed += 1;
                 let mut ahead = parts(&target);
                 ahead.append(&mut rest);
                 rest = ahead;
