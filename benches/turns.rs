@@ -218,7 +218,7 @@ async fn scrape(directory: &Path) {
     let address = format!("http://{}/metrics", listener.local_addr().unwrap());
     let stop = CancellationToken::new();
     let routes = hob::web::health::routes(Arc::clone(&world.router));
-    let served = tokio::spawn(hob::web::serve(listener, routes, stop.clone()));
+    let served = tokio::spawn(hob::web::serve::serve(listener, routes, stop.clone()));
     let client = hob::model::http::direct_client(Duration::from_secs(5)).unwrap();
     let (mut took, mut bytes) = (Vec::new(), 0);
     for _ in 0..500 {

@@ -122,12 +122,13 @@ async fn n14_in_a_house_that_has_only_letters_owners_are_asked_by_letter() {
 async fn n14_who_is_ignored_and_why_is_in_the_log_once_a_day() {
     let servers = Servers::start();
     let mut house = house(&servers, "").await;
-    for number in 1..=2 {
+    // The first gets a code for the owner, who is asked before it goes out; of the others nothing is taken.
+    for number in 1..=3 {
         servers.put(&letter(number, "eve@example.org", "Hello?"));
     }
     // Of one who would be let in, another server says that it is theirs than the config names.
     let forged = b"Authentication-Results: mx.other.example; dmarc=pass header.from=example.org\r\n";
-    servers.put(&[&forged[..], &harness::letter(3, "ada@example.org", "Hello?")].concat());
+    servers.put(&[&forged[..], &harness::letter(4, "ada@example.org", "Hello?")].concat());
     house.hob().until_logged("a letter from ada@example.org is ignored", 1).await;
     let log = house.hob().log();
     let told: Vec<&str> = log.lines().filter(|line| line.contains("is ignored: ")).collect();

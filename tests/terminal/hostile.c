@@ -475,7 +475,7 @@ static int fill(void) {
     symlink("..", ".moved-2");
     mkfifo(".moved-3", 0);
     link("file-1", ".moved-4");
-    grows(100 << 20);
+    grows(4 << 20);
     // The kernel looks at all folders above, each time: more would take minutes.
     deep("d", 2500);
     if (chdir("..")) return 1;

@@ -32,6 +32,16 @@ pub(crate) enum Way {
     LandlockAlone,
 }
 
+impl Way {
+    /// How a command is told that it may not have what lies outside: in namespaces of its own there is nothing.
+    pub(crate) fn refusal(self) -> &'static str {
+        match self {
+            Self::Namespaces => "No such file or directory",
+            Self::LandlockAlone => "Permission denied",
+        }
+    }
+}
+
 /// How many commands were run in this process.
 static CALLS: AtomicUsize = AtomicUsize::new(1);
 
@@ -46,7 +56,8 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) async fn new(way: Way) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        // Not in /tmp: a command has one of its own there, to write in.
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let data_dir = dir.path().join("data");
         let workspace = Workspace::of(&data_dir);
         fs::create_dir_all(&workspace.root).unwrap();

@@ -47,7 +47,7 @@ async fn d6_what_lies_outside_can_be_neither_read_nor_changed() {
             format!("cat {dir}/data/hob.db"),
             format!("cat {dir}/config.toml"),
             format!("cat {dir}/home/.ssh/id_ed25519"),
-            format!("ls {dir}"),
+            format!("ls {dir}/home {dir}/config.toml"),
             "cat ../hob.db".to_owned(),
             "cat ../../outside".to_owned(),
             "cat link".to_owned(),

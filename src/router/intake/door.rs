@@ -17,7 +17,7 @@ use crate::router::intake::take::{Take, Taken};
 use crate::router::pairing::{self, First, Visitor};
 use crate::router::unasked;
 use crate::store::error::StoreError;
-use crate::store::{Statement, Tx, members};
+use crate::store::{Statement, Tx, held, members};
 
 /// What is known of a sender and a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +123,10 @@ impl Take {
         let Inbound { conversation, external_id, .. } = &self.inbound;
         let key = format!("stranger:{}:{external_id}", conversation.session_key());
         let session = unasked::say(tx, conversation, (&key, told), self.now).await?;
+        // Their letter is not kept, so the answer brings along to whom it goes.
+        if let Some(envelope) = &self.inbound.circumstances.envelope {
+            held::address(tx, &format!("{key}:0"), envelope).await?;
+        }
         Ok(Taken { said: Some(session), ..Taken::quietly(Accepted::Committed) })
     }
 }

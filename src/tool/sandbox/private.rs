@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -48,22 +49,21 @@ pub fn mend(data_dir: &Path) -> io::Result<()> {
 
 /// Of a file or a folder; what a link leads to is somebody else's.
 fn narrow(path: &Path) -> io::Result<()> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let meta = fs::symlink_metadata(path)?;
-    if !meta.is_dir() && !meta.is_file() {
+    // A handle that is no opening: closing one lets go of all locks that this process has on the file, hob.lock's among them.
+    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    let meta = fs::File::from(handle.try_clone()?).metadata()?;
+    let mode = meta.permissions().mode();
+    if !(meta.is_dir() || meta.is_file()) || mode & NOTHING.bits() == 0 {
         return Ok(());
     }
-    let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let mode = file.metadata()?.permissions().mode();
-    if mode & NOTHING.bits() == 0 {
-        return Ok(());
-    }
-    file.set_permissions(fs::Permissions::from_mode(mode & 0o7777 & !NOTHING.bits()))
+    let place = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    fs::set_permissions(place, fs::Permissions::from_mode(mode & 0o7777 & !NOTHING.bits()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::lock::DataLock;
 
     #[test]
     fn a5_what_others_may_do_with_the_data_is_taken_away() {
@@ -83,5 +83,20 @@ mod tests {
         mend(&data).unwrap();
         assert_eq!((mode(&data), mode(&data.join("contents")), mode(&data.join("hob.db"))), (0o700, 0o700, 0o600));
         assert_eq!(mode(&other), 0o644);
+    }
+
+    #[test]
+    fn a5_the_lock_on_the_data_outlives_the_look_at_its_rights() {
+        let data = tempfile::tempdir().unwrap();
+        let _lock = DataLock::take(data.path()).unwrap();
+        fs::set_permissions(data.path().join("hob.lock"), fs::Permissions::from_mode(0o644)).unwrap();
+        mend(data.path()).unwrap();
+        // A process does not see its own locks: another one is asked.
+        let held = std::process::Command::new("python3")
+            .args(["-c", "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)"])
+            .arg(data.path().join("hob.lock"))
+            .output()
+            .unwrap();
+        assert!(!held.status.success(), "somebody else could take it");
     }
 }
