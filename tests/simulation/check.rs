@@ -256,12 +256,13 @@ struct OutboxRow {
     state: String,
     key: String,
     replaces_key: Option<String>,
+    error: Option<String>,
 }
 
 /// Each chunk arrived once, or again with a mark because nobody knew; in order.
 async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
     let rows: Vec<OutboxRow> =
-        sqlx::query_as("SELECT id, account, chat, text, state, key, replaces_key FROM outbox ORDER BY id")
+        sqlx::query_as("SELECT id, account, chat, text, state, key, replaces_key, error FROM outbox ORDER BY id")
             .fetch_all(&mut *tx)
             .await
             .unwrap();
@@ -276,10 +277,12 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
             }
             "delivered" => !taken.is_empty(),
             "failed" => state.refused.contains(&row.id),
+            // What is told to a stranger by letter waits for an owner, whom nobody plays here.
+            "abandoned" => row.key.starts_with("stranger:email@") && taken.is_empty(),
             _ => false,
         };
         if !right {
-            wrong.push(format!("outbox {} is {} and was taken {} times", row.id, row.state, taken.len()));
+            wrong.push(format!("this was taken {} times: {row:?}", taken.len()));
         }
         let strange =
             |taken: &&&Taken| taken.text != row.text || taken.chat != row.chat || taken.account != row.account;

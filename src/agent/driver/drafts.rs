@@ -68,7 +68,9 @@ impl Driver {
     pub(in crate::agent::driver) async fn drop_drafts(&mut self) {
         let Some(run) = self.state.active() else { return };
         let settled = if State::status(&self.state).is_final() { run.drafts + 1 } else { run.drafts };
-        let (gone, drafts, key) = (self.dropped..settled, self.ports.toolbox.drafts.clone(), self.key.run);
+        let (drafts, key) = (self.ports.toolbox.drafts.clone(), self.key.run);
+        let gone: Vec<u32> =
+            (self.dropped..settled).filter(|number| drafts.is_there(key, &Which::Shared(*number))).collect();
         self.dropped = settled;
         if gone.is_empty() {
             return;

@@ -230,6 +230,13 @@ impl Drafts {
         self.named(run, which)?.found()
     }
 
+    /// Whether there is anything of a draft, whatever its state. One look at a folder's name: the one thing here that needs no
+    /// thread of its own.
+    #[must_use]
+    pub fn is_there(&self, run: RunId, which: &Which) -> bool {
+        self.named(run, which).is_ok_and(|place| place.dir.symlink_metadata().is_ok())
+    }
+
     /// Throws a draft away, if it is not being kept and was not kept.
     ///
     /// # Errors
