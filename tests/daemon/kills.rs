@@ -236,14 +236,13 @@ async fn b11_a_run_outlives_a_release_that_cannot_read_it() {
     house.say(ADA, "/status");
     let status = house.told(ADA, 4).await[3].clone();
     assert!(status.contains("runs: 1 parked"), "{status}");
-    house.acknowledged().await;
     // The same release again, and then one that can read it.
-    house.restart().await;
+    house.stop().await;
+    house.start().await;
     house.say(ADA, "/status");
     let told = house.told(ADA, 5).await;
     assert!(told.len() == 5 && told[4].contains("runs: 1 parked"), "it is told once: {told:?}");
-    house.acknowledged().await;
-    house.crash().await;
+    house.stop().await;
     damage(&house, 1).await;
     house.start().await;
     house.model.reply(Reply::text("Blue it is."));
