@@ -282,7 +282,7 @@ async fn outbox(world: &World, tx: &mut Tx) -> Vec<String> {
             _ => false,
         };
         if !right {
-            wrong.push(format!("this was taken {} times: {row:?}", taken.len()));
+            wrong.push(format!("this was taken {} times ({:?}): {row:?}", taken.len(), row.error));
         }
         let strange =
             |taken: &&&Taken| taken.text != row.text || taken.chat != row.chat || taken.account != row.account;
