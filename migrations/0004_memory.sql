@@ -273,9 +273,9 @@ CREATE INDEX inbound_heartbeats ON inbound (received_at) WHERE external_id >= 'h
 -- Calls of a model on memory's behalf, outside any run, and what they cost.
 CREATE TABLE memory_calls (
     id INTEGER PRIMARY KEY NOT NULL,
-    -- Whose words it reads.
+    -- Who pays: whose words it reads, or the first owner.
     user_id INTEGER REFERENCES users (id),
-    purpose TEXT NOT NULL CHECK (purpose IN ('extraction', 'consolidation')),
+    purpose TEXT NOT NULL CHECK (purpose IN ('extraction', 'consolidation', 'embedding')),
     model TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('asked', 'answered', 'failed', 'lost')),
     input_tokens INTEGER NOT NULL DEFAULT 0,

@@ -84,7 +84,8 @@ pub struct EmbeddingConfig {
     /// The server, with the version of its API.
     #[schemars(length(min = 1, max = 1000), example = &"http://127.0.0.1:11434/v1")]
     pub base_url: Option<String>,
-    /// The server's model.
+    /// The server's model. Budgets count what it costs where a price is known: of OpenAI's own, and of others by
+    /// `[models."embedding/NAME"]`.
     #[schemars(length(min = 1, max = 200), example = &"nomic-embed-text")]
     pub model: Option<String>,
     /// The server's key; local servers need none.

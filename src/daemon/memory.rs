@@ -9,10 +9,13 @@ use jiff::tz::TimeZone;
 use crate::config::environment::Environment;
 use crate::config::memory::{EmbeddingConfig, EmbeddingKind, MemoryConfig};
 use crate::daemon::Blueprint;
-use crate::daemon::assembly::Roots;
+use crate::config::transcription::TranscriptionConfig;
+use crate::daemon::assembly::{Made, Roots};
 use crate::daemon::slot::Slot;
 use crate::daemon::switches::Switches;
+use crate::memory::embedding::account::Account;
 use crate::memory::embedding::openai::Remote;
+use crate::memory::extraction::Ports;
 use crate::memory::nearby::Standing;
 use crate::memory::recall::{Memory, RecallLimits};
 use crate::memory::upkeep::source::{Leave, Source, Wanted};
@@ -31,9 +34,14 @@ pub(super) fn build(config: &MemoryConfig, roots: &Roots, zone: TimeZone) -> Mem
 }
 
 /// Has the vectors kept up, if anybody wants them.
-pub(super) fn keep_up(slot: &mut Slot, switches: &Switches, memory: &Memory, blueprint: &Blueprint) {
+pub(super) fn keep_up(slot: &mut Slot, switches: &Switches, made: &Made, blueprint: &Blueprint) {
     let leave = leave(blueprint);
-    let source = source(&blueprint.config.memory.embedding, &blueprint.data_dir, leave);
+    let mut source = source(&blueprint.config.memory.embedding, &blueprint.data_dir, leave);
+    if let Some(source) = &mut source {
+        let Ports { store, table, purse, clock, .. } = made.extractor.ports.clone();
+        source.account = Some(Account { store, table, purse, clock });
+    }
+    let memory = &made.ports.memory;
     let (nearby, store, clock) = (Arc::clone(&memory.nearby), memory.store.clone(), Arc::clone(&blueprint.clock));
     let conditions = blueprint.conditions.clone();
     slot.begin(&switches.channels, &switches.drain, |stop| async move {
@@ -61,13 +69,22 @@ pub fn source(config: &EmbeddingConfig, data_dir: &Path, leave: Leave) -> Option
         (EmbeddingKind::Local, Some(folder)) => Wanted::Folder(folder.clone()),
         (EmbeddingKind::Local, None) => Wanted::Fetched { from: config.fetch_url.clone(), leave },
         (EmbeddingKind::OpenaiCompatible, _) => Wanted::Server(Remote {
+            vendor: vendor(config.base_url.as_deref()?),
             base_url: config.base_url.clone()?,
             api_key: config.api_key.clone(),
             model: config.model.clone()?,
             dimensions: config.dimensions,
         }),
     };
-    Some(Source { wanted, models: data_dir.join(MODELS) })
+    Some(Source { wanted, models: data_dir.join(MODELS), account: None })
+}
+
+/// Under whose name a server's prices stand: OpenAI's are known, others' are what `[models."embedding/NAME"]` says.
+fn vendor(base_url: &str) -> &'static str {
+    match base_url.trim_end_matches('/') {
+        TranscriptionConfig::OPENAI => "openai",
+        _ => "embedding",
+    }
 }
 
 /// Whether the model may be fetched, as far as somebody wants it otherwise.
@@ -114,7 +131,8 @@ mod tests {
         assert_eq!(of("kind = 'none'\npath = '/m'"), None);
         let from = Some("http://h/m".to_owned());
         assert_eq!(of("fetch_url = 'http://h/m'"), Some(Wanted::Fetched { from, leave: leave() }));
-        let server = Remote { base_url: "http://h/v1".into(), api_key: None, model: "m".into(), dimensions: Some(64) };
+        let (vendor, base_url, model) = ("embedding", "http://h/v1".to_owned(), "m".to_owned());
+        let server = Remote { vendor, base_url, api_key: None, model, dimensions: Some(64) };
         let text = "kind = 'openai_compatible'\nbase_url = 'http://h/v1'\nmodel = 'm'\ndimensions = 64\npath = '/m'";
         assert_eq!(of(text), Some(Wanted::Server(server)));
     }

@@ -9,9 +9,9 @@ use crate::store::spend::{self, Spent};
 /// A call about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewCall<'a> {
-    /// Whose words it reads.
+    /// Who pays.
     pub user: UserId,
-    /// `extraction` or `consolidation`.
+    /// `extraction`, `consolidation` or `embedding`.
     pub purpose: &'static str,
     /// Whom it asks.
     pub model: &'a str,
@@ -106,14 +106,16 @@ pub async fn open(tx: &mut Tx) -> Result<Vec<OpenCall>, StoreError> {
     Ok(calls)
 }
 
-/// How many calls were begun since a time.
+/// How many calls to draw facts were begun since a time.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn since(tx: &mut Tx, since: i64) -> Result<i64, StoreError> {
-    let count =
-        sqlx::query_scalar!(r#"SELECT count(*) AS "count!: i64" FROM memory_calls WHERE asked_at >= $1"#, since)
-            .fetch_one(&mut *tx)
-            .await?;
+    let count = sqlx::query_scalar!(
+        r#"SELECT count(*) AS "count!: i64" FROM memory_calls WHERE asked_at >= $1 AND purpose <> 'embedding'"#,
+        since
+    )
+    .fetch_one(&mut *tx)
+    .await?;
     Ok(count)
 }

@@ -111,9 +111,8 @@ impl Reloader {
         if plan::restarts_extraction(&before.config, &config) {
             self.draw_facts();
         }
-        if before.config.memory.embedding != config.memory.embedding {
-            let known = self.made.ports.memory.clone();
-            memory::keep_up(&mut self.embedding, &self.switches, &known, &self.blueprint);
+        if plan::restarts_embedding(&before.config, &config) {
+            memory::keep_up(&mut self.embedding, &self.switches, &self.made, &self.blueprint);
         }
         let (source, at) = (self.blueprint.source.clone(), self.blueprint.clock.now());
         drop(self.running.send_replace(Arc::new(Running { config, source, at })));

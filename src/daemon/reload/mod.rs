@@ -338,7 +338,7 @@ impl StartedWith {
         let (skills, drain) = (Arc::clone(&this.roots.skills), switches.drain.clone());
         switches.keep("skills", skill_watch::keep_up(skills, current::Sender::default(), drain));
         let known = this.made.ports.memory.clone();
-        memory::keep_up(&mut this.embedding, &switches, &known, &blueprint);
+        memory::keep_up(&mut this.embedding, &switches, &this.made, &blueprint);
         chores::tidy(&switches, (&known, &this.roots.drafts), (&this.roots.contents, &blueprint));
         this.draw_facts();
         begins::tell_first_owner(&blueprint, &router).await?;

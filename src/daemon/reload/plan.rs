@@ -3,6 +3,7 @@
 //! Whatever is not named here is exchanged in place: it is made anew, and nobody notices.
 
 use crate::config::Config;
+use crate::config::memory::EmbeddingKind;
 use crate::daemon::channels::Wiring;
 use crate::daemon::parts;
 use crate::domain::inbound::ChannelKind;
@@ -43,6 +44,16 @@ pub(in crate::daemon) fn restarts_extraction(before: &Config, after: &Config) ->
     rebuilds_models(before, after)
         || idle(before) != idle(after)
         || (&before.budget, &before.agent.time_zone) != (&after.budget, &after.agent.time_zone)
+}
+
+/// Whether what makes vectors begins anew: it is another, or what it may cost is.
+pub(in crate::daemon) fn restarts_embedding(before: &Config, after: &Config) -> bool {
+    let (old, new) = (&before.memory.embedding, &after.memory.embedding);
+    let is_paid = new.kind == EmbeddingKind::OpenaiCompatible;
+    old != new
+        || is_paid
+            && (&before.budget, &before.agent.time_zone, &before.models)
+                != (&after.budget, &after.agent.time_zone, &after.models)
 }
 
 /// What becomes of each account, in the order of the config; those that end come last.

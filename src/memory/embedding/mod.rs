@@ -9,6 +9,7 @@ use async_trait::async_trait;
 
 use crate::memory::embedding::error::EmbedError;
 
+pub mod account;
 pub mod error;
 pub mod fetch;
 pub mod local;

@@ -3,18 +3,23 @@
 //! Never: a retry. A question goes on by text alone, and the backlog waits as long as [`EmbedError::Transient`] says.
 //! Start at [`OpenAiEmbedder::open`].
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use reqwest::header::AUTHORIZATION;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::domain::secret::Secret;
+use crate::memory::embedding::account::Account;
 use crate::memory::embedding::error::EmbedError;
 use crate::memory::embedding::{Embedded, Embedder, EmbeddingModel, normalise};
 use crate::model::error::{ErrorClass, ModelError};
 use crate::model::exchange::endpoint::{Endpoint, written};
 use crate::model::exchange::look_up;
 use crate::model::settings::Deadlines;
+use crate::model::tokens;
+use crate::telemetry::tasks;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +34,8 @@ const DIMENSIONS_MAX: usize = 8192;
 /// Which server, which model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
+    /// Whose prices hold, as [`crate::model::table`] calls it.
+    pub vendor: &'static str,
     /// Where the API is, with its version: `https://api.openai.com/v1`.
     pub base_url: String,
     /// Local servers need none.
@@ -41,9 +48,15 @@ pub struct Remote {
 
 /// Asks a server.
 pub struct OpenAiEmbedder {
+    server: Arc<Server>,
+    model: EmbeddingModel,
+}
+
+struct Server {
     endpoint: Endpoint,
     remote: Remote,
-    model: EmbeddingModel,
+    /// None: whoever asks keeps no accounts.
+    account: Option<Account>,
 }
 
 #[derive(Debug, Serialize)]
@@ -58,6 +71,14 @@ struct Request<'a> {
 #[derive(Debug, Deserialize)]
 struct Reply {
     data: Vec<Item>,
+    #[serde(default)]
+    usage: Option<Read>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Read {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -67,20 +88,22 @@ struct Item {
 }
 
 impl OpenAiEmbedder {
-    /// Sets the client up, and asks for one vector to learn how long they are.
+    /// Sets the client up, and asks for one vector to learn how long they are; `account` pays.
     ///
     /// # Errors
     /// When the address or the key cannot be used, or the server does not give a vector.
-    pub async fn open(remote: Remote) -> Result<Self, EmbedError> {
+    pub async fn open(remote: Remote, account: Option<Account>) -> Result<Self, EmbedError> {
         let endpoint = Endpoint::new(&remote.base_url, "", Deadlines::default())
             .and_then(|endpoint| endpoint.key(AUTHORIZATION, "Bearer ", remote.api_key.as_ref()))
             .map_err(|error| for_good(decide(&error)))?;
-        let probe = ask(&endpoint, &remote, &["hello".to_owned()]).await.map_err(for_good)?;
+        let server = Arc::new(Server { endpoint, remote, account });
+        let probe = server.ask(&["hello".to_owned()]).await.map_err(for_good)?;
+        let remote = &server.remote;
         let dimensions = probe.first().map_or(0, Vec::len);
         let identity = format!("{}\n{}\n{dimensions}", remote.base_url.trim_end_matches('/'), remote.model);
         let digest = Sha256::digest(identity).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         let model = EmbeddingModel { name: remote.model.clone(), dimensions, digest };
-        Ok(Self { endpoint, remote, model })
+        Ok(Self { server, model })
     }
 }
 
@@ -93,7 +116,7 @@ impl Embedder for OpenAiEmbedder {
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for texts in texts.chunks(TEXTS_AT_ONCE) {
-            vectors.extend(ask(&self.endpoint, &self.remote, texts).await?);
+            vectors.extend(paid(&self.server, texts).await?);
         }
         match vectors.iter().find(|vector| vector.len() != self.model.dimensions) {
             None => Ok(vectors),
@@ -110,16 +133,46 @@ impl Embedder for OpenAiEmbedder {
     }
 }
 
-async fn ask(endpoint: &Endpoint, remote: &Remote, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-    if texts.iter().any(|text| text.trim().is_empty()) {
-        return Err(EmbedError::Refused("A text without words has no vector.".to_owned()));
+/// The vectors of these texts. What is paid for is asked for to its end, whether anybody still waits or not.
+async fn paid(server: &Arc<Server>, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+    if server.account.is_none() {
+        return server.ask(texts).await;
     }
-    let input = texts.iter().map(|text| &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]).collect();
-    let request = Request { model: &remote.model, input, encoding_format: "float", dimensions: remote.dimensions };
-    let body = written(&request).map_err(|error| decide(&error))?;
-    let reply: Reply =
-        look_up(endpoint.post_json("/embeddings", body)).await.map_err(|failure| decide(&failure.error))?;
-    in_order(reply, texts.len(), remote.dimensions)
+    let (answer, answered) = tokio::sync::oneshot::channel();
+    let (server, texts) = (Arc::clone(server), texts.to_vec());
+    drop(tasks::spawn("embedding", async move {
+        // Whoever asked may have gone on without it.
+        answer.send(server.ask(&texts).await).ok();
+    }));
+    let broken = |_closed| EmbedError::Transient { what: "The request broke off.".to_owned(), retry_after: None };
+    answered.await.map_err(broken)?
+}
+
+impl Server {
+    async fn ask(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if texts.iter().any(|text| text.trim().is_empty()) {
+            return Err(EmbedError::Refused("A text without words has no vector.".to_owned()));
+        }
+        let Self { remote, account, .. } = self;
+        let input: Vec<&str> = texts.iter().map(|text| &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]).collect();
+        let label = format!("{}/{}", remote.vendor, remote.model);
+        let open = match account {
+            Some(account) => account.begin(&label, input.iter().map(|text| tokens::count(text)).sum()).await?,
+            None => None,
+        };
+        let request = Request { model: &remote.model, input, encoding_format: "float", dimensions: remote.dimensions };
+        let answer = self.answer(&request).await;
+        if let (Some(account), Some(open)) = (account, open) {
+            let told = |reply: &Reply| reply.usage.as_ref().and_then(|usage| usage.prompt_tokens);
+            account.end(open, answer.as_ref().ok().map(told)).await;
+        }
+        in_order(answer?, texts.len(), remote.dimensions)
+    }
+
+    async fn answer(&self, request: &Request<'_>) -> Result<Reply, EmbedError> {
+        let body = written(request).map_err(|error| decide(&error))?;
+        look_up(self.endpoint.post_json("/embeddings", body)).await.map_err(|failure| decide(&failure.error))
+    }
 }
 
 /// The vectors in the order of the texts, if there is exactly one for each and all are of one length.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::memory::embedding::account::Account;
 use crate::memory::embedding::error::EmbedError;
 use crate::memory::embedding::fetch::{self, MINILM, MINILM_URL, Progress};
 use crate::memory::embedding::local::{FILES, LocalEmbedder};
@@ -20,12 +21,14 @@ pub const MINILM_NAME: &str = "all-MiniLM-L6-v2";
 const MEGABYTE: u64 = 1_000_000;
 
 /// Which model is wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Source {
     /// Where it comes from.
     pub wanted: Wanted,
     /// The folder that has a folder for each fetched model.
     pub models: PathBuf,
+    /// Who pays a server; none: no accounts are kept.
+    pub account: Option<Account>,
 }
 
 /// Where the wanted model comes from.
@@ -107,7 +110,7 @@ impl Opener for Source {
 
     async fn open(&self) -> Result<Arc<dyn Embedder>, EmbedError> {
         match (&self.wanted, self.folder()) {
-            (Wanted::Server(remote), _) => Ok(Arc::new(OpenAiEmbedder::open(remote.clone()).await?)),
+            (Wanted::Server(remote), _) => Ok(Arc::new(OpenAiEmbedder::open(remote.clone(), self.account.clone()).await?)),
             (_, folder) => Ok(Arc::new(LocalEmbedder::open(folder.unwrap_or_default()).await?)),
         }
     }
@@ -127,7 +130,7 @@ impl Opener for Source {
         numbers.dedup();
         for dimensions in numbers {
             let remote = Remote { model: former.name.clone(), dimensions, ..remote.clone() };
-            match OpenAiEmbedder::open(remote).await {
+            match OpenAiEmbedder::open(remote, self.account.clone()).await {
                 Ok(embedder) if made_it(embedder.model()) => return Some(Arc::new(embedder)),
                 Ok(_) => {}
                 Err(error) => tracing::debug!(%error, "the model before this one cannot be asked"),
@@ -172,7 +175,7 @@ mod tests {
         let (beside, fetched) = (make("mine/old"), make("models/old"));
         make("outside");
         let wanted = Wanted::Folder(home.path().join("mine/new"));
-        let source = Source { wanted, models: home.path().join("models") };
+        let source = Source { wanted, models: home.path().join("models"), account: None };
         assert_eq!(source.folders_of("old"), [beside, fetched]);
         for name in ["new", "", "..", "../outside", "mine/old", "/etc"] {
             assert!(source.folders_of(name).is_empty(), "{name}");
@@ -200,7 +203,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let leave = Leave::No("not now".to_owned());
         let from = Some("http://127.0.0.1:1".to_owned());
-        let source = Source { wanted: Wanted::Fetched { from, leave }, models: home.path().join("models") };
+        let wanted = Wanted::Fetched { from, leave };
+        let source = Source { wanted, models: home.path().join("models"), account: None };
         let told = source.prepare(&|what| panic!("{what}")).await;
         assert_eq!(told, Err(Unprepared::Forbidden("not now".to_owned())));
         assert!(!home.path().join("models").exists());

@@ -8,12 +8,21 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::{OpenAiEmbedder, Remote};
+use crate::config::Config;
+use crate::domain::clock::SystemClock;
+use crate::domain::money::Money;
 use crate::domain::secret::Secret;
 use crate::memory::embedding::Embedder;
+use crate::memory::embedding::account::Account;
 use crate::memory::embedding::error::EmbedError;
+use crate::model::purse::Purse;
+use crate::model::table::Table;
+use crate::policy::budget::Budget;
+use crate::store::{Pace, Store};
 
 /// What was asked, and what is answered, in order; then vectors that begin with the text's length.
 #[derive(Default)]
@@ -59,13 +68,13 @@ async fn server() -> (Shared, String) {
 
 fn remote(base_url: &str) -> Remote {
     let api_key = Some(Secret::new("sk-test".to_owned()));
-    Remote { base_url: base_url.to_owned(), api_key, model: "m".to_owned(), dimensions: None }
+    Remote { vendor: "embedding", base_url: base_url.to_owned(), api_key, model: "m".to_owned(), dimensions: None }
 }
 
 #[tokio::test]
 async fn e5_vectors_come_in_the_order_of_the_texts_and_in_batches() {
     let (script, base_url) = server().await;
-    let embedder = OpenAiEmbedder::open(remote(&base_url)).await.unwrap();
+    let embedder = OpenAiEmbedder::open(remote(&base_url), None).await.unwrap();
     assert_eq!((embedder.model().name.as_str(), embedder.model().dimensions), ("m", 3));
     let texts: Vec<String> = (1..=33).map(|length| "x".repeat(length)).collect();
     let vectors = embedder.embed(&texts).await.unwrap();
@@ -87,7 +96,7 @@ async fn e5_vectors_come_in_the_order_of_the_texts_and_in_batches() {
 async fn e5_a_text_is_cut_to_what_a_server_takes() {
     let (script, base_url) = server().await;
     let dimensions = Some(3);
-    let embedder = OpenAiEmbedder::open(Remote { dimensions, ..remote(&base_url) }).await.unwrap();
+    let embedder = OpenAiEmbedder::open(Remote { dimensions, ..remote(&base_url) }, None).await.unwrap();
     embedder.embed(&["ä".repeat(10_000)]).await.unwrap();
     let script = script.lock().unwrap();
     assert_eq!(script.asked[1]["input"][0].as_str().unwrap().len(), 16 * 1024);
@@ -97,7 +106,7 @@ async fn e5_a_text_is_cut_to_what_a_server_takes() {
 #[tokio::test]
 async fn e5_a_model_is_told_by_address_name_and_length() {
     let (script, base_url) = server().await;
-    let digest = async |remote| OpenAiEmbedder::open(remote).await.unwrap().model().digest.clone();
+    let digest = async |remote| OpenAiEmbedder::open(remote, None).await.unwrap().model().digest.clone();
     let one = digest(remote(&base_url)).await;
     assert_eq!(one, digest(remote(&format!("{base_url}/"))).await);
     assert_ne!(one, digest(Remote { model: "n".to_owned(), ..remote(&base_url) }).await);
@@ -108,7 +117,7 @@ async fn e5_a_model_is_told_by_address_name_and_length() {
 #[tokio::test]
 async fn e5_a_failure_is_a_decision() {
     let (script, base_url) = server().await;
-    let embedder = OpenAiEmbedder::open(remote(&base_url)).await.unwrap();
+    let embedder = OpenAiEmbedder::open(remote(&base_url), None).await.unwrap();
     let answers = [
         (429, r#"{"error":{"message":"slow down"}}"#),
         (503, "{}"),
@@ -160,7 +169,84 @@ async fn e5_a_failure_is_a_decision() {
 
 #[tokio::test]
 async fn e5_an_address_that_is_none_is_said() {
-    let error = OpenAiEmbedder::open(remote("ftp://x")).await.err().unwrap();
+    let error = OpenAiEmbedder::open(remote("ftp://x"), None).await.err().unwrap();
     assert!(matches!(error, EmbedError::Setup(_)));
     insta::assert_snapshot!(error, @"The embedding server does not take this (bad request): if it never does, check `base_url` and `dimensions` under [memory.embedding] in config.toml.");
+}
+
+const PRICED: &str = "[models.'embedding/m']\ninput_usd = 1000\noutput_usd = 0";
+
+/// A house with an owner, who pays within a cap for the hour.
+async fn house(prices: &str, cap: f64) -> (tempfile::TempDir, Account) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(&dir.path().join("hob.db"), Pace::Threaded).await.unwrap();
+    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
+    let owner = "INSERT INTO users (id, name, role, created_at) VALUES (1, 'Ada', 'owner', 0)";
+    sqlx::query(owner).execute(&mut raw).await.unwrap();
+    let config: Config = toml::from_str(prices).unwrap();
+    let budget = Budget { hour: Some(Money::from_usd(cap)), ..Budget::default() };
+    let purse = Arc::new(Purse { budget, zone: TimeZone::UTC });
+    (dir, Account { store, table: Arc::new(Table::new(&config.models).unwrap()), purse, clock: Arc::new(SystemClock) })
+}
+
+async fn rows(dir: &tempfile::TempDir) -> Vec<(String, i64, i64, Option<i64>)> {
+    let mut raw = Store::raw(&dir.path().join("hob.db")).await.unwrap();
+    let rows = "SELECT state, input_tokens, reserved, cost FROM memory_calls WHERE purpose = 'embedding' ORDER BY id";
+    sqlx::query_as(rows).fetch_all(&mut raw).await.unwrap()
+}
+
+#[tokio::test]
+async fn n10_vectors_from_a_server_are_set_aside_before_it_is_asked_and_billed_by_what_it_read() {
+    let (script, base_url) = server().await;
+    let (dir, account) = house(PRICED, 1.0).await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    let body = r#"{"data":[{"index":0,"embedding":[1,2,3]}],"usage":{"prompt_tokens":7,"total_tokens":7}}"#;
+    script.lock().unwrap().answers.push((200, body));
+    embedder.embed(&["Where is the spare key?".to_owned()]).await.unwrap();
+    script.lock().unwrap().answers.push((500, "{}"));
+    embedder.embed(&["And the other?".to_owned()]).await.unwrap_err();
+    let rows = rows(&dir).await;
+    let told: Vec<(&str, i64, Option<i64>)> = rows.iter().map(|row| (row.0.as_str(), row.1, row.3)).collect();
+    // A token costs a tenth of a cent: 1,000,000 nano-dollars. The first call asks how long a vector is.
+    assert_eq!(told, [("answered", 1, Some(1_000_000)), ("answered", 7, Some(7_000_000)), ("failed", 0, None)]);
+    assert!(rows.iter().all(|row| row.2 > 0), "each was set aside: {rows:?}");
+}
+
+#[tokio::test]
+async fn n10_vectors_that_no_budget_allows_are_not_asked_for() {
+    let (script, base_url) = server().await;
+    let (dir, account) = house(PRICED, 0.01).await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    let error = embedder.embed(&["one two three four five six seven eight nine ten".to_owned()]).await.unwrap_err();
+    assert!(error.is_transient(), "later there is money again");
+    insta::assert_snapshot!(error, @"");
+    assert_eq!((script.lock().unwrap().asked.len(), rows(&dir).await.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn n10_vectors_without_a_price_leave_no_row() {
+    let (_script, base_url) = server().await;
+    let (dir, account) = house("", 0.01).await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    embedder.embed(&["Where is the spare key?".to_owned()]).await.unwrap();
+    assert_eq!(rows(&dir).await, []);
+}
+
+#[tokio::test]
+async fn n10_a_question_that_nobody_awaits_is_billed_all_the_same() {
+    let (_script, base_url) = server().await;
+    let (dir, account) = house(PRICED, 1.0).await;
+    let embedder = OpenAiEmbedder::open(remote(&base_url), Some(account)).await.unwrap();
+    let texts = ["Where is the spare key?".to_owned()];
+    {
+        let mut asked = std::pin::pin!(embedder.embed(&texts));
+        assert!(futures::poll!(asked.as_mut()).is_pending());
+    }
+    loop {
+        let rows = rows(&dir).await;
+        if rows.len() == 2 && rows.iter().all(|row| row.0 == "answered") {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
 }

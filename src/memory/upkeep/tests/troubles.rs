@@ -134,7 +134,7 @@ async fn e5_a_busy_server_is_asked_again() {
     let bench = Bench::new().await;
     let ids = bench.say(&["one", "two"]).await;
     let remote = Remote { base_url, api_key: None, model: "small".to_owned(), dimensions: None };
-    let _upkeep = bench.start_with(Arc::new(Source { wanted: Wanted::Server(remote), models: "/nowhere".into() }));
+    let _upkeep = bench.start_with(Arc::new(Source { wanted: Wanted::Server(remote), models: "/nowhere".into(), account: None }));
     bench.until_done().await;
     assert_eq!(bench.stored_vectors().await, [ids[0].0, ids[1].0]);
     assert_eq!(*given.lock().unwrap(), 1, "both in one request");
